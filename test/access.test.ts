@@ -1,5 +1,5 @@
-// Proves that every endpoint of every server is open to those who may use it and to nobody else, by asking all of them
-// as users who hold one permission each, and that no request can make the router connect to anything but its targets.
+// Every endpoint of every server is open to users with the required permission and to nobody else, checked as
+// users with one permission each. No request can make the router connect to anything but its targets.
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
@@ -18,7 +18,7 @@ import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-// Endpoints of simulations let nobody in where there is none.
+// Simulation endpoints reject everybody where no simulation runs.
 const cluster = await startTestCluster({
   profile: 'secure',
   instances: 'worker=1',
@@ -34,7 +34,7 @@ const grant = (type: ResourceType, name: string, action: Action): Permission => 
   action,
 })
 
-/** Users with one permission each, by name; what endpoints need is among them. */
+/** Users with one permission each, by name; they cover everything that endpoints require. */
 const users = {
   nothing: [],
   'state-reader': [grant('STATE', 'STATE', 'READ')],
@@ -43,7 +43,7 @@ const users = {
   'config-writer': [grant('CONFIG', 'CONFIG', 'WRITE')],
   'security-reader': [grant('CONFIG', 'security', 'READ')],
   'security-writer': [grant('CONFIG', 'security', 'WRITE')],
-  // The rules of a datasource that is called as previews are have an endpoint of their own.
+  // The rules of a datasource that is named like the preview path have an endpoint of their own.
   'datasource-reader': [grant('DATASOURCE', 'nosuch-.*|simulate', 'READ')],
   'datasource-writer': [grant('DATASOURCE', 'nosuch-.*', 'WRITE')],
   overseer: [
@@ -61,7 +61,7 @@ before(() => addUsers(cluster, users))
 
 const instanceOf = ({ role }: Endpoint): string => (role === 'historical' ? 'historical-1' : role)
 
-/** The ways to an endpoint: at its server, and through the router where that offers one. */
+/** The routes to an endpoint: directly at its server, and through the router where the router forwards it. */
 function waysTo(endpoint: Endpoint): { instance: string; path: string }[] {
   const direct = { instance: instanceOf(endpoint), path: fillPath(endpoint.path) }
   const routed = pathThroughRouter(endpoint)
@@ -70,7 +70,7 @@ function waysTo(endpoint: Endpoint): { instance: string; path: string }[] {
     : [direct, { instance: 'router', path: routed }]
 }
 
-/** Asks an endpoint in every way; the answers must agree with what `check` says. */
+/** Requests an endpoint in every way; each answer must pass `check`. */
 async function askEveryWay(
   endpoint: Endpoint,
   request: Omit<SentRequest, 'path' | 'method'>,
@@ -87,20 +87,20 @@ async function askEveryWay(
 
 const isClosed = ({ access }: Endpoint): boolean => access.kind !== 'open'
 
-/** Whether this answer came from behind the door: it is not about who asks. */
+/** Whether authentication and authorization let this request pass. */
 function assertLetIn({ status }: Answer, about: string): void {
   assert.ok(status !== 401 && status !== 403 && status < 500, about)
 }
 
-/** Whether a path changes all supervisors of those datasources that its caller may write, and no others. */
+/** Whether a path changes all supervisors of the datasources that the caller can write, and no others. */
 const changesWhatIsOnes = (path: string): boolean => /\/supervisor\/(suspend|resume|terminate)All$/.test(path)
 
-describe('what the servers ask for', () => {
+describe('the permissions that servers require', () => {
   const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`
   const withAccess = (kind: string) =>
     [...new Set(endpoints.filter(({ access }) => access.kind === kind).map(nameOf))].sort()
 
-  test('is what the table of permissions says, and no endpoint is missing there', () => {
+  test('match the table of permissions, which covers every endpoint', () => {
     const asked = new Map<string, Set<string>>()
     for (const endpoint of endpoints) {
       const needed = neededFor(endpoint.access)
@@ -115,7 +115,7 @@ describe('what the servers ask for', () => {
     )
   })
 
-  test('few endpoints are open, and few are for servers only', () => {
+  test('only a few endpoints are open, and only a few are for servers only', () => {
     assert.deepEqual(withAccess('open'), [
       'GET /status/health',
       'GET /status/ready',
@@ -133,11 +133,11 @@ describe('what the servers ask for', () => {
     ])
   })
 
-  test('what reads needs READ, and what changes something needs WRITE', () => {
+  test('reading requires READ, and changing something requires WRITE', () => {
     for (const endpoint of endpoints) {
       const { access, method, path } = endpoint
       if (access.kind === 'open' || access.kind === 'internal') continue
-      // A query, a preview and a question about intervals are posted, and change nothing.
+      // Queries, previews and interval lookups are POST requests that change nothing.
       const isRead =
         method === 'GET' ||
         path.startsWith('/svc/v2') ||
@@ -148,10 +148,11 @@ describe('what the servers ask for', () => {
     }
   })
 
-  test('a path that names a datasource asks for that datasource', () => {
+  test('a path that names a datasource requires permission on that datasource', () => {
     for (const endpoint of endpoints.filter(({ path }) => path.includes('/:dataSource'))) {
       const { access, path } = endpoint
-      // As recorded: who configures compaction needs the permission on configurations, whatever the datasource.
+      // As in Druid 37, configuring compaction requires the permission on configurations, whatever the
+      // datasource.
       if (path.startsWith('/svc/coordinator/v1/config/compaction/')) {
         assert.ok('name' in access && access.name === 'CONFIG', nameOf(endpoint))
         continue
@@ -162,23 +163,23 @@ describe('what the servers ask for', () => {
   })
 })
 
-describe('who is not known', () => {
+describe('unauthenticated callers', () => {
   const headers: Record<string, string | undefined> = {
     'no credentials': undefined,
     'a wrong password': basicAuthorization('admin:wrong'),
     'an empty password': basicAuthorization('admin:'),
     'an unknown user': basicAuthorization('nobody:nothing'),
-    'a name of every object': basicAuthorization('constructor:x'),
+    'a property name of every object': basicAuthorization('constructor:x'),
     'a name without a colon': basicAuthorization('admin'),
     'another scheme': 'Bearer abc',
-    'no base64': 'Basic ***',
+    'invalid base64': 'Basic ***',
     'an empty header': '',
-    'the right password with more behind it': `${basicAuthorization(admin)}, Basic x`,
+    'the right password with more after it': `${basicAuthorization(admin)}, Basic x`,
   }
   for (const [name, authorization] of Object.entries(headers)) {
     test(`${name}: 401 at every closed endpoint`, async () => {
       const request = { credentials: null, headers: authorization === undefined ? {} : { authorization } }
-      // Every password costs the server a hash: the many endpoints are asked without one.
+      // Every password costs the server a hash, so most endpoints are tested without one.
       const asked = authorization === undefined ? endpoints.filter(isClosed) : someOfEachRole()
       assert.ok(asked.length > 4)
       for (const endpoint of asked) {
@@ -194,13 +195,13 @@ describe('who is not known', () => {
       await askEveryWay(endpoint, { credentials: null }, (answer, about) => {
         if (endpoint.role === 'router' || !about.includes('at the router'))
           assert.equal(answer.status, 200, about)
-        // The router knows nobody whom it may hand on, so it asks for a login first.
+        // The router has no caller to forward as, so it requires a login first.
         else assertError(answer, 401, about)
       })
     }
   })
 
-  test('a login comes before everything else: unknown paths and methods tell nothing', async () => {
+  test('authentication comes first: answers about unknown paths and methods reveal nothing', async () => {
     for (const { instance } of cluster.plan.services) {
       const requests: SentRequest[] = [
         { path: '/nosuch' },
@@ -225,25 +226,28 @@ describe('who is not known', () => {
   }
 })
 
-/** The user who has exactly the permission that an endpoint needs; undefined where it needs no single one. */
+/**
+ * The user who has exactly the permission that an endpoint requires; undefined if it requires no single
+ * permission.
+ */
 function holderOf({ access }: Endpoint): UserName | undefined {
   if (access.kind !== 'permission') return undefined
   const subject =
     access.type === 'DATASOURCE' ? 'datasource' : 'name' in access ? access.name.toLowerCase() : ''
   const holder = `${subject}-${access.action === 'READ' ? 'reader' : 'writer'}`
   if (holder in users) return holder as UserName
-  throw new Error(`No user holds what ${JSON.stringify(access)} needs: add one to this test`)
+  throw new Error(`No user has exactly the permission ${JSON.stringify(access)}: add one to this test`)
 }
 
-/** Whether a user has exactly what an endpoint needs. */
+/** Whether a user has exactly the permission that an endpoint requires. */
 const holds = (name: UserName, endpoint: Endpoint): boolean => {
   const holder = holderOf(endpoint)
   return holder === name || (name === 'overseer' && (holder === 'state-reader' || holder === 'config-reader'))
 }
 
-describe('who is known', () => {
+describe('authenticated users', () => {
   for (const name of Object.keys(users) as UserName[]) {
-    test(`${name} is let in where it has the permission, and nowhere else`, async () => {
+    test(`${name} can use the endpoints that it has permission for, and no others`, async () => {
       let letIn = 0
       for (const endpoint of endpoints) {
         const { access } = endpoint
@@ -255,11 +259,11 @@ describe('who is known', () => {
         if (holds(name, endpoint)) letIn += 1
       }
       const holdsNothingNeeded = ['nothing', 'visible-reader', 'visible-writer'].includes(name)
-      assert.equal(letIn > 0, !holdsNothingNeeded, `${name} was let in at ${letIn} endpoints`)
+      assert.equal(letIn > 0, !holdsNothingNeeded, `${name} could use ${letIn} endpoints`)
     })
   }
 
-  test('admin is let in everywhere but where only servers are', async () => {
+  test('admin can use everything except server-only endpoints', async () => {
     for (const endpoint of endpoints.filter(({ method }) => method === 'GET')) {
       await askEveryWay(endpoint, {}, (answer, about) => {
         if (endpoint.access.kind === 'internal') assertError(answer, 403, about)
@@ -273,7 +277,7 @@ describe('who is known', () => {
     }
   })
 
-  test('the order of checks: path, method, content type, permission, body', async () => {
+  test('checks path, method, content type, permission, and body in this order', async () => {
     const { send } = cluster.at('coordinator')
     const credentials = credentialsOf('nothing')
     const path = '/svc/coordinator/v1/rules/x'
@@ -287,7 +291,7 @@ describe('who is known', () => {
   })
 })
 
-describe('what a user with one datasource sees', () => {
+describe('a user who can read one datasource', () => {
   let hiddenTask = ''
   before(async () => {
     await runTask(cluster.router, inlineTask('visible'))
@@ -303,10 +307,10 @@ describe('what a user with one datasource sees', () => {
   })
   const credentials = credentialsOf('visible-writer')
 
-  test('lists show the one and not the other', async () => {
+  test('sees that datasource in lists, and not the other one', async () => {
     const lists = endpoints.filter(
       ({ access, method, path }) =>
-        // As recorded: what is set there cannot be read there.
+        // As in Druid 37, values that are set there cannot be read back.
         access.kind === 'authenticated' && method === 'GET' && !path.endsWith('/config/compaction/taskslots'),
     )
     let shown = 0
@@ -318,7 +322,10 @@ describe('what a user with one datasource sees', () => {
         const all = await cluster.at(instance).send({ path })
         if (all.text.includes('hidden')) {
           shown += 1
-          assert.ok(seen.text.includes('visible'), `${path} shows what the user may see: ${seen.text}`)
+          assert.ok(
+            seen.text.includes('visible'),
+            `${path} does not show what the user can see: ${seen.text}`,
+          )
         }
         const none = await cluster.at(instance).send({ path, credentials: credentialsOf('nothing') })
         assert.equal(none.status, 200, `${path}: ${none.text}`)
@@ -328,7 +335,7 @@ describe('what a user with one datasource sees', () => {
     assert.ok(shown >= 2, `only ${shown} lists show datasources to admin`)
   })
 
-  test('whoever may look at the whole cluster and its configuration is told of the one and not of the other', async () => {
+  test('a user who can read the cluster and its configuration sees one datasource and not the other', async () => {
     const compaction = { dataSource: 'hidden', skipOffsetFromLatest: 'P1D' }
     await cluster.router.post('/svc/coordinator/v1/config/compaction', compaction)
     const overseer = credentialsOf('overseer')
@@ -337,7 +344,8 @@ describe('what a user with one datasource sees', () => {
       const { access, method, path: template } = endpoint
       if (method !== 'GET' || access.kind !== 'permission' || !['STATE', 'CONFIG'].includes(access.type))
         continue
-      // Figures of all datasources by name are for those who watch the cluster; docs/security.md says so.
+      // Metrics of all datasources by name are for users who monitor the cluster, as documented in
+      // docs/security.md.
       if (template === '/metrics' || ('name' in access && access.name === 'security')) continue
       const queries = template.includes('/status') ? [''] : ['', '?full', '?simple']
       const path = template
@@ -354,10 +362,10 @@ describe('what a user with one datasource sees', () => {
         if (seen.text.includes('visible')) shown += 1
       }
     }
-    assert.ok(shown >= 8, `${shown} answers show the one`)
+    assert.ok(shown >= 8, `only ${shown} answers show the user's datasource`)
   })
 
-  test('single things of the other are refused, those of the one are not', async () => {
+  test("single objects of the other datasource are refused, those of the user's datasource are not", async () => {
     const single = endpoints.filter(
       ({ access, method }) =>
         access.kind === 'permission' && access.type === 'DATASOURCE' && method === 'GET',
@@ -372,7 +380,7 @@ describe('what a user with one datasource sees', () => {
     }
   })
 
-  test('a task of the other does not exist for the user, and cannot be submitted', async () => {
+  test('tasks of the other datasource do not exist for the user, and cannot be submitted', async () => {
     const task = `/svc/indexer/v1/task/${encodeURIComponent(hiddenTask)}`
     for (const instance of ['overlord', 'router']) {
       const { send } = cluster.at(instance)
@@ -388,7 +396,7 @@ describe('what a user with one datasource sees', () => {
     }
   })
 
-  test('a preview leaves the other out, and does not tell of it by name', async () => {
+  test('a preview omits the other datasource and does not reveal its name', async () => {
     const path = '/svc/coordinator/v1/rules/simulate'
     const preview = (json: object, as: string) =>
       cluster.router.send({ method: 'POST', path: `${path}?full`, json, credentials: as })
@@ -421,10 +429,10 @@ describe('what a user with one datasource sees', () => {
   })
 })
 
-describe('the router hands on as the caller', () => {
+describe('the router forwards requests as the caller', () => {
   const path = '/svc/coordinator/v1/rules/audited'
 
-  test('what a caller says of addresses and identities on the way is not believed', async () => {
+  test('ignores addresses and identities that a caller claims in headers', async () => {
     const answer = await cluster.router.send({
       method: 'POST',
       path,
@@ -449,7 +457,7 @@ describe('the router hands on as the caller', () => {
   })
 })
 
-describe('the router cannot be led astray', () => {
+describe('the router only connects to its targets', () => {
   let elsewhere: Server
   let visits = 0
   let target = ''
@@ -467,7 +475,7 @@ describe('the router cannot be led astray', () => {
   const rules = '/svc/coordinator/v1/rules'
   const directory = 'svc-internal/v1/security/directory'
 
-  /** Sends a request line as it is, as the internal user, whom no permission would stop. */
+  /** Sends a raw request line as the internal user, whom no permission would stop. */
   async function ask(line: string, headers = ''): Promise<{ status: number | undefined; text: string }> {
     const host = /^Host:/im.test(headers) ? '' : `Host: ${new URL(cluster.routerUrl).host}\r\n`
     const authorization = `Authorization: ${basicAuthorization(internalUser)}\r\n`
@@ -475,13 +483,13 @@ describe('the router cannot be led astray', () => {
     return sendRaw(cluster.routerUrl, bytes, cluster.trusted)
   }
 
-  /** Nothing was reached elsewhere, and nothing that is for the servers among themselves. */
+  /** Checks that the request reached no other host and no server-only endpoint. */
   function assertNotAstray({ text }: { text: string }, about: string): void {
-    assert.equal(visits, 0, `${about} led elsewhere: ${text}`)
+    assert.equal(visits, 0, `${about} reached something else: ${text}`)
     assert.ok(!text.includes('EVIL') && !text.includes('"authenticators"'), `${about}: ${text.slice(0, 500)}`)
   }
 
-  test('a plain path is handed on, so that the refusals below mean something', async () => {
+  test('forwards a plain path, so that the refusals below mean something', async () => {
     const answer = await ask(`GET ${rules}`)
     assert.equal(answer.status, 200, answer.text)
     assert.ok(answer.text.includes('_default'))
@@ -493,7 +501,7 @@ describe('the router cannot be led astray', () => {
     await inside.close()
   })
 
-  test('targets that name another host, climb, or hide what they are', async () => {
+  test('rejects targets that name another host, leave the path, or hide what they are', async () => {
     const targets = [
       `http://${target}${rules}`,
       `https://${target}${rules}`,
@@ -561,7 +569,7 @@ describe('the router cannot be led astray', () => {
     }
   })
 
-  test('other methods that would open a way', async () => {
+  test('rejects other methods that would open a tunnel', async () => {
     for (const line of [`CONNECT ${target}`, `CONNECT /proxy/coordinator`, `TRACE ${rules}`, `PRI *`]) {
       const answer = await ask(line)
       assertNotAstray(answer, line)
@@ -569,7 +577,7 @@ describe('the router cannot be led astray', () => {
     }
   })
 
-  test('headers that name another host change nothing', async () => {
+  test('ignores headers that name another host', async () => {
     const headers = [
       `Host: ${target}\r\n`,
       `Host: ${target}\r\nX-Forwarded-Host: ${target}\r\n`,
@@ -592,7 +600,7 @@ describe('the router cannot be led astray', () => {
     }
   })
 
-  test('no other mixture of such pieces either', async (context) => {
+  test('rejects random mixtures of such pieces', async (context) => {
     const pieces = fc.constantFrom(
       ...[
         '/',
@@ -637,7 +645,7 @@ describe('the router cannot be led astray', () => {
 })
 
 describe('TLS', () => {
-  test('no server speaks without it, nor is believed without the authority', async () => {
+  test('servers accept TLS connections only, and only with a certificate of the authority', async () => {
     for (const { instance, tlsPort } of cluster.plan.services) {
       const { status, text } = await sendRaw(
         `http://127.0.0.1:${tlsPort}`,

@@ -1,4 +1,4 @@
-// Proves that the interface is offered unchanged under another word, at its servers and through the router.
+// Aliases offer the unchanged interface with another prefix, at the servers and through the router.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { runTask } from './support/flights.ts'
@@ -16,7 +16,7 @@ describe('with svc.api.aliases=["druid"]', () => {
   })
   after(() => cluster.end())
 
-  test('rules are set, read and told in their history', async () => {
+  test('sets rules, and returns them and their history', async () => {
     const rules = [
       { type: 'loadForever', tieredReplicants: { _default_tier: 1 }, useDefaultTierForNull: true },
     ]
@@ -39,7 +39,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     })
   })
 
-  test('what users have stored is told as it is', async () => {
+  test('returns stored values unchanged', async () => {
     const stored = { dataSource: 'wiki', taskContext: { service: 'svc/x', error: 'svcException' } }
     await cluster.router.post('/druid/coordinator/v1/config/compaction', stored)
     const path = 'coordinator/v1/config/compaction/wiki'
@@ -48,7 +48,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     assert.deepEqual(told, await cluster.router.get(`/svc/${path}`))
   })
 
-  test('services are told with that word', async () => {
+  test('shows services with that prefix', async () => {
     const path = 'coordinator/v1/cluster'
     for (const word of ['druid', 'svc']) {
       const { broker } = await cluster.router.get<{ broker: { service: string }[] }>(`/${word}/${path}`)
@@ -59,7 +59,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
-  test('errors are told with the word by which was asked', async () => {
+  test('uses the prefix of the request in errors', async () => {
     const path = 'coordinator/v1/rules/history?count=none'
     for (const client of [cluster.router, coordinator]) {
       const asked = await client.send({ path: `/druid/${path}` })
@@ -70,7 +70,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
-  test('who is to log in is told for what with that word', async () => {
+  test('uses that prefix in the login realm', async () => {
     for (const client of [cluster.router, coordinator]) {
       for (const word of ['druid', 'svc']) {
         const path = `/${word}/coordinator/v1/rules`
@@ -81,7 +81,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
-  test('headers of answers have that word too', async () => {
+  test('uses that prefix in response headers', async () => {
     for (const [word, other] of [
       ['druid', 'svc'],
       ['svc', 'druid'],
@@ -99,7 +99,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
-  test('SQL has datasources under the word by which is asked', async () => {
+  test('shows datasources in SQL in the schema of the requested prefix', async () => {
     const ask = async (word: string, query: string) =>
       (await cluster.router.post(`/${word}/v2/sql`, { query, resultFormat: 'array' })).json
     await runTask(cluster.router, inlineTask('wiki'))
@@ -117,7 +117,7 @@ describe('with svc.api.aliases=["druid"]', () => {
     }
   })
 
-  test('the proxy of the router knows it too, and internal paths stay closed', async () => {
+  test('also works through the router, and internal paths stay closed', async () => {
     assert.equal(
       (await cluster.router.send({ path: '/proxy/coordinator/druid/coordinator/v1/leader' })).status,
       200,

@@ -1,6 +1,5 @@
-// Proves that what ./svc backup writes of a working cluster becomes a cluster again, with its segments, rules and logins,
-// that a damaged or torn backup becomes nothing, nor does a restore that is ended, and that ./svc export reads the same
-// cluster.
+// `./svc backup` of a working cluster restores to a cluster with its segments, rules and logins. A damaged or
+// incomplete backup and an interrupted restore leave nothing behind, and `./svc export` reads the same cluster.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -23,7 +22,7 @@ const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 }, us
 const segmentFilesIn = (where: string): string[] =>
   readdirSync(where, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet'))
 
-/** Changes one bit of a file; returns how to have it as it was. */
+/** Flips one bit of a file; returns a function that restores it. */
 function damage(file: string): () => void {
   const sound = readFileSync(file)
   const changed = Buffer.from(sound)
@@ -40,16 +39,16 @@ interface Manifest {
   }[]
 }
 
-/** Changes what a backup says of itself. */
+/** Changes the metadata of a backup. */
 function writeManifest(where: string, change: (manifest: Manifest) => object): void {
   const file = path.join(where, 'backup.json')
   writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8')) as Manifest)))
 }
 
-/** What there is of the home `none`, under its name or beside it. */
+/** Returns everything that exists of the home `none`, under its name or next to it. */
 const leftOfNone = (): string[] => readdirSync(folder).filter((name) => name.startsWith('none'))
 
-/** Begins to restore `none` and sends a signal once the first segment file is there. */
+/** Starts a restore to `none` and sends a signal once the first segment file is there. */
 async function endRestore(signal: NodeJS.Signals) {
   const child = execFile(svcCommand, ['restore', backup, '--home', path.join(folder, 'none')])
   const told: string[] = []
@@ -57,7 +56,7 @@ async function endRestore(signal: NodeJS.Signals) {
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   let postgresPid = 0
   await waitUntil(
-    'Postgres runs and files are copied',
+    'Postgres is running and files are being copied',
     () => {
       const home = path.join(folder, leftOfNone()[0]!)
       postgresPid = Number.parseInt(readFileSync(path.join(home, 'postgres/postmaster.pid'), 'utf8'), 10)
@@ -79,7 +78,7 @@ describe('a backup', () => {
   })
   after(() => cluster.end())
 
-  test('is written while the cluster works, for its owner only', async () => {
+  test('is written while the cluster works, readable by its owner only', async () => {
     const { status, stdout, stderr } = await runSvc('backup', backup, '--home', cluster.home.root, '--json')
     assert.equal(status, 0, stderr)
     const told = JSON.parse(stdout) as { files: number; folder: string }
@@ -87,13 +86,13 @@ describe('a backup', () => {
     assert.equal(statSync(backup).mode & 0o777, 0o700)
   })
 
-  test('is not written over something else', async () => {
+  test('does not overwrite anything', async () => {
     const { status, stderr } = await runSvc('backup', backup, '--home', cluster.home.root)
     assert.equal(status, 1)
     assert.match(stderr, /already exists/)
   })
 
-  test('becomes a cluster with the same segments, rules and logins', async () => {
+  test('restores to a cluster with the same segments, rules and logins', async () => {
     const home = path.join(folder, 'restored')
     const { status, stderr } = await runSvc('restore', backup, '--home', home)
     assert.equal(status, 0, stderr)
@@ -107,7 +106,7 @@ describe('a backup', () => {
       try {
         assert.deepEqual(await router.get('/svc/coordinator/v1/rules/flights'), rules)
         await waitUntil(
-          'all is loaded from the restored deep storage',
+          'everything is loaded from the restored deep storage',
           () => router.get<Record<string, number>>('/svc/coordinator/v1/loadstatus'),
           (status) => status.flights === 100,
         )
@@ -119,7 +118,7 @@ describe('a backup', () => {
     }
   })
 
-  test('that is damaged or torn becomes nothing', async () => {
+  test('restores nothing if it is damaged or incomplete', async () => {
     const home = path.join(folder, 'none')
     const table = path.join(backup, 'tables', 'segments.copy.gz')
     const sound = readFileSync(table)
@@ -134,7 +133,7 @@ describe('a backup', () => {
     assert.deepEqual(leftOfNone(), [])
   })
 
-  /** Restores to `none` after a change of a copy of a backup. */
+  /** Restores to `none` after changing a copy of a backup. */
   async function restoreChanged(from: string, change: (changed: string) => void) {
     const changed = path.join(folder, 'changed')
     cpSync(from, changed, { recursive: true })
@@ -146,7 +145,7 @@ describe('a backup', () => {
     }
   }
 
-  test('without its secrets, or with an empty one, becomes nothing', async () => {
+  test('restores nothing if a secret is missing or empty', async () => {
     const without = await restoreChanged(backup, (changed) =>
       rmSync(path.join(changed, 'secrets'), { recursive: true }),
     )
@@ -163,10 +162,10 @@ describe('a backup', () => {
     assert.deepEqual(leftOfNone(), [])
   })
 
-  test('of an imported home becomes a home with its virtual servers, and nothing without them', async () => {
+  test('of an imported home restores to a home with its virtual servers, and restores nothing without them', async () => {
     const imported = path.join(folder, 'imported')
     const servers = '[{"name":"a:1","size":1}]\n'
-    // The servers that run do not look at it.
+    // Running servers do not read it.
     writeFileSync(cluster.home.virtualServers, servers)
     const written = await runSvc('backup', imported, '--home', cluster.home.root)
     rmSync(cluster.home.virtualServers)
@@ -190,7 +189,7 @@ describe('a backup', () => {
     rmSync(imported, { recursive: true })
   })
 
-  test('says nothing by which its passwords could be guessed', () => {
+  test('contains nothing that would help to guess its passwords', () => {
     const { homeFiles } = JSON.parse(readFileSync(path.join(backup, 'backup.json'), 'utf8')) as Manifest
     assert.deepEqual(
       homeFiles.map(({ path: file, sha256 }) => [file, sha256]),
@@ -201,7 +200,7 @@ describe('a backup', () => {
     )
   })
 
-  test('of the earlier format is taken as it is, with a notice', async () => {
+  test('of the earlier format is restored with a notice', async () => {
     const { status, stderr } = await restoreChanged(backup, (changed) => {
       writeManifest(changed, ({ homeFiles: _, ...manifest }) => ({ ...manifest, format: 1 }))
       rmSync(path.join(changed, 'secrets/internal-client-password'))
@@ -216,7 +215,7 @@ describe('a backup', () => {
     rmSync(none, { recursive: true })
   })
 
-  test('whose deep storage is damaged becomes nothing', async () => {
+  test('restores nothing if its deep storage is damaged', async () => {
     const storage = path.join(backup, 'deep-storage')
     const [changed, missing] = segmentFilesIn(storage) as [string, string]
     const mend = damage(path.join(storage, changed))
@@ -240,7 +239,7 @@ describe('a backup', () => {
     assert.deepEqual(leftOfNone(), [])
   })
 
-  test('becomes nothing when Ctrl-C ends it, and its Postgres ends', async () => {
+  test('restores nothing and stops its Postgres on Ctrl-C', async () => {
     const { status, stderr, postgresPid } = await endRestore('SIGINT')
     assert.equal(status, 1)
     assert.match(stderr, /Interrupted by SIGINT/)
@@ -248,7 +247,7 @@ describe('a backup', () => {
     assert.throws(() => process.kill(postgresPid, 0), { code: 'ESRCH' })
   })
 
-  test('becomes no home of that name when it is killed, and the next one clears what is left', async () => {
+  test('leaves no home of that name if the restore is killed, and the next restore cleans up', async () => {
     const { postgresPid } = await endRestore('SIGKILL')
     const [left] = leftOfNone()
     assert.match(left ?? '', /^none\.partial-/)
@@ -261,7 +260,7 @@ describe('a backup', () => {
     rmSync(path.join(folder, 'none'), { recursive: true })
   })
 
-  test('is not written of deep storage with another file than was stored', async () => {
+  test('refuses deep storage with a file that differs from what was stored', async () => {
     const storage = cluster.home.deepStorage
     const changed = segmentFilesIn(storage)[0]!
     const mend = damage(path.join(storage, changed))
@@ -273,7 +272,7 @@ describe('a backup', () => {
     assert.deepEqual(leftOfNone(), [])
   })
 
-  test('and an export of the same cluster name the same segments', async () => {
+  test('names the same segments as an export of the same cluster', async () => {
     const exported = path.join(folder, 'exported')
     const { status, stdout, stderr } = await runSvc('export', exported, '--home', cluster.home.root, '--json')
     assert.equal(status, 0, stderr)

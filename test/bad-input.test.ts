@@ -1,5 +1,5 @@
-// Proves that bad input is refused everywhere with the right status and the one error shape, in words that help, and
-// changes nothing: a table of single cases, and all endpoints of all servers with what fits none of them.
+// Bad input is refused everywhere with the right status and error format and a helpful message, and changes
+// nothing. There is a table of single cases, and all endpoints of all servers get requests that do not fit them.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -23,12 +23,12 @@ const cluster = await startTestCluster({
 after(() => cluster.end())
 const tables = await loadRouteTables()
 
-/** Everything that a request could have changed. */
+/** Everything that a request could change. */
 async function everything(): Promise<unknown> {
   const { store } = cluster
   return {
     rules: await store.query(sql`SELECT datasource, rules FROM rules ORDER BY datasource`),
-    // That somebody was refused is noted too, and changes nothing.
+    // The refusal itself is audited too, which changes nothing.
     audit: await store.query(sql`SELECT * FROM audit WHERE type NOT LIKE 'security.%' ORDER BY id`),
     tasks: await store.query(sql`SELECT id, state FROM tasks ORDER BY id`),
     segments: await store.query(sql`SELECT id, used FROM segments ORDER BY id`),
@@ -40,7 +40,7 @@ interface Case {
   readonly name: string
   readonly request: SentRequest
   readonly status: number
-  /** What the message must name: the field, the value, what is allowed. */
+  /** What the message must name: the field, the value, and what is expected. */
   readonly names?: readonly string[]
 }
 
@@ -62,7 +62,7 @@ const postText = (
 const postRules = (json: unknown): SentRequest => ({ method: 'POST', path: rules, json })
 const postTask = (json: unknown): SentRequest => ({ method: 'POST', path: task, json })
 
-/** The good task with another value at a path such as `spec.ioConfig.type`; undefined takes the field away. */
+/** The valid task with another value at a path such as `spec.ioConfig.type`; undefined removes the field. */
 function taskWith(path: string, value: unknown): SentRequest {
   const task = structuredClone(flightsTask()) as Record<string, unknown>
   const names = path.split('.')
@@ -81,7 +81,7 @@ const ruleCases: Case[] = [
   { name: 'empty', request: postText(rules, ''), status: 400, names: ['no body'] },
   { name: 'blank', request: postText(rules, ' \n'), status: 400, names: ['not valid JSON'] },
   { name: 'null', request: postRules(null), status: 400, names: ['rules', '[null]', 'a list of rules'] },
-  { name: 'a text', request: postRules('x'), status: 400, names: ['rules', '[x]', 'a list of rules'] },
+  { name: 'a string', request: postRules('x'), status: 400, names: ['rules', '[x]', 'a list of rules'] },
   { name: 'a number', request: postRules(7), status: 400, names: ['rules', '[7]', 'a list of rules'] },
   {
     name: 'an object',
@@ -96,7 +96,7 @@ const ruleCases: Case[] = [
     names: ['rules[0]', '[null]', 'an object'],
   },
   {
-    name: 'a list in the list',
+    name: 'a nested list',
     request: postRules([[]]),
     status: 400,
     names: ['rules[0]', '[[]]', 'an object'],
@@ -120,7 +120,7 @@ const ruleCases: Case[] = [
     names: ['rules[0].type', '[1]'],
   },
   {
-    name: 'a type that every object has',
+    name: 'a type that is a property name of every object',
     request: postRules([{ type: 'constructor' }]),
     status: 400,
     names: ['rules[0].type', '[constructor]'],
@@ -144,13 +144,13 @@ const ruleCases: Case[] = [
     names: ['rules[0].period', '[30]', 'P1M'],
   },
   {
-    name: 'a period that is none',
+    name: 'an invalid period',
     request: postRules([{ type: 'dropByPeriod', period: 'P' }]),
     status: 400,
     names: ['rules[0].period', '[P]'],
   },
   {
-    name: 'an absurd period',
+    name: 'an absurdly long period',
     request: postRules([{ type: 'dropByPeriod', period: `P${'9'.repeat(400)}Y` }]),
     status: 400,
     names: ['rules[0].period'],
@@ -168,25 +168,25 @@ const ruleCases: Case[] = [
     names: ['rules[0].interval', '2026-02-30'],
   },
   {
-    name: 'a flag as a text',
+    name: 'a string for a flag',
     request: postRules([{ type: 'dropByPeriod', period: 'P1D', includeFuture: 'yes' }]),
     status: 400,
     names: ['rules[0].includeFuture', '[yes]', 'true or false'],
   },
   {
-    name: 'copies as a list',
+    name: 'replicants as a list',
     request: postRules([{ type: 'loadForever', tieredReplicants: [1] }]),
     status: 400,
     names: ['rules[0].tieredReplicants', '[[1]]'],
   },
   ...[-1, 1.5, 2 ** 31, '2', null, true, {}].map((count) => ({
-    name: `${JSON.stringify(count)} copies`,
+    name: `${JSON.stringify(count)} replicants`,
     request: postRules([{ type: 'loadForever', tieredReplicants: { hot: count } }]),
     status: 400,
     names: ['rules[0].tieredReplicants.hot', 'an integer from 0 to 2147483647'],
   })),
   {
-    name: 'copies beyond the numbers',
+    name: 'an overflowing number of replicants',
     request: postText(rules, '[{"type":"loadForever","tieredReplicants":{"hot":1e999}}]'),
     status: 400,
     names: ['rules[0].tieredReplicants.hot'],
@@ -215,9 +215,9 @@ const ruleCases: Case[] = [
     status: 400,
     names: ['[10001]', '10000'],
   },
-  { name: 'lists in lists, 250,000 deep', request: postText(rules, deeply(250_000, '[', ']')), status: 400 },
+  { name: 'lists nested 250,000 deep', request: postText(rules, deeply(250_000, '[', ']')), status: 400 },
   {
-    name: 'objects in objects, 100,000 deep',
+    name: 'objects nested 100,000 deep',
     request: postText(
       rules,
       `[{"type":"loadForever","tieredReplicants":{"hot":${deeply(100_000, '{"a":', '}').replace('}', '1}')}}]`,
@@ -225,19 +225,19 @@ const ruleCases: Case[] = [
     status: 400,
   },
   {
-    name: 'bad JSON of exactly the largest size',
+    name: 'invalid rules of exactly the maximum size',
     request: postText(rules, padded('[{"type":"nope"}]', configLimitBytes)),
     status: 400,
     names: ['[nope]'],
   },
   {
-    name: 'one byte more',
+    name: 'one byte over the maximum size',
     request: postText(rules, padded('[{"type":"nope"}]', configLimitBytes + 1)),
     status: 413,
     names: [String(configLimitBytes)],
   },
   {
-    name: 'a small body that unpacks to a large one',
+    name: 'a small body that decompresses to a large one',
     request: postText(rules, gzipSync(Buffer.alloc(8 * configLimitBytes, 32)), {
       ...jsonType,
       'content-encoding': 'gzip',
@@ -246,18 +246,18 @@ const ruleCases: Case[] = [
     names: [String(configLimitBytes)],
   },
   {
-    name: 'a body that is not packed as it says',
+    name: 'a body that does not match its encoding',
     request: postText(rules, '[]', { ...jsonType, 'content-encoding': 'gzip' }),
     status: 400,
   },
   {
-    name: 'an unknown packing',
+    name: 'an unknown content encoding',
     request: postText(rules, '[]', { ...jsonType, 'content-encoding': 'rot13' }),
     status: 415,
     names: ['encoding'],
   },
   {
-    name: 'bytes that are no UTF-8',
+    name: 'invalid UTF-8',
     request: postText(rules, Buffer.from([0x5b, 0xff, 0xfe, 0x5d])),
     status: 400,
   },
@@ -274,7 +274,7 @@ const ruleCases: Case[] = [
     names: ['dataSource'],
   },
   {
-    name: 'a datasource name with a zero byte',
+    name: 'a datasource name with a null byte',
     request: { method: 'POST', path: '/svc/coordinator/v1/rules/a%00b', json: [] },
     status: 400,
     names: ['dataSource', 'control characters'],
@@ -307,7 +307,7 @@ const queryCases: Case[] = [
     name: `count ${count}`,
     request: { path: `${history}?count=${count}` },
     status: 400,
-    names: ['count', `[${count}]`, 'whole number'],
+    names: ['count', `[${count}]`, 'integer'],
   })),
   ...['abc', '2026-01-01', '2026-02-01/2026-01-01', '/', ''].map((interval) => ({
     name: `interval ${interval}`,
@@ -355,10 +355,10 @@ const pathCases: Case[] = [
     '/svc/coordinator/v2/rules',
     '/svc/indexer/v1/nosuch',
   ].map((path) => ({ name: path, request: { path }, status: 404, names: [path] })),
-  { name: 'other case', request: { path: '/svc/Coordinator/v1/rules' }, status: 404 },
+  { name: 'different case', request: { path: '/svc/Coordinator/v1/rules' }, status: 404 },
   { name: 'too deep', request: { path: `${rules}/history/more` }, status: 404 },
   {
-    name: 'an unknown path with a body of no type',
+    name: 'an unknown path with a body without a content type',
     request: postText('/svc/coordinator/v1/nosuch', 'x', {}),
     status: 404,
   },
@@ -381,14 +381,14 @@ const pathCases: Case[] = [
     names: ['nosuch'],
   },
   {
-    name: 'the end of an unknown task',
+    name: 'shutdown of an unknown task',
     request: { method: 'POST', path: '/svc/indexer/v1/task/nosuch/shutdown' },
     status: 404,
     names: ['nosuch'],
   },
-  { name: 'a task id with a zero byte', request: { path: '/svc/indexer/v1/task/a%00b/status' }, status: 400 },
+  { name: 'a task id with a null byte', request: { path: '/svc/indexer/v1/task/a%00b/status' }, status: 400 },
   {
-    name: 'a task id that climbs',
+    name: 'a task id with parent folders',
     request: { path: '/svc/indexer/v1/task/..%2F..%2Fsecrets/log' },
     status: 404,
   },
@@ -460,7 +460,7 @@ const taskCases: Case[] = [
     names: ['inputSource', 's3', 'inline'],
   },
   ...['/etc', '/', '../../..', 'data/../..'].map((baseDir) => ({
-    name: `files of ${baseDir}`,
+    name: `input files in ${baseDir}`,
     request: taskWith('spec.ioConfig.inputSource.baseDir', baseDir),
     status: 400,
     names: ['baseDir', baseDir],
@@ -472,7 +472,7 @@ const taskCases: Case[] = [
     names: ['files', '/etc/passwd'],
   },
   ...['http://127.0.0.1:1/x', 'file:///etc/passwd', 'nonsense'].map((uri) => ({
-    name: `a download of ${uri}`,
+    name: `an input URI ${uri}`,
     request: taskWith('spec.ioConfig.inputSource', { type: 'http', uris: [uri] }),
     status: 400,
     names: ['uris', uri],
@@ -490,7 +490,7 @@ const taskCases: Case[] = [
     names: ['partitionsSpec', 'hashed', 'dynamic'],
   },
   {
-    name: 'a priority that is no number',
+    name: 'a priority that is not a number',
     request: taskWith('context', { priority: 'high' }),
     status: 400,
     names: ['priority', 'high'],
@@ -513,7 +513,7 @@ const taskCases: Case[] = [
     status: 400,
   },
   {
-    name: 'more than the largest task',
+    name: 'a task over the maximum size',
     request: postText(task, padded('{}', taskLimitBytes + 1)),
     status: 413,
     names: [String(taskLimitBytes)],
@@ -543,12 +543,15 @@ for (const [subject, cases] of Object.entries({
           const answer = await cluster.at(instance).send(request)
           assertError(answer, status, `at the ${instance}:`)
           for (const part of names) {
-            assert.ok(messageOf(answer).includes(part), `[${part}] is not named: ${messageOf(answer)}`)
+            assert.ok(
+              messageOf(answer).includes(part),
+              `the message does not name [${part}]: ${messageOf(answer)}`,
+            )
           }
         }
       })
     }
-    test('nothing has changed', async () => assert.deepEqual(await everything(), atFirst))
+    test('changes nothing', async () => assert.deepEqual(await everything(), atFirst))
   })
 }
 
@@ -558,7 +561,7 @@ describe('all endpoints of all servers', () => {
   const offered = Map.groupBy(tables, (endpoint) => `${endpoint.role} ${endpoint.path}`)
   const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
 
-  test('a method that is not offered is answered with those that are', async () => {
+  test('answer unsupported methods with the supported ones', async () => {
     assert.ok(offered.size > 40, `only ${offered.size} paths`)
     for (const endpoints of offered.values()) {
       const allowed = new Set(endpoints.map(({ method }) => method as string))
@@ -572,7 +575,7 @@ describe('all endpoints of all servers', () => {
     }
   })
 
-  test('a body of another type than JSON is refused', async () => {
+  test('refuse bodies that are not JSON', async () => {
     for (const endpoint of tables.filter(({ method }) => method === 'POST' || method === 'PUT')) {
       const path = fillPath(endpoint.path)
       const answer = await cluster.at(instanceOf(endpoint)).send({
@@ -598,8 +601,8 @@ describe('all endpoints of all servers', () => {
     '?__proto__=1&constructor=2',
   ]
 
-  test('nothing makes a server fail', async () => {
-    // Without anything it asks for the default slots, which is a change like any other.
+  test('never fail', async () => {
+    // Without a body it requests the default slots, which is a change like any other.
     const asked = tables.filter(({ method, path }) => !(method === 'POST' && path.endsWith('/taskslots')))
     for (const endpoint of asked) {
       const path = fillPath(endpoint.path)
@@ -617,7 +620,7 @@ describe('all endpoints of all servers', () => {
     }
   })
 
-  test('every path with a name that no file or store can hold', async () => {
+  test('handle names that no file or store can contain', async () => {
     const names = [
       '%00',
       '%2e%2e',
@@ -639,7 +642,7 @@ describe('all endpoints of all servers', () => {
     }
   })
 
-  test('nothing has changed, and no server has logged a failure of its own', async () => {
+  test('change nothing, and no server logs a failure of its own', async () => {
     assert.deepEqual(await everything(), atFirst)
     for (const { instance } of cluster.plan.services) {
       const failed = logEntries(cluster, instance).filter(({ message }) => message === 'Request failed')
@@ -648,14 +651,16 @@ describe('all endpoints of all servers', () => {
   })
 })
 
-/** An answer of the endpoint itself, or an error in the one shape that is the caller's. */
+/**
+ * Checks that the answer is the endpoint's own, or an error in the standard format that blames the caller.
+ */
 function assertUnderstood(answer: Answer, about: string): void {
   if (answer.status < 300) return
   assert.ok(answer.status < 500, `${about}: ${answer.status} ${answer.text}`)
   assertError(answer, answer.status, about)
 }
 
-describe('what is no HTTP', () => {
+describe('invalid HTTP', () => {
   const broken: Record<string, string> = {
     'no request line': 'hello\r\n\r\n',
     'an unknown version': 'GET /status/health HTTP/9.9\r\nHost: x\r\n\r\n',
@@ -665,21 +670,21 @@ describe('what is no HTTP', () => {
     'two lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     'a length and chunks':
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /evil HTTP/1.1\r\n\r\n',
-    'a length that is no number': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
+    'an invalid length': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
     'very long headers': `GET /status/health HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`,
-    'a zero byte in the path': 'GET /status/\u0000health HTTP/1.1\r\nHost: x\r\n\r\n',
+    'a null byte in the path': 'GET /status/\u0000health HTTP/1.1\r\nHost: x\r\n\r\n',
     'a proxy request': 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n',
   }
   for (const [name, bytes] of Object.entries(broken)) {
-    test(`${name} is refused, and the server works on`, async () => {
+    test(`${name} is refused, and the server keeps working`, async () => {
       for (const instance of ['coordinator', 'router']) {
         const answer = await sendRaw(cluster.urls[instance]!, bytes)
         const answers = [...answer.text.matchAll(/^HTTP\/1\.1 /gm)].length
         assert.equal(answers, 1, `${instance}: ${answer.text}`)
-        // A way through to elsewhere is no method of this interface.
+        // CONNECT, which would open a tunnel, is not a method of this interface.
         const expected = bytes.startsWith('CONNECT ') ? [405] : [400, 431]
         assert.ok(expected.includes(answer.status ?? 0), `${instance}: ${answer.text}`)
-        // Node.js answers this one itself, before the application sees it.
+        // Node.js answers this itself, before the application sees it.
         if (name === 'no host') continue
         const body = JSON.parse(answer.text.slice(answer.text.indexOf('\r\n\r\n')))
         assert.equal(body.error, 'svcException')

@@ -1,4 +1,4 @@
-// Queries are cancelled by their id at the router, whichever of the brokers runs them, by whom the datasources allow.
+// Users with permission on its datasources can cancel a query by its id at the router, whichever broker runs it.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { flights, flightsTask, runTask } from './support/flights.ts'
@@ -29,22 +29,25 @@ await addUsers(cluster, { reader: [read('flights')], other: [read('koala')] })
 await runTask(router, flightsTask({ segmentGranularity: 'MONTH' }))
 await untilLoaded(router)
 
-// It would run for hours.
+// Would run for hours.
 const endless = `SELECT count(*) FROM flights a, flights b, flights c, flights d
   WHERE a.distance + b.distance + c.distance + d.distance = 1`
 const cancel = (path: string, credentials?: string): Promise<Answer> =>
   router.send({ method: 'DELETE', path, ...(credentials === undefined ? {} : { credentials }) })
 
-/** Waits until somebody who may read everything but the query's datasource is told so: the query is read then. */
+/**
+ * Waits until a user who can read everything except the query's datasource is refused. By then the broker has
+ * read the query.
+ */
 const untilRead = (path: string, at = router) =>
   waitUntil(
-    'the query has been read',
+    'the broker has read the query',
     () => at.send({ method: 'DELETE', path, credentials: credentialsOf('other') }),
     ({ status }) => status === 403,
   )
 
 describe('a query in SQL', () => {
-  test('is cancelled in every broker that runs it, by whom may read what it reads', async () => {
+  test('is canceled in every broker that runs it, by a user who can read its datasources', async () => {
     const id = 'of/two brokers'
     const path = `/svc/v2/sql/${encodeURIComponent(id)}`
     const context = { sqlQueryId: id }
@@ -53,7 +56,7 @@ describe('a query in SQL', () => {
     const refused = await cancel(path, credentialsOf('other'))
     assert.equal(refused.status, 403)
     assert.match(refused.text, /\[READ\] on all datasources that the query reads is missing/)
-    assert.ok(!refused.text.includes('flights'), 'what others ask for is not told')
+    assert.ok(!refused.text.includes('flights'), 'the answer reveals what other users query')
     const { status, text } = await cancel(path, credentialsOf('reader'))
     assert.deepEqual([status, text], [202, ''])
     for (const answer of await Promise.all(asked)) {
@@ -70,7 +73,7 @@ describe('a query in SQL', () => {
     assert.equal((await cancel(path)).status, 404)
   })
 
-  test('is cancelled by an alias, with the word of it', async () => {
+  test('is canceled through an alias, with the prefix of the alias', async () => {
     const asked = router.send({
       method: 'POST',
       path: '/druid/v2/sql',
@@ -83,18 +86,18 @@ describe('a query in SQL', () => {
     assert.equal((json as { error: string }).error, 'druidException')
   })
 
-  test('whose answer has begun breaks off', async () => {
+  test('stops in the middle of its answer', async () => {
     const rows = 'SELECT a.origin, b.origin FROM flights a, flights b'
     const asked = askSql(router, rows, { context: { sqlQueryId: 'begun' }, resultFormat: 'csv' })
     asked.catch(() => undefined)
     await untilRead('/svc/v2/sql/begun')
     assert.equal((await cancel('/svc/v2/sql/begun')).status, 202)
-    // It may be that its first rows were not on their way yet.
+    // Its first rows may not have been sent yet.
     const answer = await asked.catch(() => undefined)
     assert.ok(answer === undefined || answer.status === 500)
   })
 
-  test('that nobody knows is none', async () => {
+  test('is reported as not running if its id is unknown', async () => {
     const { status, text } = await cancel('/svc/v2/sql/never')
     assert.equal(status, 404)
     assert.match(text, /SQL query \[never\] is not running/)
@@ -107,7 +110,7 @@ describe('a query in SQL', () => {
 })
 
 describe('a native query', () => {
-  test('is cancelled while it waits, and what nobody knows is taken for cancelled', async () => {
+  test('is canceled while it waits, and an unknown id counts as canceled', async () => {
     const broker = cluster.at('broker')
     const before = askSql(broker, endless, { context: { sqlQueryId: 'before' } })
     await untilRead('/svc/v2/sql/before')

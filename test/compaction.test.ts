@@ -1,6 +1,6 @@
-// Proves that compaction changes how data lies and never what it says: three appends of the shipped data set become
-// months with rollup while processes are killed at random points, and every answer in between is right or refused.
-// SVC_TEST_KILLS is the number of points, SVC_TEST_SEED where they lie.
+// Compaction changes how data is stored, never what queries return. Three appends of the example data become
+// monthly segments with rollup while processes are killed at random points, and every answer in between is right
+// or an error. SVC_TEST_KILLS is the number of points, and SVC_TEST_SEED decides where they are.
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { after, test } from 'node:test'
@@ -58,7 +58,7 @@ async function setCompaction(more: object): Promise<void> {
     ...more,
   }
   await waitUntil(
-    'the configuration is taken',
+    'the configuration is in effect',
     () =>
       router.send({
         method: 'POST',
@@ -72,7 +72,7 @@ async function setCompaction(more: object): Promise<void> {
 
 const usedSegments = async () => (await storedSegments(store, dataSource)).filter(({ used }) => used)
 
-/** What of the datasource is visible by the metadata store, in numbers. */
+/** Counts the visible segments, bytes and rows of the datasource in the metadata store. */
 async function visibleFigures() {
   const stored = await loadStoredSegments(store, { dataSource, used: true })
   const visible = new Set(analyzeTimeline(stored).visible.flatMap(({ segments }) => segments))
@@ -80,7 +80,7 @@ async function visibleFigures() {
   return { ids: segments.map(({ id }) => id).join(), segments: segments.length, bytes: bytesOf(segments) }
 }
 
-/** Holds a status to the metadata store, unless that changed meanwhile; whether it did not. */
+/** Compares a status with the metadata store. Returns false if the metadata store changed in the meantime. */
 async function checkStatus(): Promise<boolean> {
   const before = await visibleFigures()
   const told = await status().catch(() => undefined)
@@ -89,24 +89,24 @@ async function checkStatus(): Promise<boolean> {
   assert.equal(
     told.segmentCountAwaitingCompaction + told.segmentCountCompacted + told.segmentCountSkipped,
     segments,
-    'the status counts the segments of the metadata store',
+    'the status has another number of segments than the metadata store',
   )
   assert.equal(
     told.bytesAwaitingCompaction + told.bytesCompacted + told.bytesSkipped,
     bytes,
-    'the status counts the bytes of the metadata store',
+    'the status has another number of bytes than the metadata store',
   )
   return true
 }
 
-/** No interval has two running tasks. */
+/** Checks that no interval has two running tasks. */
 async function checkLocks(): Promise<void> {
   const locks = await loadTaskLocks(store)
   for (const [index, { interval }] of locks.entries()) {
     for (const other of locks.slice(index + 1)) {
       assert.ok(
         interval.end <= other.interval.start || interval.start >= other.interval.end,
-        'no interval has two running tasks',
+        'an interval has two running tasks',
       )
     }
   }
@@ -115,16 +115,16 @@ const bytesOf = (segments: readonly { readonly sizeBytes: number }[]) =>
   segments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 const cached = () => historicals.flatMap((instance) => cachedSegments(cluster, instance))
 
-/** The time of the metadata store. */
+/** The current time of the metadata store. */
 async function storeTime(): Promise<string> {
   const [row] = await store.query<{ now: string }>(sql`SELECT clock_timestamp()::text AS now`)
   return (row as { now: string }).now
 }
 
-/** Waits until a compact task was started since a time, whether it still runs or not. */
+/** Waits until a compact task was started after a time, whether or not it is still running. */
 async function untilStarted(since: string): Promise<void> {
   await waitUntil(
-    'compaction is at work',
+    'a compact task was started',
     () =>
       store.query<{ started: boolean }>(sql`
         SELECT id, state, attempt, error_message, started_at >= ${since}::timestamptz AS started
@@ -134,7 +134,7 @@ async function untilStarted(since: string): Promise<void> {
   )
 }
 
-/** Kills a process of a task that is at work, once there is one. */
+/** Kills the process of a running task once there is one. */
 async function killPeon(): Promise<void> {
   await waitUntil(
     'a task has a process',
@@ -155,7 +155,7 @@ async function killPeon(): Promise<void> {
 
 const pidOf = (line: string): number => Number(line.split(' ')[0])
 
-test('three appends become months with rollup, whatever dies meanwhile', {
+test('three appends become months with rollup while processes are killed', {
   timeout: 550_000,
 }, async (context) => {
   context.diagnostic(`SVC_TEST_SEED=${random.seed}`)
@@ -185,7 +185,7 @@ test('three appends become months with rollup, whatever dies meanwhile', {
     while (!isOver) {
       const answer = await ask()
       if (answer.status === 200) {
-        assert.equal(answer.text, right, 'an answer is never wrong or partial')
+        assert.equal(answer.text, right, 'an answer is wrong or partial')
         answers += 1
       } else {
         assert.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
@@ -205,7 +205,7 @@ test('three appends become months with rollup, whatever dies meanwhile', {
       const segmentGranularity = point % 2 === 0 ? 'MONTH' : 'QUARTER'
       await setCompaction({
         granularitySpec: { segmentGranularity, rollup: point > points / 2 },
-        // Of each point alone: where a task that died was to undo what the one before it did, all would be done already.
+        // One kill per point: with more, the retry of a killed task would have nothing left to undo.
         tuningConfig: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: 5_000_000 + point } },
         taskPriority: 20 + point,
       })
@@ -223,29 +223,39 @@ test('three appends become months with rollup, whatever dies meanwhile', {
     context.diagnostic(`killed: ${victims.join(', ')}`)
     await setCompaction({ granularitySpec: { segmentGranularity: 'MONTH', rollup: true } })
     await waitUntil(
-      'all is compacted',
+      'everything is compacted',
       status,
       (found) => found?.bytesAwaitingCompaction === 0 && found.segmentCountCompacted === 3,
       { timeoutMs: patienceMs },
     )
-    const months = await waitUntil('what is hidden is unused', usedSegments, (used) => used.length === 3, {
-      timeoutMs: patienceMs,
-    })
+    const months = await waitUntil(
+      'overshadowed segments are unused',
+      usedSegments,
+      (used) => used.length === 3,
+      {
+        timeoutMs: patienceMs,
+      },
+    )
     await untilLoaded(router, { timeoutMs: patienceMs })
-    await waitUntil('what is hidden has left the historicals', cached, (copies) => copies.length === 6, {
-      timeoutMs: patienceMs,
-    })
+    await waitUntil(
+      'the historicals have dropped overshadowed segments',
+      cached,
+      (copies) => copies.length === 6,
+      {
+        timeoutMs: patienceMs,
+      },
+    )
     assert.equal((await ask()).text, right)
     assert.ok(
       months.reduce((rows, { totalRows }) => rows + totalRows, 0) <= flights.rows,
-      'rows were rolled up',
+      'rows were not rolled up',
     )
-    assert.ok(bytesOf(months) < before.stored, 'fewer bytes are stored')
-    assert.ok(bytesOf(cached()) < before.cached, 'fewer bytes are loaded')
+    assert.ok(bytesOf(months) < before.stored, 'compaction did not reduce the stored bytes')
+    assert.ok(bytesOf(cached()) < before.cached, 'compaction did not reduce the loaded bytes')
     const found = (await status()) as Status
-    assert.equal(found.bytesCompacted, bytesOf(months), 'the status agrees with the metadata store')
+    assert.equal(found.bytesCompacted, bytesOf(months), 'the status differs from the metadata store')
     assert.equal(found.intervalCountCompacted, 3)
-    // Queries read what is loaded, never deep storage.
+    // Queries read loaded segments, never deep storage.
     renameSync(home.deepStorage, `${home.deepStorage}.away`)
     try {
       const answer = await ask()
@@ -257,6 +267,8 @@ test('three appends become months with rollup, whatever dies meanwhile', {
     isOver = true
   }
   await sampling
-  context.diagnostic(`${answers} right answers, ${refused} refused, none wrong; ${statuses} right statuses`)
+  context.diagnostic(
+    `${answers} correct answers, ${refused} refused, none wrong; ${statuses} correct statuses`,
+  )
   assert.ok(answers > 0 && statuses > 0)
 })

@@ -1,5 +1,5 @@
-// Proves that a service with a faulty configuration ends at once with one plain message that names every problem with
-// its source, property, value and what is allowed, that the environment wins over files, and that passwords show up nowhere.
+// A service with an invalid configuration exits at once with one plain message that names every problem with its
+// source, property, value, and what is expected. The environment overrides files, and passwords are never shown.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -24,7 +24,7 @@ const secret = 'very-secret-value'
 const longestMs = 2000
 let quickestMs = Number.POSITIVE_INFINITY
 
-/** Starts a service that must refuse its configuration in plain words; returns the message. */
+/** Starts a service with an invalid configuration; returns its message. */
 async function refusedStart(start: Omit<ServiceStart, 'folder'>): Promise<string> {
   const end = await runService({ ...start, folder })
   quickestMs = Math.min(quickestMs, end.tookMs)
@@ -34,18 +34,19 @@ async function refusedStart(start: Omit<ServiceStart, 'folder'>): Promise<string
 
 function assertPlain({ status, stdout, stderr }: ServiceEnd): void {
   assert.equal(status, 1, `${stdout}${stderr}`)
-  assert.equal(stdout, '', 'the message is the only output')
+  assert.equal(stdout, '', 'there is other output than the message')
   assert.notEqual(stderr, '')
-  // One message for people: no stack, no log line.
+  // One message for people: no stack trace, no log line.
   assert.doesNotMatch(stderr, /^\s+at |node:internal|^\{|Error:/m)
   assert.ok(!stderr.includes(secret), stderr)
 }
 
 function assertNames(message: string, parts: readonly string[]): void {
-  for (const part of parts) assert.ok(message.includes(part), `[${part}] is not named:\n${message}`)
+  for (const part of parts)
+    assert.ok(message.includes(part), `the message does not name [${part}]:\n${message}`)
 }
 
-/** A value that is not allowed, and what the message says is. */
+/** An invalid value, and what the message says is expected. */
 const badValues: [line: string, allowed: string][] = [
   ['svc.plaintextPort=http', 'an integer from 1 to 65535'],
   ['svc.plaintextPort=0', 'an integer from 1 to 65535'],
@@ -74,7 +75,7 @@ const badValues: [line: string, allowed: string][] = [
   ['svc.worker.capacity=many', 'an integer'],
 ]
 
-/** A name that is not known, and the one that was meant. */
+/** An unknown name, and the suggested one. */
 const misspelled: [name: string, nearest: string][] = [
   ['svc.plaintextPrt', 'svc.plaintextPort'],
   ['svc.PlaintextPort', 'svc.plaintextPort'],
@@ -99,7 +100,7 @@ const loginWithout = (name: string, ...instead: string[]) => [
   ...instead,
 ]
 
-/** Properties that are each fine, but do not go together; and what must be named. */
+/** Properties that are valid alone but contradict each other, and what the message must name. */
 const contradictions: { name: string; lines: string[]; names: string[] }[] = [
   {
     name: 'no port at all',
@@ -112,7 +113,7 @@ const contradictions: { name: string; lines: string[]; names: string[] }[] = [
     names: ['svc.enableTlsPort', 'svc.server.https.keyStorePath'],
   },
   {
-    name: 'client certificates of nobody',
+    name: 'client certificates without a trust store',
     lines: ['svc.enableTlsPort=true', 'svc.server.https.requireClientCertificate=true'],
     names: ['svc.server.https.requireClientCertificate', 'svc.server.https.trustStorePath'],
   },
@@ -146,9 +147,9 @@ const contradictions: { name: string; lines: string[]; names: string[] }[] = [
   },
 ]
 
-describe('a faulty configuration', () => {
-  test('a value that is not allowed is named with its file, its property and what is allowed', async () => {
-    // All in one start, as all problems are told at once; a property may be there once only.
+describe('an invalid configuration', () => {
+  test('names an invalid value with its file, its property, and what is expected', async () => {
+    // One start reports all of these problems; a property can appear only once per start.
     const remaining = [...badValues]
     while (remaining.length > 0) {
       const lines = new Map<string, [string, string]>()
@@ -170,13 +171,13 @@ describe('a faulty configuration', () => {
         const problem = message
           .split('\n')
           .find((text) => text.includes(`[${name}]`) && text.includes(`[${value}]`))
-        assert.ok(problem, `${line} is not named:\n${message}`)
+        assert.ok(problem, `${line} is not reported:\n${message}`)
         assertNames(problem, [files.runtime, allowed])
       }
     }
   })
 
-  test('an unknown property is refused with the nearest known one', async () => {
+  test('names the nearest known property for an unknown one', async () => {
     const message = await refusedStart({ role: 'router', common: misspelled.map(([name]) => `${name}=1`) })
     for (const [name, nearest] of misspelled) {
       const problem = message.split('\n').find((line) => line.includes(`[${name}]`))
@@ -185,12 +186,12 @@ describe('a faulty configuration', () => {
   })
 
   for (const { name, lines, names } of contradictions) {
-    test(`${name} is refused`, async () => {
+    test(`reports ${name}`, async () => {
       assertNames(await refusedStart({ role: 'coordinator', common: lines }), names)
     })
   }
 
-  test('all problems of both files and the environment are told at once, each with its source', async () => {
+  test('reports all problems of both files and the environment at once, each with its source', async () => {
     const message = await refusedStart({
       role: 'coordinator',
       common: ['svc.log.level=loud', 'svc.nosuch=1'],
@@ -209,12 +210,12 @@ describe('a faulty configuration', () => {
     for (const [source, name] of expected) {
       assert.ok(
         message.split('\n').some((line) => line.includes(source) && line.includes(`[${name}]`)),
-        `${name} of ${source}:\n${message}`,
+        `${name} of ${source} is not reported:\n${message}`,
       )
     }
   })
 
-  test('the second file wins over the first, and the environment over both', async () => {
+  test('the second file overrides the first, and the environment overrides both', async () => {
     const message = await refusedStart({
       role: 'coordinator',
       common: ['svc.log.level=wrong-in-common', 'svc.host=127.0.0.1', 'svc.tlsPort=wrong-in-common'],
@@ -226,7 +227,7 @@ describe('a faulty configuration', () => {
     assert.ok(!message.includes('svc.log.level') && !message.includes('wrong-in-runtime'), message)
   })
 
-  test('files that cannot be read are named', async () => {
+  test('names unreadable files', async () => {
     const missing = path.join(folder, 'missing.properties')
     assertNames(await refusedStart({ role: 'broker', args: ['--common', missing, '--runtime', folder] }), [
       missing,
@@ -236,11 +237,11 @@ describe('a faulty configuration', () => {
     ])
   })
 
-  test('an unknown option of the command line is named', async () => {
+  test('names an unknown command-line option', async () => {
     assertNames(await refusedStart({ role: 'broker', args: ['--port', '1'] }), ['--port'])
   })
 
-  test('passwords that cannot be fetched are named by where they should come from', async () => {
+  test('names the source of a password that it cannot fetch', async () => {
     const missing = path.join(folder, 'no-password')
     const message = await refusedStart({
       role: 'overlord',
@@ -259,9 +260,9 @@ describe('a faulty configuration', () => {
     ])
   })
 
-  test('a key store or trust store that cannot be used is named', async () => {
+  test('names an unusable key store or trust store', async () => {
     const garbage = path.join(folder, 'garbage.pem')
-    writeFileSync(garbage, 'this is no certificate\n')
+    writeFileSync(garbage, 'not a certificate\n')
     const stores = ['missing.pem', 'garbage.pem'].flatMap((name) =>
       ['pem', 'pkcs12', 'jks'].map((type) => ({ name, type })),
     )
@@ -289,7 +290,7 @@ describe('a faulty configuration', () => {
     }
   })
 
-  test('a port that another process has is named', async () => {
+  test('names a port that another process uses', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const address = other.address()
@@ -302,12 +303,12 @@ describe('a faulty configuration', () => {
     }
   })
 
-  test('stores and ports are told together with everything else', async () => {
+  test('reports stores and ports together with everything else', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as AddressInfo
     const at = (name: string) => path.join(folder, name)
-    writeFileSync(at('no-certificate.pem'), 'this is no certificate\n')
+    writeFileSync(at('no-certificate.pem'), 'not a certificate\n')
     const stores = fileURLToPath(new URL('./fixtures/stores/', import.meta.url))
     try {
       const message = await refusedStart({
@@ -348,16 +349,16 @@ describe('a faulty configuration', () => {
     }
   })
 
-  test('it is told within two seconds', () => {
-    // The quickest of all these starts: others may have had to share the processors.
-    assert.ok(quickestMs < longestMs, `the quickest start took ${quickestMs} ms to end`)
+  test('exits within two seconds', () => {
+    // The fastest of all these starts: others may have shared the processors.
+    assert.ok(quickestMs < longestMs, `the fastest start took ${quickestMs} ms to exit`)
   })
 })
 
-test('passwords are in no log, no answer and no command line, and the environment wins over files', async () => {
+test('keeps passwords out of logs, answers and command lines, and the environment overrides files', async () => {
   const given = { value: 'password-given-as-a-value', variable: 'password-given-by-the-environment' }
   const told = { login: 'password-of-a-refused-login', user: 'password-of-a-new-user' }
-  // Services inherit the environment of who starts them.
+  // Services inherit the environment of the process that starts them.
   const environment = { svc_log_level: 'debug', svc_server_priority: '7', SVC_TEST_PASSWORD: given.variable }
   Object.assign(process.env, environment)
   const authenticator = 'svc.auth.authenticator.MyBasicMetadataAuthenticator'

@@ -1,6 +1,6 @@
-// Proves that the recorded scenarios are answered as recorded: run.mjs plays each of them against a fresh cluster, at
-// the servers themselves and through the router, without security and with TLS and login; and that each answer on the way
-// is what the OpenAPI document tells.
+// svc answers the scenarios recorded from Druid 37 as Druid does. run.mjs plays each of them against a fresh
+// cluster, at the servers and through the router, without security and with TLS and logins. Each answer must
+// also match the OpenAPI document.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -14,9 +14,9 @@ const fixtures = path.join(import.meta.dirname, 'fixtures/conformance')
 interface Scenario {
   readonly file: string
   readonly steps: number
-  /** Two datasources are ingested first. */
+  /** Whether two datasources are ingested first. */
   readonly isSetUp?: boolean
-  /** The servers that may take the place of the router; a scenario of several servers needs the router. */
+  /** The servers that can replace the router; a scenario with several servers needs the router. */
   readonly at: readonly string[]
   readonly profiles: readonly ('plain' | 'secure')[]
 }

@@ -1,7 +1,7 @@
-// The files of deploy/ for Kubernetes and for a swarm, without an engine of either: they hold to the schemas of what they
-// are written in, every property is one that the servers know, with a value that they take, every path lies in something
-// that is mounted, every name that is announced is one that a certificate is for, and nothing runs with more rights than
-// it needs. Where there is a kubectl, what it renders is what was looked at.
+// Checks the Kubernetes and swarm files in deploy/ without Kubernetes or a swarm. They match the schemas of
+// their formats. The servers know every property and accept its value. Every path is in a volume, and every
+// announced name has a certificate. Nothing has more privileges than it needs. If kubectl is installed, the
+// files also match what it renders.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
@@ -28,7 +28,7 @@ chmodSync(path.join(folder, 'svc'), 0o755)
 
 const passwordFromOutside = 'of-a-store-outside'
 
-/** The files that come from outside; the authorities are given by that of the certificates, which is one. */
+/** The files that users create. There is only one authority, so its certificate is reused for all of them. */
 function makeSecrets(): void {
   const brought = path.join(folder, 'brought')
   mkdirSync(brought)
@@ -112,11 +112,14 @@ function environmentOf(server: StatefulSet): Record<string, string> {
   return Object.fromEntries([...shared, ...own])
 }
 
-/** The absolute paths that stand in the values of an environment. */
+/** The absolute paths in the values of an environment. */
 const pathsIn = (environment: Record<string, string>): string[] =>
   Object.values(environment).flatMap((value) => value.match(/\/[\w./-]+/g) ?? [])
 
-/** What a server makes of an environment whose paths lie in `root`; fails with what it refuses. */
+/**
+ * Loads the settings of a server from an environment whose paths are in `root`; fails if the settings are
+ * invalid.
+ */
 async function takenBy(role: Role, environment: Record<string, string>, root: string): Promise<string> {
   const moved = Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [
@@ -129,7 +132,7 @@ async function takenBy(role: Role, environment: Record<string, string>, root: st
   if (loaded.kind === 'faulty') assert.fail(loaded.problems.join('\n'))
   const own = new X509Certificate(loaded.stores.server?.identity.cert ?? assert.fail('no certificate'))
   const host = settings.get('svc.host')
-  assert.ok(own.checkHost(host), `the certificate is for [${own.subjectAltName}], the host is [${host}]`)
+  assert.ok(own.checkHost(host), `the certificate is for [${own.subjectAltName}], but the host is [${host}]`)
   assert.equal(settings.get('svc.enablePlaintextPort'), false)
   assert.equal(settings.get('svc.metadata.storage.connector.tls.mode'), 'verify-full')
   assert.equal(settings.get('svc.queue.redis.tls.enabled'), true)
@@ -137,8 +140,8 @@ async function takenBy(role: Role, environment: Record<string, string>, root: st
   return host
 }
 
-describe('the manifests of Kubernetes', () => {
-  test('hold to the schemas of their kinds', () => {
+describe('the Kubernetes manifests', () => {
+  test('match the schemas of their kinds', () => {
     const { $defs } = schema('kubernetes.json')
     const ajv = new Ajv({ strict: false, allErrors: true })
     const groups: Record<string, string> = { v1: 'core.v1', 'apps/v1': 'apps.v1', 'policy/v1': 'policy.v1' }
@@ -155,7 +158,7 @@ describe('the manifests of Kubernetes', () => {
     }
   })
 
-  test('are several servers of each role, each kind at the port of its role', async () => {
+  test('run several servers of each role, on the port of the role', async () => {
     assert.deepEqual(servers.map(roleOf).sort(), roles.toSorted())
     for (const server of servers) {
       assert.ok(server.spec.replicas >= 2)
@@ -164,7 +167,7 @@ describe('the manifests of Kubernetes', () => {
     }
   })
 
-  test('name only what there is', () => {
+  test('refer only to objects that exist', () => {
     const images = new Set(manifests.flatMap((one) => JSON.stringify(one).match(/"image":"[^"]*"/g) ?? []))
     assert.equal(images.size, 1)
     for (const server of servers) {
@@ -182,7 +185,7 @@ describe('the manifests of Kubernetes', () => {
 
   for (const server of servers) {
     const role = roleOf(server)
-    test(`give the ${role} properties that it takes, and a certificate for its name`, async () => {
+    test(`give the ${role} valid properties, and a certificate for its name`, async () => {
       const root = path.join(folder, role)
       for (const { name, secret } of server.spec.template.spec.volumes) {
         if (!secret) continue
@@ -198,7 +201,7 @@ describe('the manifests of Kubernetes', () => {
       const { volumeMounts } = containerOf(server)
       const isMounted = (file: string) =>
         volumeMounts.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`))
-      // Routers and coordinators do not look into deep storage.
+      // Routers and coordinators do not access deep storage.
       const needed = pathsIn(environment).filter(
         (file) => isMounted('/var/lib/svc/deep-storage') || file !== '/var/lib/svc/deep-storage',
       )
@@ -208,7 +211,7 @@ describe('the manifests of Kubernetes', () => {
       )
     })
 
-    test(`let the ${role} run with no right that it does not need`, () => {
+    test(`run the ${role} without unneeded privileges`, () => {
       const { securityContext, automountServiceAccountToken } = server.spec.template.spec
       assert.equal(automountServiceAccountToken, false)
       const { runAsNonRoot, runAsUser, seccompProfile } = securityContext as Record<string, unknown>
@@ -223,26 +226,26 @@ describe('the manifests of Kubernetes', () => {
     })
   }
 
-  test('hold no secret in anything but secrets', () => {
+  test('contain secrets only in Secrets', () => {
     const others = JSON.stringify(manifests.filter(({ kind }) => kind !== 'Secret'))
     for (const { data } of ofKind('Secret'))
       for (const value of Object.values(data as Record<string, string>))
         assert.ok(!others.includes(Buffer.from(value, 'base64').toString()))
   })
 
-  test('are what kubectl renders, where there is one', (t) => {
+  test('match what kubectl renders, if it is installed', (t) => {
     let rendered: string
     try {
       rendered = execFileSync('kubectl', ['kustomize', kubernetes], { encoding: 'utf8' })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      t.diagnostic('There is no kubectl here: its rendering was not looked at')
+      t.diagnostic('kubectl is not installed: skipped the comparison with its output')
       return
     }
-    // Names with the hash of what they hold, without it.
+    // Removes the content hash from names.
     const unhashed = rendered.replace(/\b(properties|passwords)-[a-z0-9]{10}\b/g, '$1')
     const theirs = parseAllDocuments(unhashed).map((document) => document.toJS() as Manifest)
-    // Lists in any order; base64 without its line ends.
+    // Ignores the order of lists, and line breaks in base64.
     const comparable = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map((one) => JSON.stringify(comparable(one))).sort()
       if (typeof value === 'string') return value.replaceAll('\n', '')
@@ -259,7 +262,7 @@ describe('the manifests of Kubernetes', () => {
   })
 })
 
-describe('the stack of a swarm', () => {
+describe('the swarm stack', () => {
   interface Service {
     readonly command: readonly [task: string, role: Role]
     readonly environment: Record<string, string>
@@ -284,8 +287,8 @@ describe('the stack of a swarm', () => {
   }
   const services = Object.entries(stack.services)
 
-  test('holds to the Compose specification', () => {
-    // Its names of an earlier draft are not read; it refers to its parts by their places.
+  test('matches the Compose specification', () => {
+    // Skips the names of an earlier JSON Schema draft; the schema refers to its parts by path.
     const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false }).removeKeyword('id')
     const { $schema: _, ...compose } = schema('compose.json') as Record<string, unknown>
     const validate = ajv.compile(compose)
@@ -293,13 +296,13 @@ describe('the stack of a swarm', () => {
     assert.ok(validate(stack), JSON.stringify(validate.errors))
   })
 
-  test('is several servers of each role', () => {
+  test('runs several servers of each role', () => {
     for (const role of roles)
       assert.ok(services.filter(([, { command }]) => command[1] === role).length >= 2, role)
   })
 
   const certificates = path.join(folder, 'swarm')
-  test('has certificates as the guide makes them', () => {
+  test('has certificates as the guide creates them', () => {
     mkdirSync(certificates)
     for (const role of roles) {
       const hosts = services.filter(([, { command }]) => command[1] === role).map(([name]) => name)
@@ -309,7 +312,7 @@ describe('the stack of a swarm', () => {
   })
 
   for (const [name, service] of services) {
-    test(`gives ${name} properties that it takes, the secrets that they name, and a certificate`, async () => {
+    test(`gives ${name} valid properties, the secrets that they name, and a certificate`, async () => {
       const root = path.join(certificates, name)
       mkdirSync(root)
       for (const { source, target = source } of service.secrets) {
@@ -335,12 +338,12 @@ describe('the stack of a swarm', () => {
         )
     })
 
-    test(`lets ${name} run with no right that it does not need`, () => {
+    test(`runs ${name} without unneeded privileges`, () => {
       assert.deepEqual([service.read_only, service.cap_drop, service.user], [true, ['ALL'], '1000:1000'])
       assert.ok(service.healthcheck)
     })
 
-    test(`gives ${name} what a swarm passes over or tells others only later`, () => {
+    test(`gives ${name} no settings that a swarm ignores or applies late`, () => {
       assert.equal(service.tmpfs, undefined)
       assert.ok(service.volumes.some((volume) => typeof volume === 'object' && volume.target === '/tmp'))
       assert.equal(service.hostname, name)

@@ -1,5 +1,6 @@
-// Proves that a historical whose escalator has a wrong password is named as such within ten seconds in its own log, in
-// the coordinator's and by ./svc status, that the others work on meanwhile, and that it works once it is corrected.
+// A historical with a wrong escalator password is reported within ten seconds in its own log, in the
+// coordinator's log, and by `./svc status`. The other servers keep working, and the historical works once its
+// password is corrected.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
@@ -41,7 +42,7 @@ const complaintsOf = (instance: string): LogEntry[] =>
     ({ level, message }) => level === 'warn' && message.includes(`[${setting}]`),
   )
 
-/** Waits for so many of these warnings, and returns the first one. */
+/** Waits for a number of these warnings, and returns the first one. */
 async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> {
   const complaints = await waitUntil(
     `the log of ${instance} names the cause ${count} times`,
@@ -51,7 +52,7 @@ async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> 
   return complaints[0]!
 }
 
-/** Counts from the first line that the server logged: how long a process takes to come up depends on the machine. */
+/** Counts from the first line that the server logged, because startup time depends on the machine. */
 function assertInTime({ timestamp }: LogEntry): void {
   const lines = logEntries(cluster, stranger).map((entry) => Date.parse(entry.timestamp))
   const tookMs = Date.parse(timestamp) - Math.min(...lines.filter((timeMs) => timeMs >= startedAt))
@@ -70,10 +71,10 @@ test("the coordinator's log names the server and the cause within ten seconds", 
   assert.match(complaint.message, /invalid escalator user \[svc_system\] or password/)
   assertInTime(complaint)
   const others = complaintsOf('coordinator').filter(({ message }) => !message.includes(strangerName))
-  assert.deepEqual(others, [], 'no other server is blamed')
+  assert.deepEqual(others, [], 'another server is blamed')
 })
 
-test('./svc status names the server and the cause, for people and for programs', async () => {
+test('./svc status names the server and the cause, as text and as JSON', async () => {
   const shown = await runSvc('status', '--home', cluster.home.root)
   assert.equal(shown.status, 1)
   const line = shown.stdout.split('\n').find((text) => text.includes(stranger))
@@ -90,12 +91,12 @@ test('./svc status names the server and the cause, for people and for programs',
   assert.match(notReady[0]!.problem ?? '', /rejected the escalator credentials/)
 })
 
-test('it is not announced, and says itself that it does not serve', async () => {
+test('the server is not announced, and reports that it is not ready', async () => {
   const announced = (await loadNodes(cluster.store, 60_000)).map(({ name }) => name)
   assert.ok(announced.includes(cluster.nameOf(sound)))
   assert.ok(!announced.includes(strangerName))
   await waitUntil(
-    'the coordinator counts it no longer',
+    'the coordinator no longer lists it',
     () => cluster.router.get<string[]>('/svc/coordinator/v1/servers'),
     (servers) => servers.includes(cluster.nameOf(sound)) && !servers.includes(strangerName),
   )
@@ -103,19 +104,19 @@ test('it is not announced, and says itself that it does not serve', async () => 
   assert.equal(health.status, 503)
 })
 
-test('the others work on: segments are ingested, and loaded where rules want them', async () => {
+test('the other servers keep working: segments are ingested and loaded by the rules', async () => {
   const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1, _default_tier: 1 } }]
   await cluster.router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, rules)
   await runTask(cluster.router, flightsTask())
   await waitUntil(
-    'the sound historical has loaded everything',
+    'the working historical has loaded everything',
     () => cachedSegments(cluster, sound).length,
     (count) => count === flights.days,
   )
   assert.deepEqual(await cluster.router.get('/svc/coordinator/v1/loadstatus'), { [flights.dataSource]: 100 })
 })
 
-test('it keeps trying', async () => {
+test('the server keeps retrying', async () => {
   await firstComplaintOf(stranger, 2)
 })
 
@@ -125,11 +126,11 @@ test('the wrong password is in no log', () => {
   }
 })
 
-test('once its password is corrected, it takes part without a new start', async () => {
+test('the server joins without a restart once its password is corrected', async () => {
   writeFileSync(strangerFile, rightProperties)
   await cluster.waitUntilReady(stranger)
   await waitUntil(
-    'it has loaded what the rules want there',
+    'it has loaded the segments that the rules assign to it',
     () => cachedSegments(cluster, stranger).length,
     (count) => count === flights.days,
   )
@@ -140,11 +141,11 @@ test('once its password is corrected, it takes part without a new start', async 
 const instances = cluster.plan.services.map(({ instance }) => instance)
 const callsOf = (instance: string) => cluster.at(instance).get<Call[]>('/svc/internal/v1/calls')
 
-test('every call among the servers went over TLS, as the escalator, to a server with its own certificate', async () => {
+test('every call between servers uses TLS and the escalator, and reaches a server with its own certificate', async () => {
   const urls = new Map(instances.map((instance) => [cluster.urls[instance], instance]))
   for (const instance of instances) {
     const sent = (await callsOf(instance)).filter(({ direction }) => direction === 'sent')
-    // The router asks for users and roles like everyone else; the coordinator has nobody to ask.
+    // The router requests users and roles like every other server; the coordinator does not need to.
     if (instance !== 'coordinator') assert.ok(sent.length > 0, instance)
     for (const call of sent) {
       const about = JSON.stringify(call)
@@ -159,7 +160,7 @@ test('every call among the servers went over TLS, as the escalator, to a server 
   }
 })
 
-test('nothing else goes as the escalator: what was received in its name is what servers sent', async () => {
+test('only servers use the escalator: every call received in its name was sent by a server', async () => {
   const servers = new Set(
     cluster.plan.services.map(({ role, instance }) => `${role} ${cluster.nameOf(instance)}`),
   )
@@ -169,14 +170,14 @@ test('nothing else goes as the escalator: what was received in its name is what 
     for (const call of received) {
       const about = JSON.stringify(call)
       assert.ok(call.tls && servers.has(call.from) && call.path.startsWith('/svc-internal/'), about)
-      // Refused, or asked of a server that has just opened its ports and knows no users yet, or given up.
+      // Refused, sent to a server that had just opened its ports and knew no users yet, or aborted.
       const isLetIn = ![401, 503, null].includes(call.status)
       assert.ok(call.identity === 'svc_system' || (call.identity === '' && !isLetIn), about)
     }
   }
 })
 
-test('a request through the router goes as its caller, and is no call of the servers', async () => {
+test('a request through the router runs as its caller, and is not a call between servers', async () => {
   const path = '/svc/coordinator/v1/leader'
   assert.equal((await cluster.router.send({ path })).status, 200)
   assert.equal((await cluster.router.send({ path, credentials: null })).status, 401)
@@ -186,7 +187,7 @@ test('a request through the router goes as its caller, and is no call of the ser
       (await callsOf(instance)).every((call) => call.path !== path),
       instance,
     )
-  // Someone who calls as the internal user from outside is seen.
+  // An outside caller with the internal user's credentials is recorded.
   const password = readSecret(cluster.home, 'internal-client-password')
   await cluster.router.send({ path, credentials: `svc_system:${password}` })
   const seen = (await callsOf('coordinator')).find((call) => call.path === path)

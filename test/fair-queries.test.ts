@@ -1,4 +1,4 @@
-// Callers share a broker: whatever a greedy one sends, the short queries of others are answered soon.
+// Callers share a broker fairly: whatever a greedy caller sends, short queries of others are answered soon.
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
 import { flights, flightsTask, runTask } from './support/flights.ts'
@@ -21,7 +21,7 @@ await addUsers(cluster, { greedy: [read], greedier: [read], healthy: [read], not
 await runTask(router, flightsTask({ segmentGranularity: 'MONTH' }))
 await untilLoaded(router)
 
-// They would run for hours: one that only computes, and one whose answer begins at once.
+// These run for hours: one only computes, and the other one starts to answer immediately.
 const heavy = [
   `SELECT count(*) FROM flights a, flights b, flights c, flights d
     WHERE a.distance + b.distance + c.distance + d.distance = 1`,
@@ -72,7 +72,10 @@ async function beGreedy(queries: Readonly<Record<string, number>>) {
   }
 }
 
-/** Milliseconds that 100 short queries of the healthy user take, four at a time, in order; all must be answered. */
+/**
+ * Runs 100 short queries of the healthy user, four at a time, and returns their times in milliseconds,
+ * sorted; all must be answered.
+ */
 async function healthyQueries(): Promise<number[]> {
   const tookMs: number[] = []
   const work = async (): Promise<void> => {
@@ -97,7 +100,7 @@ function report(scope: TestContext, tookMs: readonly number[]): void {
 }
 
 describe('short queries of a healthy user', () => {
-  test('are answered while nobody else is there', async (scope) => {
+  test('are answered while nobody else sends queries', async (scope) => {
     await healthyQueries()
     report(scope, await healthyQueries())
   })
@@ -107,7 +110,11 @@ describe('short queries of a healthy user', () => {
     report(scope, await healthyQueries())
     const answers = await greedy.end()
     const refused = answers.filter((answer) => answer?.status === 429)
-    assert.equal(refused.length, 100 - 3 - 50, 'those beyond the processes and the queue of one caller')
+    assert.equal(
+      refused.length,
+      100 - 3 - 50,
+      'the number of queries beyond the processes and the queue of one caller',
+    )
     for (const answer of refused) {
       assert.equal(answer?.headers['retry-after'], '1')
       assert.match(String(answer?.text), /\[svc\.query\.maxQueuedPerCaller\]/)
@@ -120,22 +127,22 @@ describe('short queries of a healthy user', () => {
     await greedy.end()
   })
 
-  test('and long ones too, in turn with those of others', async () => {
+  test('alternate with long ones, which are answered too', async () => {
     const greedy = await beGreedy({ greedy: 10, greedier: 10 })
-    // About a second of work: more than a short query may take.
+    // About a second of work: more than a short query takes.
     const query = 'SELECT count(*) FROM range(12000) a, range(12000) b WHERE a.range + b.range = 7'
     assert.deepEqual(await sqlRows(router, query, { credentials: credentialsOf('healthy') }), [[8]])
     await greedy.end()
   })
 })
 
-describe('a caller who may read no datasource', () => {
+describe('a caller who can read no datasource', () => {
   const ask = (query: string) => askSql(router, query, { credentials: credentialsOf('nothing') })
   test('runs short queries without tables', async () => {
     assert.equal((await ask('SELECT 1')).status, 200)
     assert.equal((await ask(`SELECT count(*) FROM ${flights.dataSource}`)).status, 403)
   })
-  test('runs none for longer than a second', async () => {
+  test('cannot run queries for longer than a second', async () => {
     const { status, text } = await ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b')
     assert.equal(status, 504)
     assert.match(text, /longer than \[1000\] ms, the limit for callers without read access to any datasource/)

@@ -1,4 +1,4 @@
-// Three short seeds of faults in every run of the tests; `npm run test:faults` runs others, and for longer.
+// Three short fault seeds in every test run; `npm run test:faults` runs other seeds for longer.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, test } from 'node:test'
@@ -12,7 +12,7 @@ const prepared = await prepareHome()
 after(() => prepared.remove())
 
 for (const seed of [1, 2, 3]) {
-  test(`${seconds} seconds of seed ${seed} show nothing that should not be`, async (context) => {
+  test(`${seconds} seconds of seed ${seed} violate no invariant`, async (context) => {
     const { verdict, file } = await runSeed(seed, seconds, path.join(kept, 'short'), prepared)
     context.diagnostic(`history: ${file}`)
     assert.deepEqual(verdict.violations, [])

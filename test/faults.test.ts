@@ -1,7 +1,7 @@
-// Proves that nothing is lost when processes die: a historical, the leading coordinator and Redis are killed at random
-// points while rules move every segment, and each time the end state is exactly what the rules ask for; a task whose
-// overlord or queue is killed is done once all the same. SVC_TEST_KILLS is the number of points, SVC_TEST_SEED where
-// they lie.
+// Nothing is lost when processes die. A historical, the leading coordinator and Redis are killed at random
+// points while rules move every segment, and the final state is always exactly what the rules require. A task
+// whose overlord or queue is killed still runs exactly once. SVC_TEST_KILLS is the number of points, and
+// SVC_TEST_SEED decides where they are.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -30,7 +30,7 @@ const random = seededRandom()
 
 type Copies = Readonly<Record<string, number>>
 
-/** A cluster with the data set loaded, and what must never change in it. */
+/** A cluster with the loaded data set, and the state that must never change. */
 interface Scene {
   readonly cluster: TestCluster
   /** Historicals by tier. */
@@ -45,7 +45,7 @@ async function openScene(cluster: TestCluster): Promise<Scene> {
   const tiers = Object.fromEntries(
     [...byTier].map(([tier, members]) => [tier, members.map(({ instance }) => instance)]),
   )
-  // Rules first: the cluster's default would load the segments before the first one is wanted.
+  // Set the rules first: the cluster's default rules would load the segments before the first rules apply.
   await setRules(cluster.router, { nowhere: 1 })
   await runTask(cluster.router, flightsTask())
   const segments = await storedSegments(cluster.store, dataSource)
@@ -56,26 +56,29 @@ async function openScene(cluster: TestCluster): Promise<Scene> {
 async function setRules(at: HttpClient, copies: Copies): Promise<void> {
   const rules = [{ type: 'loadForever', tieredReplicants: copies }]
   await waitUntil(
-    'the rules are taken',
+    'the rules are accepted',
     () => at.send({ method: 'POST', path: `/svc/coordinator/v1/rules/${dataSource}`, json: rules }),
     ({ status }) => status === 200,
   )
 }
 
-/** Starts to move all segments and returns when a random part of the copies has come; the share lies in [from, to). */
+/**
+ * Starts to move all segments and returns once a random share of the replicas has loaded; the share is in
+ * [from, to).
+ */
 async function moveUpTo({ cluster, tiers, segments }: Scene, copies: Copies, from: number, to: number) {
   const share = from + random.next() * (to - from)
   const missing = () => missingCopies({ cluster, tiers, segments }, copies)
   const missingAtFirst = missing()
-  assert.ok(missingAtFirst >= segments.length, `only ${missingAtFirst} copies are to be loaded`)
+  assert.ok(missingAtFirst >= segments.length, `only ${missingAtFirst} replicas have to load`)
   const most = missingAtFirst - Math.floor(share * missingAtFirst)
   await setRules(cluster.router, copies)
-  await waitUntil(`at most ${most} copies are missing`, missing, (count) => count <= most, { pollMs: 1 })
+  await waitUntil(`at most ${most} replicas are missing`, missing, (count) => count <= most, { pollMs: 1 })
   await delay(random.next() * 20)
   return { missing: missing(), missingAtFirst }
 }
 
-/** How many copies the rules ask for that lie in no cache of their tier; quick, for it is asked all the time. */
+/** The number of required replicas that are in no cache of their tier; fast, because it is polled. */
 function missingCopies({ cluster, tiers, segments }: Omit<Scene, 'deepStorage'>, copies: Copies): number {
   const missing = Object.entries(copies).map(([tier, count]) => {
     const held = tiers[tier]!.reduce((sum, instance) => sum + countFolders(cluster, instance), 0)
@@ -88,7 +91,7 @@ function countFolders({ home }: TestCluster, instance: string): number {
   return readdirSync(path.join(home.cache, instance, 'segments')).length
 }
 
-/** How many copies of each segment lie in a tier, where that is not what the rules ask for. */
+/** The number of replicas of each segment in a tier, where it differs from what the rules require. */
 function wrongCopies({ cluster, tiers, segments }: Scene, copies: Copies): Record<string, number> {
   const wrong: Record<string, number> = {}
   for (const [tier, instances] of Object.entries(tiers)) {
@@ -107,37 +110,38 @@ interface DutiesAnswer {
   readonly dutyGroups: readonly { readonly name: string; readonly runs: number }[]
 }
 
-/** Waits until the leader has run its rules that many times more. */
+/** Waits until the leader has finished a number of further runs. */
 async function untilRulesRan({ router }: TestCluster, times: number): Promise<void> {
   const runs = async (): Promise<number> => {
     const { dutyGroups } = await router.get<DutiesAnswer>('/svc/coordinator/v1/duties')
     return dutyGroups.find(({ name }) => name === 'HistoricalManagementDuties')?.runs ?? 0
   }
   const before = await runs()
-  await waitUntil('the duties run', runs, (count) => count >= before + times)
+  await waitUntil('the coordinator duties run', runs, (count) => count >= before + times)
 }
 
-/** Waits for the state that the rules ask for, which must last, and proves that nothing was lost on the way. */
+/** Waits until the state that the rules require is stable, and checks that nothing was lost. */
 async function assertSettled(scene: Scene, copies: Copies): Promise<void> {
   const { cluster, tiers, segments, deepStorage } = scene
   const instances = Object.values(tiers).flat()
   for (const instance of instances) await cluster.waitUntilReady(instance)
-  // Copies may still move between the servers of a tier, with one too many in the meantime, until that is at rest too.
+  // Replicas may still move between the servers of a tier, with one surplus replica in the meantime, so wait for
+  // that too.
   await waitUntil(
-    'the state that the rules ask for lasts',
+    'the state that the rules require is stable',
     async () => {
       const before = await unsettled(scene, copies)
       if (before !== undefined) return before
       const held = JSON.stringify(instances.map((instance) => cachedSegments(cluster, instance)))
       await untilRulesRan(cluster, 2)
       const isSame = held === JSON.stringify(instances.map((instance) => cachedSegments(cluster, instance)))
-      return isSame ? await unsettled(scene, copies) : 'copies moved'
+      return isSame ? await unsettled(scene, copies) : 'replicas moved'
     },
     (found) => found === undefined,
     { timeoutMs: 60_000 },
   )
-  assert.deepEqual(await storedSegments(cluster.store, dataSource), segments, 'the metadata is what it was')
-  assert.deepEqual(filesIn(cluster.home.deepStorage), deepStorage, 'deep storage is what it was')
+  assert.deepEqual(await storedSegments(cluster.store, dataSource), segments, 'the metadata changed')
+  assert.deepEqual(filesIn(cluster.home.deepStorage), deepStorage, 'deep storage changed')
   const checksums = new Map(segments.map(({ id, checksum }) => [id, checksum]))
   for (const instance of instances) {
     for (const { id, file } of cachedSegments(cluster, instance)) {
@@ -146,7 +150,7 @@ async function assertSettled(scene: Scene, copies: Copies): Promise<void> {
   }
 }
 
-/** What is not yet as the rules ask for, or not known to be; undefined where all is. */
+/** Returns what does not match the rules yet or is not known to; undefined if everything matches. */
 async function unsettled(scene: Scene, copies: Copies): Promise<unknown> {
   const { cluster, tiers } = scene
   const { router } = cluster
@@ -170,7 +174,7 @@ async function unsettled(scene: Scene, copies: Copies): Promise<unknown> {
   return isQueued ? { queues } : undefined
 }
 
-/** Kills a process, leaves it down for a random time of up to `longestMs`, and starts it again. */
+/** Kills a process, waits a random time of up to `longestMs`, and starts the process again. */
 async function killAndRestart({ cluster }: Scene, instance: string, longestMs: number): Promise<void> {
   await cluster.kill(instance, 'SIGKILL')
   await cluster.stopInstance(instance)
@@ -178,7 +182,7 @@ async function killAndRestart({ cluster }: Scene, instance: string, longestMs: n
   cluster.startInstance(instance)
 }
 
-/** Rules of which each one needs a whole set of copies that the one before it did not, also around the end. */
+/** A cycle of rules that each require a full set of replicas that the previous rules did not. */
 const cycle: readonly Copies[] = [
   { hot: 1 },
   { _default_tier: 1 },
@@ -193,8 +197,8 @@ function pickOne<Item>(items: readonly Item[]): Item {
 }
 
 /**
- * Looks all the time whether every segment lies in some cache, as it must once it was loaded; returns what tells the
- * fewest that were seen.
+ * Checks continuously that every segment is in some cache, as it must be once it was loaded. Returns a
+ * function that reports the minimum seen.
  */
 function watchAvailability({ cluster, tiers }: Scene): { fewest(): number; stop(): void } {
   const instances = Object.values(tiers).flat()
@@ -206,13 +210,14 @@ function watchAvailability({ cluster, tiers }: Scene): { fewest(): number; stop(
   }
   let fewest = Number.POSITIVE_INFINITY
   const timer = setInterval(() => {
-    // A segment may move from a folder not looked at yet to one that was: then the second look finds it.
+    // A segment may move from a folder that is yet to be read to one that was read already; a second pass finds
+    // it.
     if (count() < flights.days) fewest = Math.min(fewest, count())
   }, 20)
   return { fewest: () => Math.min(fewest, count()), stop: () => clearInterval(timer) }
 }
 
-/** Runs ten rounds, each with a death at a point of its own tenth of the loading. */
+/** Runs ten rounds. In each, a process is killed at a random point in one tenth of the loading. */
 async function strikeAtPoints(
   scene: Scene,
   context: TestContext,
@@ -230,14 +235,14 @@ async function strikeAtPoints(
       if (moved.missing > 0) duringLoading += 1
       const struck = await strike(copies)
       await assertSettled(scene, copies)
-      roundContext.diagnostic(`${struck} with ${moved.missing} of ${moved.missingAtFirst} copies missing`)
-      assert.equal(availability.fewest(), flights.days, 'every segment always lay in some cache')
+      roundContext.diagnostic(`${struck} with ${moved.missing} of ${moved.missingAtFirst} replicas missing`)
+      assert.equal(availability.fewest(), flights.days, 'a segment was in no cache')
     })
   }
   availability.stop()
   assert.ok(
     duringLoading >= points / 2,
-    `only ${duringLoading} of ${points} deaths came while copies were missing`,
+    `only ${duringLoading} of ${points} kills happened while replicas were missing`,
   )
 }
 
@@ -270,7 +275,7 @@ test('SIGKILL of a historical during loading', async (context) => {
   })
 })
 
-/** The instances of coordinators that say they lead. */
+/** The coordinators that claim to be the leader. */
 async function leadersOf({ at, plan }: TestCluster): Promise<string[]> {
   const coordinators = plan.services.filter(({ role }) => role === 'coordinator')
   const answers = await Promise.all(
@@ -284,11 +289,14 @@ async function leadersOf({ at, plan }: TestCluster): Promise<string[]> {
   return answers.flat()
 }
 
-/** Waits until a coordinator leads that is not `former`, and the router has found it; returns who and how long it took. */
+/**
+ * Waits until a coordinator other than `former` is the leader and the router has found it; returns the leader
+ * and the time it took.
+ */
 async function untilLed(cluster: TestCluster, former?: string): Promise<{ leader: string; tookMs: number }> {
   const began = performance.now()
   const [leader] = await waitUntil(
-    'one coordinator leads',
+    'one coordinator is the leader',
     () => leadersOf(cluster),
     (leaders) => leaders.length === 1 && leaders[0] !== former,
     { timeoutMs: 15_000 },
@@ -304,7 +312,7 @@ async function untilLed(cluster: TestCluster, former?: string): Promise<{ leader
 
 const takeoverMs = 10_000
 
-/** Host and port of the coordinator that has the lease. */
+/** Host and port of the coordinator that holds the lease. */
 async function leaseHolder({ store }: TestCluster): Promise<string | undefined> {
   const leases = await loadLeases(store)
   return leases.find(({ role }) => role === 'coordinator')?.node
@@ -317,20 +325,20 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
     await strikeAtPoints(scene, context, async () => {
       isEven = !isEven
       const { leader: former } = await untilLed(cluster)
-      // Each second time the former leader stays away until the other one has taken over.
+      // Every other time the former leader stays down until the other one has taken over.
       if (isEven) await killAndRestart(scene, former, 500)
       else {
         await cluster.kill(former, 'SIGKILL')
         await cluster.stopInstance(former)
       }
       const { leader, tookMs } = await untilLed(cluster, isEven ? undefined : former)
-      assert.ok(tookMs < takeoverMs, `a leader was back after ${tookMs} ms`)
+      assert.ok(tookMs < takeoverMs, `the next leader took ${tookMs} ms`)
       cluster.startInstance(former)
       await cluster.waitUntilReady(former)
       return `${former}, then ${leader} led after ${Math.round(tookMs)} ms,`
     })
 
-    await context.test('what a former leader asks for, while another one leads, is not done', async () => {
+    await context.test('requests of a former leader are not executed while another one leads', async () => {
       const { leader: former } = await untilLed(cluster)
       const successor = former === 'coordinator' ? 'coordinator-2' : 'coordinator'
       const { pid } = cluster.processes().find(({ instance }) => instance === former)!.process!
@@ -340,13 +348,13 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
       const availability = watchAvailability(scene)
       const redis = await connectToRedis(cluster)
       try {
-        // Requests of both leaders wait before Redis: the former wants copies of hot dropped, the other one those of
-        // the other tier. Where both got their way, nothing would be left.
+        // The requests of both leaders wait in front of Redis: the former leader wants the replicas of tier hot
+        // dropped, the new one those of the other tier. If both were executed, nothing would be left.
         await redis.client('PAUSE', 60_000, 'WRITE')
         await setRules(cluster.at(former), { _default_tier: 1 })
         await untilDropsAreQueued(cluster.at(former))
         process.kill(pid, 'SIGSTOP')
-        // Before the other one leads, which is to want nothing else at any time.
+        // Before the new leader takes over, which must never find anything else to do.
         const rules = JSON.stringify([{ type: 'loadForever', tieredReplicants: { hot: 1 } }])
         await saveRules(
           cluster.store,
@@ -356,7 +364,7 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
           Date.now(),
         )
         await waitUntil(
-          'the other one leads',
+          'the new leader took over',
           () => leaseHolder(cluster),
           (holder) => holder === cluster.nameOf(successor),
           { timeoutMs: takeoverMs },
@@ -365,7 +373,7 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
         await redis.client('UNPAUSE')
         process.kill(pid, 'SIGCONT')
         await assertSettled(scene, { hot: 1 })
-        assert.equal(availability.fewest(), flights.days, 'every segment always lay in some cache')
+        assert.equal(availability.fewest(), flights.days, 'a segment was in no cache')
         assert.deepEqual(await leadersOf(cluster), [successor])
       } finally {
         process.kill(pid, 'SIGCONT')
@@ -376,7 +384,7 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
   })
 })
 
-/** Waits until a leader is about to ask for drops. */
+/** Waits until a leader is about to request drops. */
 async function untilDropsAreQueued(leader: HttpClient): Promise<void> {
   await waitUntil(
     'drops are queued',
@@ -396,7 +404,7 @@ async function connectToRedis({ settings }: TestCluster): Promise<QueueConnectio
 }
 
 test('SIGKILL of Redis during loading', async (context) => {
-  // One at a time, so that there is always something in the queues that can be lost.
+  // One load at a time, so that the queues always contain something to lose.
   const set = ['historical.svc.segmentCache.numLoadingThreads=1']
   await withScene(context, { set }, async (scene) => {
     const { cluster } = scene
@@ -419,7 +427,7 @@ test('SIGKILL of Redis during loading', async (context) => {
   })
 })
 
-test('SIGKILL of what a task needs: it is done once, in the end', async (context) => {
+test('SIGKILL of what a task needs: the task still runs exactly once', async (context) => {
   await withScene(context, {}, async (scene) => {
     const { cluster } = scene
     for (const [index, instance] of ['overlord', 'redis', 'overlord', 'redis'].entries()) {

@@ -1,4 +1,4 @@
-// Proves that no request body blocks or crashes a server, and that the largest valid body of each route is accepted.
+// No request body blocks or crashes a server, and the largest valid body of each route is accepted.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,10 @@ const listOf = (count: number, item: (index: number) => string) =>
   `[${Array.from({ length: count }, (_, index) => item(index)).join()}]`
 const keys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"key ${index}":0`).join()}}`
 
-/** How long another user's requests take in the meantime, in milliseconds; every one of them must be answered with 200. */
+/**
+ * Times of another user's requests during the attack, in milliseconds; every one of them must be answered
+ * with 200.
+ */
 async function whileOthersAsk<Result>(instance: string, path: string, work: () => Promise<Result>) {
   const isOver = new AbortController()
   let longestMs = 0
@@ -57,25 +60,25 @@ async function whileOthersAsk<Result>(instance: string, path: string, work: () =
   return { result, longestMs }
 }
 
-/** The process that leads, and since when: another one, or one that was restarted, has another. */
+/** The leader's process and start time, which change if another process takes over or the server restarts. */
 const leader = async (role: string, prefix: string) => ({
   leader: (await cluster.at(role).send({ path: `/svc/${prefix}/v1/leader` })).text,
   startedAt: cluster.logOf(role).split('"Ready"').length,
 })
 
-// Seconds to minutes before there were limits; a loaded machine takes its time for anything.
+// Without limits these took seconds to minutes; a loaded machine may be slow.
 const maxBlockedMs = 3000
 
-describe('a body that would cost too much', () => {
+describe('an expensive body', () => {
   const rows: readonly [name: string, body: () => string | Buffer, credentials: string, status: number][] = [
     ['60 MB of keys from a user without permissions', () => keys(3_500_000), nothing, 403],
     ['4.9 MB of keys', () => keys(330_000), writer, 413],
     ['5 MB of empty lists', () => `{"spec":{"x":${listOf(1_700_000, () => '[]')}}}`, writer, 413],
-    ['a million levels', () => '['.repeat(1_000_000), writer, 400],
+    ['a million nested lists', () => '['.repeat(1_000_000), writer, 400],
     ['a compressed GiB', () => gzipSync(Buffer.alloc(200 * mebibyte, ' ')), writer, 413],
     ['ten thousand unknown fields', () => `{"type":"index_parallel","spec":${keys(10_000)}}`, writer, 400],
     [
-      'two hundred thousand wrong columns',
+      'two hundred thousand invalid columns',
       () =>
         JSON.stringify(inlineTask('mine')).replace(
           '"dimensions":["d"]',
@@ -85,7 +88,7 @@ describe('a body that would cost too much', () => {
       400,
     ],
     [
-      'ten thousand wrong metrics',
+      'ten thousand invalid metrics',
       () =>
         JSON.stringify(inlineTask('mine')).replace(
           '"granularitySpec"',
@@ -96,7 +99,7 @@ describe('a body that would cost too much', () => {
     ],
   ]
   for (const [name, body, credentials, status] of rows) {
-    test(`is refused, and blocks nobody: ${name}`, async () => {
+    test(`is refused without blocking others: ${name}`, async () => {
       const before = await leader('overlord', 'indexer')
       const bytes = Buffer.from(body())
       const headers = bytes[0] === 0x1f ? { 'content-encoding': 'gzip' } : {}
@@ -104,16 +107,16 @@ describe('a body that would cost too much', () => {
         cluster.at('overlord').send(posted(task, bytes, { credentials, headers })),
       )
       assertError(result, status, name)
-      assert.ok(result.text.length < 3000, `a short message: ${result.text.length}`)
+      assert.ok(result.text.length < 3000, `the message is long: ${result.text.length}`)
       assert.ok(longestMs < maxBlockedMs, `others waited [${longestMs}] ms`)
       assert.deepEqual(await leader('overlord', 'indexer'), before)
     })
   }
 
-  test('twenty times at once costs others no answer, and the overlord not its leadership', async () => {
+  test('is refused twenty times at once, while others get answers and the overlord keeps its leadership', async () => {
     const before = await leader('overlord', 'indexer')
     const data = 'x,y\n'.repeat((30 * mebibyte) / 4)
-    // Compressed, as the sending would keep this process busy as well.
+    // Compressed, because sending it uncompressed would keep this process busy as well.
     const body = gzipSync(JSON.stringify({ ...inlineTask('mine'), padding: data }))
     const more = { credentials: writer, headers: { 'content-encoding': 'gzip' } }
     const { result, longestMs } = await whileOthersAsk('overlord', '/svc/indexer/v1/workers', () =>
@@ -129,7 +132,7 @@ describe('a body that would cost too much', () => {
 })
 
 describe('slow senders', () => {
-  test('are abandoned, and keep no connection of the router from others', async () => {
+  test("time out, and do not block the router's connections for others", async () => {
     const router = new URL(cluster.urls.router!)
     const head = [
       `POST ${task} HTTP/1.1`,
@@ -157,7 +160,7 @@ describe('slow senders', () => {
 })
 
 describe('a body that is not valid UTF-8', () => {
-  test('are refused wherever they come in', async () => {
+  test('is refused wherever it is sent', async () => {
     const bytes = Buffer.from('["\xff"]', 'latin1')
     for (const path of [task, '/svc/coordinator/v1/rules/mine', '/svc/v2/sql']) {
       const answer = await cluster.router.send(posted(path, bytes))
@@ -212,7 +215,7 @@ describe('a datasource with a slash or a control character in its name', () => {
       }),
     ],
     [
-      'segments that are marked',
+      'segments to mark',
       (name) => ({
         method: 'POST',
         path: `/svc/indexer/v1/datasources/${encodeURIComponent(name)}/markUnused`,
@@ -220,7 +223,7 @@ describe('a datasource with a slash or a control character in its name', () => {
       }),
     ],
     [
-      'rules of a preview',
+      'rules for a preview',
       (name) => ({
         method: 'POST',
         path: '/svc/coordinator/v1/rules/simulate',
@@ -228,7 +231,7 @@ describe('a datasource with a slash or a control character in its name', () => {
       }),
     ],
     [
-      'segments of a preview',
+      'segments for a preview',
       (name) => ({
         method: 'POST',
         path: '/svc/coordinator/v1/rules/simulate',
@@ -236,7 +239,7 @@ describe('a datasource with a slash or a control character in its name', () => {
       }),
     ],
     [
-      'the list of those to kill',
+      'the list of segments to kill',
       (name) => ({
         method: 'POST',
         path: '/svc/coordinator/v1/config',
@@ -249,7 +252,7 @@ describe('a datasource with a slash or a control character in its name', () => {
       (name) => ({ path: `/svc/coordinator/v1/metadata/segments?datasources=${encodeURIComponent(name)}` }),
     ],
     ['a datasource', (name) => ({ path: `/svc/coordinator/v1/datasources/${encodeURIComponent(name)}` })],
-    ['what is loaded', (name) => ({ path: `/svc/v2/datasources/${encodeURIComponent(name)}` })],
+    ['the loaded segments', (name) => ({ path: `/svc/v2/datasources/${encodeURIComponent(name)}` })],
   ]
   for (const [what, request] of requests) {
     test(`is refused: ${what}`, async () => {
@@ -258,7 +261,7 @@ describe('a datasource with a slash or a control character in its name', () => {
   }
 })
 
-describe('the largest legitimate body', () => {
+describe('the largest valid body', () => {
   const rules = listOf(
     10_000,
     (index) => `{"type":"loadByPeriod","period":"P${index + 1}D","tieredReplicants":{"a":1}}`,
@@ -268,24 +271,24 @@ describe('the largest legitimate body', () => {
   const ids = (count: number) =>
     listOf(count, (index) => `"mine_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v_${index}"`)
   const rows: readonly [name: string, path: string, body: () => string][] = [
-    ['of rules', '/svc/coordinator/v1/rules/mine', () => rules],
+    ['rules', '/svc/coordinator/v1/rules/mine', () => rules],
     [
-      'of a preview',
+      'a preview',
       '/svc/coordinator/v1/rules/simulate',
       () => `{"rules":${rules},"segments":${listOf(50_000, segment)}}`,
     ],
     [
-      'of a preview of compaction',
+      'a compaction preview',
       '/svc/coordinator/v1/compaction/simulate',
       () => `{"compactionConfigs":[{"dataSource":"mine"}],"segments":${listOf(50_000, segment)}}`,
     ],
     [
-      'that marks segments',
+      'segments to mark',
       '/svc/coordinator/v1/datasources/mine/markUnused',
       () => `{"segmentIds":${ids(15_000)}}`,
     ],
     [
-      'of a task with data in it',
+      'a task with inline data',
       task,
       () => {
         const sent = structuredClone(inlineTask('mine'))
@@ -295,7 +298,7 @@ describe('the largest legitimate body', () => {
       },
     ],
     [
-      'of a task with many columns',
+      'a task with many columns',
       task,
       () =>
         JSON.stringify(inlineTask('mine')).replace(
@@ -304,24 +307,24 @@ describe('the largest legitimate body', () => {
         ),
     ],
     [
-      'of a task that compacts many segments',
+      'a task that compacts many segments',
       task,
       () =>
         `{"type":"compact","dataSource":"mine","ioConfig":{"inputSpec":{"type":"uncompacted","interval":"2026-01-01/P1D","segments":${ids(200_000)}}}}`,
     ],
     [
-      'of a configuration of compaction',
+      'a compaction configuration',
       '/svc/coordinator/v1/config/compaction',
       () => `{"dataSource":"mine","taskContext":{"long":"${'x'.repeat(mebibyte - 100)}"}}`,
     ],
     [
-      'of the configuration of the coordinator',
+      'the coordinator configuration',
       '/svc/coordinator/v1/config',
       () => `{"killDataSourceWhitelist":${listOf(10_000, (index) => `"datasource ${index}"`)}}`,
     ],
   ]
   for (const [name, path, body] of rows) {
-    test(`${name} is taken`, async () => {
+    test(`is accepted: ${name}`, async () => {
       const answer: Answer = await cluster.router.send(posted(path, body()))
       assert.equal(answer.status, 200, answer.text.slice(0, 500))
     })

@@ -1,5 +1,5 @@
-// Proves with a sample of the hostile requests that no request blocks, bloats or ends a server. `npm run test:hostile`
-// sends all of them.
+// Sends a sample of the hostile requests: none of them blocks or crashes a server, or bloats its memory. `npm
+// run test:hostile` sends all of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { attack } from './hostile/attack.ts'
@@ -7,7 +7,7 @@ import { sampleCases } from './hostile/cases.ts'
 import { seededRandom } from './support/random.ts'
 import { loadRouteTables } from './support/route-tables.ts'
 
-test('hostile requests neither block nor end a server, nor keep its memory', async (context) => {
+test('hostile requests do not block or crash a server or keep its memory', async (context) => {
   const random = seededRandom()
   context.diagnostic(`SVC_TEST_SEED=${random.seed}`)
   const cases = sampleCases(await loadRouteTables(), random)

@@ -1,5 +1,5 @@
-// Proves that a directory that hangs, or answers nonsense, costs its own logins a 503 within five seconds, and nobody
-// else anything: against TCP servers that stop answering at each step of a login.
+// A directory that hangs, or answers nonsense, causes a 503 within five seconds for its own logins, and affects
+// nobody else. TCP servers that stop answering at each step of a login take its place.
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
@@ -22,16 +22,16 @@ const trusted = await makeCertificate(folder, 'directory', 'IP:127.0.0.1')
 const directory = await startDirectory(sampleDirectory('search-secret'), 0)
 after(() => directory.stop())
 
-/** What a server does with a connection; `received` is called with each piece that arrives. */
+/** How a server handles a connection; `received` is called with each chunk that arrives. */
 type Behavior = (socket: Socket) => void
 
-/** A success of a bind, for the message that a piece of bytes begins with. */
+/** A successful bind response to the message that a chunk begins with. */
 const bindSucceeded = (request: Buffer) =>
   Buffer.from([0x30, 0x0c, 0x02, 0x01, request[4]!, 0x61, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00])
 
 const behaviors: Readonly<Record<string, Behavior>> = {
   'accepts connections and never answers': () => undefined,
-  'answers the bind and not the search': (socket) =>
+  'answers the bind but not the search': (socket) =>
     socket.on('data', (request: Buffer) => {
       // A bind is operation 0x60.
       if (request[5] === 0x60) socket.write(bindSucceeded(request))
@@ -68,7 +68,7 @@ async function startServer(first: Behavior, port = 0) {
     socket.once('close', () => open.delete(socket))
     socket.on('error', () => undefined)
     behavior(socket)
-    // An end of the other side is seen only by those who read.
+    // A server only notices that a client has closed if it reads.
     socket.resume()
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -89,7 +89,7 @@ async function startServer(first: Behavior, port = 0) {
   }
 }
 
-/** Hands bytes on to the sample directory: what a directory does when it is back. */
+/** Forwards data to the sample directory, as a directory that works again. */
 const answersAgain: Behavior = (socket) => {
   const upstream = connect(Number(new URL(directory.url).port), '127.0.0.1')
   upstream.on('error', () => socket.destroy())
@@ -105,7 +105,7 @@ const users: SecurityDirectory = {
   authorizers: { Z: { users: {}, roles: {}, groupMappings: {} } },
 }
 
-/** Logins by a chain of metadata store M and directory L. */
+/** Logins with a chain of metadata store M and directory L. */
 async function loginsWith(url: string) {
   const validator = 'svc.auth.authenticator.L.credentialsValidator'
   const properties = {
@@ -150,7 +150,7 @@ async function loginsWith(url: string) {
 const comesBack = async (login: Awaited<ReturnType<typeof loginsWith>>['login']): Promise<number> => {
   const startedAt = performance.now()
   await waitUntil(
-    'logins of the directory work again',
+    'directory logins work again',
     () => login('alice', 'alice-password'),
     ({ kind }) => kind === 'L',
   )
@@ -159,14 +159,14 @@ const comesBack = async (login: Awaited<ReturnType<typeof loginsWith>>['login'])
 
 describe('a directory that', { concurrency: true }, () => {
   for (const [name, behavior] of Object.entries(behaviors)) {
-    test(`${name} costs a 503 within five seconds, and works seconds after it is back`, async () => {
+    test(`${name} causes a 503 within five seconds, and logins work again seconds after it recovers`, async () => {
       const server = await startServer(behavior)
       const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
       const first = await login('alice', 'alice-password')
       assert.equal(first.kind, 'unavailable')
       assert.ok(first.durationMs < 5000, `${first.durationMs} ms`)
       await waitUntil(
-        'no connection is left open',
+        'all connections are closed',
         async () => server.open(),
         (open) => open === 0,
       )
@@ -175,20 +175,20 @@ describe('a directory that', { concurrency: true }, () => {
     })
   }
 
-  test('hangs in the TLS handshake costs a 503 within five seconds', async () => {
+  test('hangs in the TLS handshake causes a 503 within five seconds', async () => {
     const server = await startServer(() => undefined)
     const { login } = await loginsWith(`ldaps://127.0.0.1:${server.port}`)
     const { kind, durationMs } = await login('alice', 'alice-password')
     assert.equal(kind, 'unavailable')
     assert.ok(durationMs < 5000, `${durationMs} ms`)
     await waitUntil(
-      'no connection is left open',
+      'all connections are closed',
       async () => server.open(),
       (open) => open === 0,
     )
   })
 
-  test('refuses connections costs a 503 at once, and works when it accepts them', async () => {
+  test('refuses connections causes a 503 at once, and logins work once it accepts them', async () => {
     const server = await startServer(() => undefined)
     await server.stop()
     const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
@@ -199,7 +199,7 @@ describe('a directory that', { concurrency: true }, () => {
     assert.ok((await comesBack(login)) < 5000)
   })
 
-  test('has a name that does not exist costs a 503 within five seconds', async () => {
+  test('has a hostname that does not exist causes a 503 within five seconds', async () => {
     const { login } = await loginsWith('ldap://directory.invalid:389')
     const { kind, durationMs } = await login('alice', 'alice-password')
     assert.equal(kind, 'unavailable')
@@ -208,11 +208,11 @@ describe('a directory that', { concurrency: true }, () => {
 })
 
 describe('while a directory hangs', () => {
-  test('a hundred of its logins are refused within five seconds, and the next ones at once', async () => {
+  test('a hundred of its logins fail within five seconds, and the next ones at once', async () => {
     const server = await startServer(() => undefined)
     const { login, troubles } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
     const flood = Array.from({ length: 100 }, (_, index) => login(`user${index}`, 'password'))
-    // Users of the metadata store do not wait for them.
+    // Logins of the metadata store do not wait for directory logins.
     const [right, wrong] = await Promise.all([login('mia', 'metadata-password'), login('mia', 'wrong')])
     assert.deepEqual([right.kind, wrong.kind], ['M', 'refused'])
     assert.ok(right.durationMs < 1500 && wrong.durationMs < 1500, `${right.durationMs} ${wrong.durationMs}`)
@@ -229,20 +229,20 @@ describe('while a directory hangs', () => {
       assert.ok(durationMs < 500, `${durationMs} ms`)
     }
     await waitUntil(
-      'no connection is left open',
+      'all connections are closed',
       async () => server.open(),
       (open) => open === 0,
     )
     assert.ok(troubles.length > 0)
   })
 
-  test('one login at a time tries it, the others are refused at once', async () => {
+  test('only one login at a time tries the directory, and the others fail at once', async () => {
     const server = await startServer(() => undefined)
     const { login } = await loginsWith(`ldap://127.0.0.1:${server.port}`)
     await login('alice', 'alice-password')
     const before = server.connections()
     const tried = await waitUntil(
-      'a login tries it',
+      'one login tries the directory',
       () => Promise.all(Array.from({ length: 20 }, (_, index) => login(`user${index}`, 'x'))),
       () => server.connections() > before,
     )

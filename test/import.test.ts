@@ -1,6 +1,6 @@
-// Proves that ./svc import makes a cluster of virtual servers and segments of what another cluster manages: its
-// servers hold what the rules ask, previews speak of the whole inventory, and its own export is the file that it was
-// made from; and that a source which cannot be read whole becomes nothing.
+// `./svc import` creates a cluster of virtual servers and segments from another cluster. Its servers load the
+// segments that the rules require, previews cover all imported segments, and its own export equals the files
+// that it was imported from. Nothing is created from a source that cannot be read completely.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,10 @@ const firstDay = Date.parse('2026-01-01T00:00:00Z')
 const dateOf = (day: number) => new Date(firstDay + day * dayMs).toISOString()
 const state = { partitionsSpec: { type: 'range', partitionDimensions: ['channel'], targetRowsPerSegment: 9 } }
 
-/** What a cluster of another make answers: kinds of partitions, fields and servers that there are not here. */
+/**
+ * Answers of a cluster from another implementation, with kinds of partitions, fields, and servers that svc
+ * does not have.
+ */
 function* segmentsOf(dataSource: string, shardSpec: (partitionNum: number) => object) {
   for (let day = days - 1; day >= 0; day--) {
     for (let partitionNum = 0; partitionNum < 2; partitionNum++) {
@@ -42,7 +45,7 @@ function* segmentsOf(dataSource: string, shardSpec: (partitionNum: number) => ob
         binaryVersion: 9,
         size: 1_000_000 + day,
         numRows: 100,
-        identifier: 'of no account',
+        identifier: 'ignored',
       }
     }
   }
@@ -59,7 +62,7 @@ const koalas = [
   ...segmentsOf('koalas', (partitionNum) => ({ type: 'hashed', partitionNum, partitions: 2, numBuckets: 2 })),
 ]
 const segments = [...wikipedia, ...koalas]
-/** Those that the first rule is about. */
+/** The segments that the first rule applies to. */
 const wikipediaFirst = wikipedia.filter(({ interval }) => interval < dateOf(10))
 const bytesOf = (...lists: (readonly { readonly size: number }[])[]): number =>
   lists.flat().reduce((sum, { size }) => sum + size, 0)
@@ -154,7 +157,7 @@ async function withCluster(home: string, work: (cluster: Cluster, router: HttpCl
 }
 
 describe('an import', () => {
-  test('makes a home of what a cluster of another make answers', async () => {
+  test('creates a home from the answers of another implementation', async () => {
     const { status, stdout, stderr } = await runSvc(
       'import',
       '--from',
@@ -181,10 +184,10 @@ describe('an import', () => {
     assert.match(stderr, /Wrote 160 of 160 segments/)
   })
 
-  test('is a cluster whose servers hold what the rules ask, and whose previews count all of it', async () => {
+  test('runs a cluster whose servers load the segments that the rules require, and whose previews count all segments', async () => {
     await withCluster('home', async (cluster, router) => {
       await waitUntil(
-        'all that the rules ask is loaded',
+        'everything that the rules require is loaded',
         () => router.get<Record<string, { currSize: number }>>('/svc/coordinator/v1/tiers?simple'),
         (tiers) =>
           tiers.hot?.currSize === bytesOf(wikipedia, wikipediaFirst) &&
@@ -215,11 +218,11 @@ describe('an import', () => {
       assert.equal(cut.status, 0, cut.stderr)
       const shown = await runSvc('status', '--home', at('home'))
       assert.match(shown.stdout, /^10\.0\.0\.2:8083: fault: cut until it is cleared$/m)
-      await waitUntil('the leader takes it alone for dead', names, (known) => !known.includes(struck))
+      await waitUntil('the leader considers only this server dead', names, (known) => !known.includes(struck))
       assert.ok((await names()).includes('10.0.0.1:8083'))
       const cleared = await runSvc('fault', 'clear', '--home', at('home'))
       assert.equal(cleared.status, 0, cleared.stderr)
-      await waitUntil('it is there again', names, (known) => known.includes(struck))
+      await waitUntil('the server is back', names, (known) => known.includes(struck))
 
       const rules = at('rules.json')
       writeFileSync(
@@ -273,7 +276,7 @@ describe('an import', () => {
     })
   })
 
-  test('exports the very files that it was made from, and so does what was made of it', async () => {
+  test('exports the same files that it was imported from, and an import of the export does too', async () => {
     const first = await runSvc('export', at('of-source'), '--from', sourceUrl, ...login)
     assert.equal(first.status, 0, first.stderr)
     await withCluster('second', async () => {
@@ -289,28 +292,28 @@ describe('an import', () => {
     }
   })
 
-  test('keeps its servers when it is restored from a backup', async () => {
+  test('keeps its virtual servers in a backup and restore', async () => {
     const { status, stderr } = await runSvc('restore', at('kept'), '--home', at('restored'))
     assert.equal(status, 0, stderr)
     const servers = 'virtual-servers.json'
     assert.equal(textOf('restored', servers), textOf('second', servers))
   })
 
-  test('home takes no servers with bytes', async () => {
+  test('does not add servers with real data', async () => {
     const { status, stderr } = await runSvc('up', '--home', at('home'), '--historicals', 'hot=1', '--detach')
     assert.equal(status, 1)
     assert.match(stderr, /Option --historicals cannot be used with/)
   })
 })
 
-describe('what cannot be imported becomes nothing', () => {
+describe('nothing is created', () => {
   const nothingLeft = () =>
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('none')),
       [],
     )
 
-  test('a hundred thousand broken rows', async () => {
+  test('from a hundred thousand invalid rows', async () => {
     const broken = at('broken')
     mkdirSync(broken)
     writeFileSync(path.join(broken, 'servers.json'), JSON.stringify(documents['servers?simple']))
@@ -321,7 +324,7 @@ describe('what cannot be imported becomes nothing', () => {
     )
     writeFileSync(
       path.join(broken, 'segments.jsonl'),
-      [...rows, JSON.stringify(segments[0]), 'no JSON'].join('\n'),
+      [...rows, JSON.stringify(segments[0]), 'not JSON'].join('\n'),
     )
     const problems = at('problems')
     const args = ['--from', broken, '--home', at('none'), '--problems', problems]
@@ -342,18 +345,33 @@ describe('what cannot be imported becomes nothing', () => {
   })
 
   const refused: readonly [name: string, args: readonly string[], status: number, told: RegExp][] = [
-    ['nothing to read from', [], 2, /required option '--from <source>'/],
-    ['a folder without segments', ['--from', folder], 2, /has neither \[segments.jsonl\] nor/],
-    ['a wrong password', ['--from', sourceUrl, '--user', 'reader:wrong'], 2, /status \[401\]: .* Use --user/],
-    ['a user without password', ['--from', sourceUrl, '--user', 'reader'], 2, /--user has no password/],
-    ['a password without user', ['--from', sourceUrl, '--password-file', passwordFile], 2, /requires --user/],
+    ['without a source', [], 2, /required option '--from <source>'/],
+    ['from a folder without segments', ['--from', folder], 2, /has neither \[segments.jsonl\] nor/],
     [
-      'a speed that is none',
+      'with a wrong password',
+      ['--from', sourceUrl, '--user', 'reader:wrong'],
+      2,
+      /status \[401\]: .* Use --user/,
+    ],
+    [
+      'with a user without a password',
+      ['--from', sourceUrl, '--user', 'reader'],
+      2,
+      /--user has no password/,
+    ],
+    [
+      'with a password without a user',
+      ['--from', sourceUrl, '--password-file', passwordFile],
+      2,
+      /requires --user/,
+    ],
+    [
+      'with an invalid speed',
       ['--from', sourceUrl, ...login, '--load-bytes-per-second', 'fast'],
       2,
       /Invalid value \[fast\] for \[--load-bytes-per-second\]: expected a size/,
     ],
-    ['nobody there', ['--from', 'http://127.0.0.1:1'], 1, /Failed to read .*ECONNREFUSED/],
+    ['from a server that is down', ['--from', 'http://127.0.0.1:1'], 1, /Failed to read .*ECONNREFUSED/],
   ]
   for (const [name, args, status, told] of refused) {
     test(name, async () => {
@@ -364,13 +382,13 @@ describe('what cannot be imported becomes nothing', () => {
     })
   }
 
-  test('a home that is there already', async () => {
+  test('at a home that already exists', async () => {
     const { status, stderr } = await runSvc('import', '--from', sourceUrl, ...login, '--home', at('home'))
     assert.equal(status, 1)
     assert.match(stderr, /already exists\. Choose a new folder/)
   })
 
-  test('a source that answers for ever, when Ctrl-C ends it', async () => {
+  test('when Ctrl-C interrupts an endless source', async () => {
     const endless = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       if (request.url?.includes('metadata')) response.write(`[${JSON.stringify(segments[0])},`)
@@ -384,7 +402,7 @@ describe('what cannot be imported becomes nothing', () => {
       child.stderr?.on('data', (text: string) => told.push(text))
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
       await waitUntil(
-        'it reads',
+        'the import is reading',
         async () => readdirSync(folder),
         (names) =>
           names.some((name) => existsSync(path.join(folder, name, 'tasks/snapshot/segments.arriving'))),

@@ -1,4 +1,4 @@
-// Proves on a whole cluster that ./svc ingest tells what became of a file in words its user knows.
+// `./svc ingest` on a whole cluster reports the result for a file in its user's terms.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -24,7 +24,7 @@ for (const { name, text } of [
   { name: 'header.csv', text: 't,n\n' },
   { name: 'empty.json', text: '' },
 ]) {
-  test(`a file without rows is told: ${name}`, async () => {
+  test(`reports a file without rows: ${name}`, async () => {
     const { file, status, stderr } = await ingest(name, text)
     assert.deepEqual(
       [status, stderr],
@@ -33,7 +33,7 @@ for (const { name, text } of [
   })
 }
 
-test('a column that no row has is told, and the rows are ingested', async () => {
+test('reports a column that no row has, and ingests the rows', async () => {
   const { file, status, stdout, stderr } = await ingest(
     'a.json',
     '{"t":"2026-01-01","n":1}',
@@ -44,7 +44,7 @@ test('a column that no row has is told, and the rows are ingested', async () => 
   assert.match(stdout, /Ingested into \[o1\] in .*, 1 row read, 1 row in 1 segment\.\n$/)
 })
 
-test('a missing timestamp column is told by its option', async () => {
+test('reports a missing timestamp column with its option', async () => {
   const { status, stderr } = await ingest('no-time.csv', 'a,b\n1,2\n')
   assert.equal(status, 1)
   assert.match(
@@ -53,7 +53,7 @@ test('a missing timestamp column is told by its option', async () => {
   )
 })
 
-test('a row that cannot be read is told of the file as it was named, and its log is shown as told', async () => {
+test('reports an invalid row with the file name that the user gave, and prints its log with the suggested command', async () => {
   const { file, status, stderr } = await ingest('bad-time.csv', 't,n\n2026-01-01,1\nnever,2\n')
   assert.equal(status, 1)
   assert.ok(

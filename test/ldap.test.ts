@@ -1,5 +1,5 @@
-// Proves that logins of users in a directory are decided as the directory says: against a real OpenLDAP with the
-// memberOf overlay, plain and over TLS, and against the embedded directory that demonstrations use.
+// Logins of directory users follow the directory: a real OpenLDAP with the memberOf overlay, with and without
+// TLS, and the embedded directory of demos.
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, describe, test } from 'node:test'
@@ -89,7 +89,7 @@ const mostFailures = 4
 const throttle = openLoginThrottle(
   stores.settings('router', {
     'svc.auth.throttle.failures': String(mostFailures),
-    // No login is verified beyond the limit while a test runs.
+    // Logins stay below the limit for password verifications while a test runs.
     'svc.auth.throttle.delay': 'PT15M',
   }),
   () => performance.now(),
@@ -100,7 +100,7 @@ const prefix = 'svc.auth.authenticator.L'
 let nowMs = 0
 const troubles: string[] = []
 
-/** The properties of an authenticator L, whose users are in a directory. */
+/** The properties of an authenticator L with users in a directory. */
 function settingsProperties(url: string): Readonly<Record<string, string>> {
   return {
     'svc.auth.authenticatorChain': '["L"]',
@@ -135,7 +135,7 @@ async function loginsOf(url: string, properties: Readonly<Record<string, string>
   return opened.get('L')!
 }
 
-/** The properties of one more authenticator whose users are in the directory of L. */
+/** The properties of an additional authenticator with users in the directory of L. */
 const secondDirectory = (second: string) =>
   Object.fromEntries(
     Object.entries(settingsProperties(slapd.url))
@@ -152,7 +152,7 @@ for (const [name, url] of [
   describe(name, async () => {
     const logins = await loginsOf(url)
 
-    test('knows its users by the right password only, with their groups', async () => {
+    test('accepts only the right passwords of its users, and finds their groups', async () => {
       const alice = await logins.verify('alice', 'alice-password')
       assert.ok(alice.kind === 'known')
       assert.equal(alice.identity, 'alice')
@@ -171,7 +171,7 @@ for (const [name, url] of [
       assert.deepEqual(await logins.verify('dave', 'dave-password'), { kind: 'unknown' })
     })
 
-    test('is not sent a password that it could take for another one', async () => {
+    test('never receives a password that it could mistake for another one', async () => {
       for (const end of ['\0', '\0x', '\ud83d', '\udcff'])
         assert.deepEqual(await logins.verify('alice', `alice-password${end}`), {
           kind: 'wrong',
@@ -181,13 +181,13 @@ for (const [name, url] of [
       assert.equal((await logins.verify('alice', 'alice-password')).kind, 'known')
     })
 
-    test('has one spelling of a name, whatever was typed', async () => {
+    test('uses one spelling of a name, whatever the user typed', async () => {
       const typed = await logins.verify('ALICE', 'alice-password')
       assert.ok(typed.kind === 'known')
       assert.equal(typed.identity, 'alice')
     })
 
-    test('finds groups by their members where users do not name them', async () => {
+    test('finds groups by their members if users do not list their groups', async () => {
       const reverse = await loginsOf(url, {
         [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
       })
@@ -196,7 +196,7 @@ for (const [name, url] of [
       assert.deepEqual([...alice.groups].sort(), [group('administrators'), group('analysts')])
     })
 
-    test('whose bind user has another password is away, and says so', async () => {
+    test('counts as unavailable if the bind user has another password, and logs it', async () => {
       const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'no' })
       assert.equal((await wrong.verify('alice', 'alice-password')).kind, 'unavailable')
       assert.match(troubles.at(-1)!, /directory of authenticator \[L\] is unavailable/)
@@ -252,14 +252,14 @@ describe('a directory', () => {
     ])
   })
 
-  test('with a user whose name is a pattern knows that user by it', async () => {
+  test('accepts a user whose name is a filter pattern', async () => {
     const logins = await loginsOf(slapd.url)
     const star = await logins.verify('st*ar', 'st*ar-password')
     assert.ok(star.kind === 'known')
     assert.equal(star.identity, 'st*ar')
   })
 
-  test('with 200 names that would say more than a name knows none of them', async () => {
+  test('rejects 200 names that try to inject filters', async () => {
     const logins = await loginsOf(slapd.url)
     const names = injectedNames()
     assert.equal(names.length, 200)
@@ -276,7 +276,7 @@ describe('a directory', () => {
     console.log(`slowest answer to an injected name: ${slowestMs.toFixed(1)} ms`)
   })
 
-  test('of a demonstration knows none of them either, and goes on for others', async () => {
+  test('of a demo rejects them too, and keeps working for others', async () => {
     const logins = await loginsOf(embedded.url)
     for (const injected of injectedNames()) {
       const { kind } = await logins.verify(injected, 'alice-password')
@@ -285,14 +285,14 @@ describe('a directory', () => {
     }
   })
 
-  test('is never asked about an empty password or name', async () => {
-    // Whoever asked would be told that nobody is there.
+  test('is never queried for an empty password or name', async () => {
+    // The directory is down, so a query would return `unavailable`.
     const logins = await loginsOf('ldap://127.0.0.1:1')
     assert.deepEqual(await logins.verify('alice', ''), { kind: 'wrong' })
     assert.deepEqual(await logins.verify('', 'x'), { kind: 'wrong' })
   })
 
-  test('that names groups by uniqueMember only is asked for them', async () => {
+  test('is searched for groups with only uniqueMember', async () => {
     const reverse = await loginsOf(slapd.url, {
       [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
     })
@@ -306,20 +306,20 @@ describe('a directory', () => {
     'svc.auth.basic.ssl.trustStorePath': file,
   })
 
-  test('is asked over TLS, with the trust store for directories', async () => {
+  test('is queried over TLS, with the trust store for directories', async () => {
     const logins = await loginsOf(slapd.tlsUrl, trust(good.certificateFile))
     assert.equal((await logins.verify('bob', 'bob-password')).kind, 'known')
     assert.equal((await logins.verify('bob', 'no')).kind, 'wrong')
   })
 
-  test('is not believed with a certificate of another authority, or of another host', async () => {
+  test('is rejected if its certificate is from another authority or for another host', async () => {
     const untrusted = await loginsOf(slapd.tlsUrl, trust(elsewhere.certificateFile))
     assert.equal((await untrusted.verify('bob', 'bob-password')).kind, 'unavailable')
     const otherHost = await loginsOf(other.tlsUrl, trust(elsewhere.certificateFile))
     assert.equal((await otherHost.verify('bob', 'bob-password')).kind, 'unavailable')
   })
 
-  test('that does not answer is away after the time that is configured', async () => {
+  test('is unavailable if it does not answer within the configured timeout', async () => {
     const silent = createServer(() => undefined)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const { port } = silent.address() as AddressInfo
@@ -330,7 +330,7 @@ describe('a directory', () => {
     silent.close()
   })
 
-  test('is not asked again for a while; away, it is remembered for longer, and no longer than that', async () => {
+  test('is not queried again for a while; its logins are cached for longer while it is unavailable, up to a limit', async () => {
     const logins = await loginsOf(other.url, {
       [`${prefix}.credentialsValidator.credentialVerifyDuration`]: '60',
       [`${prefix}.credentialsValidator.credentialMaxDuration`]: '600',
@@ -341,7 +341,7 @@ describe('a directory', () => {
     nowMs += 59_000
     assert.equal(logins.remembered('bob', 'bob-password')?.kind, 'known')
     assert.equal(logins.remembered('ghost', 'y')?.kind, 'unknown')
-    assert.equal(logins.remembered('bob', 'other'), undefined, 'another password is asked about')
+    assert.equal(logins.remembered('bob', 'other'), undefined, 'a different password was not verified')
     nowMs += 2000
     assert.equal(logins.remembered('bob', 'bob-password'), undefined)
     await other.stop()
@@ -381,7 +381,7 @@ describe('a chain with a directory', async () => {
     skip: boolean,
     url: string,
     more: Record<string, string> = {},
-    /** The address of logins whose failures are counted. */
+    /** The client address of logins whose failures are counted. */
     address?: string,
   ) => {
     const settings = settingsOf(url, {
@@ -434,7 +434,7 @@ describe('a chain with a directory', async () => {
     test(`${chain.join(' then ')}, skip ${skip}: ${user} with [${password}] is ${expected}`, async () => {
       const outcome = await chained(chain, skip, slapd.url)
       assert.equal(await outcome(user, password), expected)
-      assert.equal(await outcome(user, password), expected, 'and once more, as it is remembered')
+      assert.equal(await outcome(user, password), expected, 'the second, cached outcome differs')
     })
   }
 
@@ -447,26 +447,26 @@ describe('a chain with a directory', async () => {
   ]
   for (const name of ['admin', 'svc_system']) {
     for (const typed of spellings(name)) {
-      test(`whose first member has [${name}] does not know that user by the directory as [${typed}]`, async () => {
+      test(`whose first member has [${name}] rejects [${typed}] from the directory`, async () => {
         const outcome = await chained(['M', 'L'], true, slapd.url)
         assert.equal(await outcome(typed, `${name}-password`), 'refused')
         assert.equal(
           await outcome(typed, `${name}-password`),
           'refused',
-          'and once more, as it is remembered',
+          'the second, cached outcome differs',
         )
       })
     }
   }
 
-  test('whose first member has a name does not know that user by another attribute of the directory', async () => {
+  test("whose first member has a user rejects the directory's user with the same name who logs in by another attribute", async () => {
     const outcome = await chained(['M', 'L'], true, slapd.url, byMail)
     assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'refused')
     const alone = await chained(['L'], true, slapd.url, byMail)
     assert.equal(await alone('mallory@example.org', 'mallory-password'), 'L')
   })
 
-  test('whose first directory knows a user hides the one that the second means by another name', async () => {
+  test('rejects a user of the second directory whose name is in the first one', async () => {
     const second = 'svc.auth.authenticator.K'
     const outcome = await chained(['L', 'K'], true, slapd.url, {
       ...secondDirectory(second),
@@ -476,25 +476,25 @@ describe('a chain with a directory', async () => {
   })
 
   for (const typed of spellings('svc_system')) {
-    test(`never takes [${typed}] of a directory for the internal user whom a later member has`, async () => {
+    test(`never accepts [${typed}] of a directory as the internal user of a later member`, async () => {
       const outcome = await chained(['L', 'M'], true, slapd.url)
       assert.equal(await outcome(typed, 'svc_system-password'), 'refused')
-      assert.equal(await outcome(typed, 'svc_system-password'), 'refused', 'and once more')
-      assert.equal(await outcome('svc_system', 'metadata-password'), 'M', 'who is asked about all the same')
+      assert.equal(await outcome(typed, 'svc_system-password'), 'refused', 'the second outcome differs')
+      assert.equal(
+        await outcome('svc_system', 'metadata-password'),
+        'M',
+        'the internal user of the later member was rejected',
+      )
     })
   }
 
   const byMail = { [`${prefix}.credentialsValidator.userSearch`]: '(|(uid=%s)(mail=%s))' }
   const guessed: readonly [how: string, address: string, names: readonly string[]][] = [
-    ['however it is typed', '10.0.0.1', ['bob', ...spellings('bob')]],
-    [
-      'by whatever it is found',
-      '10.0.0.2',
-      ['mallory', 'mallory@example.org', 'MALLORY', 'Mallory@example.org'],
-    ],
+    ['in any spelling', '10.0.0.1', ['bob', ...spellings('bob')]],
+    ['by any attribute', '10.0.0.2', ['mallory', 'mallory@example.org', 'MALLORY', 'Mallory@example.org']],
   ]
   for (const [how, address, names] of guessed) {
-    test(`counts the guesses at one user together, ${how}`, async () => {
+    test(`counts failed logins of a user together, ${how}`, async () => {
       const outcome = await chained(['L', 'M'], false, slapd.url, byMail, address)
       for (let guess = 0; guess < mostFailures; guess++)
         assert.equal(await outcome(names[guess % names.length]!, `guess-${guess}`), 'refused')
@@ -503,14 +503,14 @@ describe('a chain with a directory', async () => {
           assert.equal(
             await outcome(name, `${names[0]}-password`),
             'throttled',
-            `${name}, which is not remembered`,
+            `${name}, whose login is not cached`,
           )
       }
-      assert.equal(await outcome('carol', 'carol-password'), 'L', 'others are not held back')
+      assert.equal(await outcome('carol', 'carol-password'), 'L', 'other users are throttled')
     })
   }
 
-  test('forgets the guesses at a user who logs in, by whatever name', async () => {
+  test('forgets the failed logins of a user who logs in, by any attribute', async () => {
     const outcome = await chained(['L', 'M'], false, slapd.url, byMail, '10.0.0.3')
     const guess = async (name: string, times: number) => {
       for (let time = 0; time < times; time++) assert.equal(await outcome(name, `guess-${time}`), 'refused')
@@ -521,14 +521,14 @@ describe('a chain with a directory', async () => {
     assert.equal(await outcome('mallory@example.org', 'other'), 'throttled')
   })
 
-  test('has the internal user of a directory where no other member that is asked has one', async () => {
+  test('accepts the internal user of a directory if no other requested member has one', async () => {
     for (const chain of [['L'], ['L', 'M']]) {
       const outcome = await chained(chain, false, slapd.url)
       assert.equal(await outcome('svc_system', 'svc_system-password'), 'L')
     }
   })
 
-  test('whose directory is away cannot say who is unknown, and knows whom the next member knows', async () => {
+  test('whose directory is unavailable cannot tell who is unknown, but accepts users of the next member', async () => {
     const outcome = await chained(['L', 'M'], true, 'ldap://127.0.0.1:1')
     assert.equal(await outcome('bob', 'bob-password'), 'unavailable')
     assert.equal(await outcome('mia', 'metadata-password'), 'M')
@@ -537,7 +537,7 @@ describe('a chain with a directory', async () => {
     assert.equal(await closed('mia', 'metadata-password'), 'unavailable')
   })
 
-  test('takes roles from mapped groups that the filters let through', async () => {
+  test('takes roles from mapped groups that match the filters', async () => {
     const filters = (list: string) => ({ 'svc.auth.authorizer.Z.roleProvider.groupFilters': list })
     const can = async (more: Record<string, string>) => {
       const settings = settingsOf(slapd.url, more)

@@ -1,5 +1,6 @@
-// Proves how processes begin and end: orderly stops in time and with what is under way finished, restarts of what died,
-// leadership that is handed over at once, and ./svc commands that leave nothing behind and do not disturb each other.
+// Processes start and stop cleanly: stops finish in time and complete requests in flight, crashed processes
+// restart, leadership is handed over at once, and ./svc commands leave nothing behind and do not disturb each
+// other.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,13 +42,13 @@ describe('the services of a cluster', () => {
     ends.findLast(({ instance }) => instance === name)
 
   for (const instance of ['router', 'broker', 'historical-1', 'overlord', 'coordinator']) {
-    test(`SIGTERM ends the ${instance} in time and with status 0, and it is started again`, async () => {
+    test(`SIGTERM stops the ${instance} in time with status 0, and it is restarted`, async () => {
       const began = performance.now()
       await cluster.kill(instance, 'SIGTERM')
       const tookMs = performance.now() - began
       const end = lastEndOf(instance)
       assert.equal(end?.status, 0, JSON.stringify(end))
-      assert.ok(tookMs < stopMs, `${instance} took ${tookMs} ms to end`)
+      assert.ok(tookMs < stopMs, `${instance} took ${tookMs} ms to stop`)
       const messages = logEntries(cluster, instance).map(({ message }) => message)
       assert.deepEqual(messages.filter((message) => message.startsWith('Stop')).slice(-2), [
         'Stopping',
@@ -69,14 +70,14 @@ describe('the services of a cluster', () => {
     assert.ok((await names()).includes(name))
   })
 
-  test('a request that is under way at a stop is finished', async () => {
+  test('a stopping server finishes a request in flight', async () => {
     const instance = 'coordinator-2'
     const rules = '[{"type":"dropForever"}]'
     const { hostname, port } = new URL(cluster.urls[instance]!)
     const socket = connectWithTls({ host: hostname, port: Number(port), ca: cluster.trusted! })
     await once(socket, 'secureConnect')
     const authorization = basicAuthorization(`admin:${cluster.adminPassword}`)
-    // The server says 100 Continue when it has read the head and is about to read the body.
+    // The server answers 100 Continue after it has read the head, when it is about to read the body.
     socket.write(
       'POST /svc/coordinator/v1/rules/unfinished HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
         `Expect: 100-continue\r\nAuthorization: ${authorization}\r\nContent-Length: ${rules.length}\r\n\r\n`,
@@ -98,18 +99,18 @@ describe('the services of a cluster', () => {
     const answeredAt = performance.now()
     await ended
     const tookMs = performance.now() - answeredAt
-    assert.ok(tookMs < 3000, `with nothing under way any more it ran on for ${tookMs} ms`)
+    assert.ok(tookMs < 3000, `it kept running for ${tookMs} ms without requests in flight`)
     assert.equal(lastEndOf(instance)?.status, 0)
-    // The one that stopped may have led.
+    // The stopped server may have been the leader.
     await waitUntil(
-      'a leader answers with the rules',
+      'a leader returns the rules',
       () => cluster.router.get('/svc/coordinator/v1/rules/unfinished'),
       (stored) => isDeepStrictEqual(stored, [{ type: 'dropForever' }]),
     )
     await cluster.waitUntilReady(instance)
   })
 
-  test('a query that is under way at a stop is answered whole', async () => {
+  test('a stopping server answers a query in flight completely', async () => {
     const rows = 100_000
     const asked = request(`${cluster.urls.broker}/svc/v2/sql`, {
       method: 'POST',
@@ -121,7 +122,7 @@ describe('the services of a cluster', () => {
     })
     asked.end(JSON.stringify({ query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' }))
     const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-    // More than connections hold back: as long as nobody reads, the query is under way.
+    // More than connections buffer, so the query stays in flight until the client reads.
     const linesBefore = logEntries(cluster, 'broker').length
     const ended = cluster.kill('broker', 'SIGTERM')
     await waitUntil(
@@ -134,12 +135,12 @@ describe('the services of a cluster', () => {
     await cluster.waitUntilReady('broker')
   })
 
-  test('what dies again and again is started again after growing waits', async () => {
+  test('a process that keeps crashing is restarted after increasing delays', async () => {
     const before = ends.length
     for (let count = 0; count < 3; count++) {
-      // Killed as soon as it runs: it has no time to be taken for healthy.
+      // Killed as soon as it runs, so that it never counts as healthy.
       await waitUntil(
-        'the router runs',
+        'the router is running',
         () => cluster.processes().find(({ instance }) => instance === 'router')?.state,
         (state) => state === 'running',
       )
@@ -156,9 +157,9 @@ describe('the services of a cluster', () => {
   })
 
   for (const role of ['coordinator', 'overlord'] as const) {
-    test(`a leading ${role} that stops hands leadership over at once`, async () => {
+    test(`a stopping leader of role ${role} hands over leadership at once`, async () => {
       const leaderOf = async () => (await loadLeases(cluster.store)).find((lease) => lease.role === role)
-      const former = await waitUntil('one leads', leaderOf, (lease) => lease !== undefined)
+      const former = await waitUntil('one is the leader', leaderOf, (lease) => lease !== undefined)
       const isFirst = former!.node === cluster.nameOf(role)
       const [leaving, staying] = isFirst ? [role, `${role}-2`] : [`${role}-2`, role]
       const prefix = role === 'coordinator' ? '/svc/coordinator/v1' : '/svc/indexer/v1'
@@ -166,23 +167,27 @@ describe('the services of a cluster', () => {
       const began = performance.now()
       const stopped = cluster.stopInstance(leaving)
       await waitUntil(
-        `${staying} leads`,
+        `${staying} is the leader`,
         () => cluster.at(staying).send({ path: `${prefix}/isLeader` }),
         ({ status }) => status === 200,
       )
       const tookMs = performance.now() - began
-      // A lease lasts 5 s: well below that, it was given up and not waited for.
-      assert.ok(tookMs < 3500, `leadership came after ${tookMs} ms`)
+      // A lease lasts 5 s. Well below that, it was released and did not expire.
+      assert.ok(tookMs < 3500, `the takeover took ${tookMs} ms`)
       await stopped
       assert.equal((await leaderOf())?.term, former!.term + 1)
       await waitUntil(
-        'the router follows',
+        'the router uses the new leader',
         () => cluster.router.send({ path: `${prefix}/leader` }),
         ({ status, text }) => status === 200 && text === cluster.urls[staying],
       )
       cluster.startInstance(leaving)
       await cluster.waitUntilReady(leaving)
-      assert.equal((await leaderOf())?.node, cluster.nameOf(staying), 'a returning one does not take it back')
+      assert.equal(
+        (await leaderOf())?.node,
+        cluster.nameOf(staying),
+        'a returning server does not take leadership back',
+      )
     })
   }
 })
@@ -196,7 +201,7 @@ describe('./svc', () => {
     removeTestFolder(folder)
   })
 
-  /** Starts ./svc up as a terminal does, in a group of its own, and collects what it prints. */
+  /** Starts ./svc up in its own process group, as a terminal does, and collects its output. */
   function startInForeground(...args: string[]): {
     child: ChildProcess
     output: () => string
@@ -226,7 +231,7 @@ describe('./svc', () => {
     const { isReady, processes } = await statusOf(foreground)
     assert.ok(isReady)
     assert.equal(processes.length, 7)
-    assert.ok(processesNaming(foreground).length >= 7, 'the search for processes finds them')
+    assert.ok(processesNaming(foreground).length >= 7, 'the search for processes found none')
 
     process.kill(-child.pid!, 'SIGINT')
     assert.deepEqual(await ended, [0, null])
@@ -235,7 +240,7 @@ describe('./svc', () => {
     assert.equal((await statusOf(foreground)).isRunning, false)
   })
 
-  test('Ctrl-C while it starts stops what had been started', async () => {
+  test('Ctrl-C during startup stops what has been started', async () => {
     const offset = String(await pickPortOffset())
     const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
     await waitUntil('the first process is ready', output, (text) => text.includes('Started '))
@@ -246,7 +251,7 @@ describe('./svc', () => {
     assert.deepEqual(processesNaming(foreground), [])
   })
 
-  test('after the supervising process was killed, ./svc down ends what it left', async () => {
+  test('./svc down stops what a killed supervisor has left running', async () => {
     const offset = String(await pickPortOffset())
     const { child, output, ended } = startInForeground('--home', foreground, '--port-offset', offset)
     await waitUntil('it is ready', output, (text) => text.includes('Ctrl-C'), { timeoutMs: 60_000 })
@@ -260,7 +265,7 @@ describe('./svc', () => {
     assert.deepEqual(processesNaming(foreground), [])
   })
 
-  test('two clusters live side by side, and a third one finds no room between them', async () => {
+  test('two clusters run side by side, and a third one finds no free ports between them', async () => {
     for (const [home, profile] of [
       [first, 'secure'],
       [second, 'plain'],
@@ -303,18 +308,18 @@ describe('./svc', () => {
       assert.notEqual(taken.status, 0)
       assert.match(taken.stderr, /Ports already in use: /)
       assert.doesNotMatch(taken.stderr, /^\s+at /m)
-      assert.deepEqual(processesNaming(third), [], 'nothing is half started')
+      assert.deepEqual(processesNaming(third), [], 'something was started')
 
       assert.equal((await runSvc('down', '--home', first)).status, 0)
       assert.deepEqual(processesNaming(first), [])
-      assert.ok((await statusOf(second)).isReady, 'the other one is not disturbed')
+      assert.ok((await statusOf(second)).isReady, 'the other cluster was disturbed')
       assert.equal((await statusOf(first)).isRunning, false)
     } finally {
       await Promise.all([secure.close(), plain.close()])
     }
   })
 
-  test('what was stored is there after the next start', async () => {
+  test('stored data survives a restart', async () => {
     const offset = String(await pickPortOffset())
     const up = await runSvc('up', '--detach', '--home', first, '--port-offset', offset)
     assert.equal(up.status, 0, `${up.stdout}${up.stderr}`)

@@ -1,5 +1,5 @@
-// Proves that the answers of a cluster with data are what the OpenAPI document tells: every operation is asked, each
-// status, content type and JSON must be told, and what is sent must be what the document takes.
+// The answers of a cluster with data match the OpenAPI document. Every operation is called, every status,
+// content type, and JSON body must be documented, and every request must match the document.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { operationOf, operations, problemOfBody } from './support/check-answer.ts'
@@ -18,10 +18,10 @@ const cluster = await startTestCluster({
 after(() => cluster.end())
 const { router } = cluster
 
-/** The operations that were asked, each with the statuses that came. */
+/** The operations that were called, with the statuses that they returned. */
 const asked = new Map<string, Set<number>>()
 
-/** Asks, of a cluster that checks each answer by the document, and notes which operation that was. */
+/** Calls a cluster that checks each answer against the document, and records the operation. */
 async function ask(method: string, path: string, json?: unknown): Promise<Answer> {
   const operation = operationOf(method, path)
   assert.ok(operation, `The document does not have ${method} ${path}`)
@@ -49,13 +49,13 @@ async function askAll(paths: readonly string[]): Promise<void> {
   for (const path of paths) await ask('GET', path)
 }
 
-/** A path as it is, and with each of some words as its query. */
+/** A path without a query, and with each of some queries. */
 const withWords = (path: string, ...words: readonly string[]): string[] => [
   path,
   ...words.map((word) => `${path}?${word}`),
 ]
 
-test('every server tells what it is as it is told', async () => {
+test('server information matches the document', async () => {
   const status = ['', '/health', '/ready', '/selfDiscovered', '/selfDiscovered/status', '/properties']
   for (const way of ['', '/proxy/coordinator', '/proxy/overlord']) {
     await askAll(status.map((rest) => `${way}/status${rest}`))
@@ -86,7 +86,7 @@ test('every server tells what it is as it is told', async () => {
   ])
 })
 
-test('tasks, segments and queries are answered as told', async () => {
+test('tasks, segments, and queries match the document', async () => {
   const once = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
   await ask('POST', `${coordinator}/rules/_default`, once)
   const { task } = (await ask('POST', `${indexer}/task`, inlineTask(dataSource))).json as { task: string }
@@ -151,7 +151,7 @@ test('tasks, segments and queries are answered as told', async () => {
   const json = { query, context: { sqlQueryId: 'endless' } }
   const endless = router.send({ method: 'POST', path: '/svc/v2/sql', json })
   await waitUntil(
-    'the query can be cancelled',
+    'the query can be canceled',
     () => ask('DELETE', '/svc/v2/sql/endless'),
     ({ status }) => status === 202,
   )
@@ -175,7 +175,7 @@ test('tasks, segments and queries are answered as told', async () => {
   })
 })
 
-test('rules and their previews are answered as told', async () => {
+test('rules and their previews match the document', async () => {
   const rules = `${coordinator}/rules`
   const list = [
     { type: 'loadByPeriod', period: 'P30D', tieredReplicants: { _default_tier: 1 } },
@@ -199,7 +199,7 @@ test('rules and their previews are answered as told', async () => {
   await ask('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
 })
 
-test('configurations are answered as told', async () => {
+test('configurations match the document', async () => {
   const config = `${coordinator}/config`
   await ask('POST', config, { maxSegmentsToMove: 7 })
   await askAll([config, `${config}/history`])
@@ -234,7 +234,7 @@ test('configurations are answered as told', async () => {
   await ask('DELETE', one)
 })
 
-test('supervisors are answered as told', async () => {
+test('supervisors match the document', async () => {
   const all = `${indexer}/supervisor`
   const one = `${all}/autocompact__${dataSource}`
   const create = () => ask('POST', all, { type: 'autocompact', spec: compacted })
@@ -252,7 +252,7 @@ test('supervisors are answered as told', async () => {
   for (const name of ['suspendAll', 'resumeAll', 'terminateAll']) await ask('POST', `${all}/${name}`)
 })
 
-test('users, roles and mappings are answered as told', async () => {
+test('users, roles, and mappings match the document', async () => {
   const security = '/proxy/coordinator/svc-ext/basic-security'
   const authentication = `${security}/authentication/db/MyBasicMetadataAuthenticator`
   const authorization = `${security}/authorization/db/MyBasicMetadataAuthorizer`
@@ -292,14 +292,14 @@ test('users, roles and mappings are answered as told', async () => {
   await ask('DELETE', `${authorization}/users/ann`)
   await ask('DELETE', `${authentication}/users/ann`)
   await waitUntil(
-    'the changes are told',
+    'the changes are returned',
     () => ask('GET', `${security}/audit`),
     ({ json }) => (json as { entries: readonly unknown[] }).entries.length > 0,
   )
   await ask('GET', `${security}/audit?count=1`)
 })
 
-test('the simulation is answered as told', async () => {
+test('simulations match the document', async () => {
   const simulation = '/svc/simulation/v1'
   await ask('GET', `${simulation}/clock`)
   await ask('POST', `${simulation}/clock`, { advance: 'PT1S' })
@@ -314,7 +314,7 @@ test('the simulation is answered as told', async () => {
   await ask('GET', `${coordinator}/duties`)
 })
 
-test('failures are answered as told', async () => {
+test('failures match the document', async () => {
   const conflict = await router.send({
     method: 'POST',
     path: '/proxy/coordinator/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer/roles/admin',
@@ -327,11 +327,11 @@ test('failures are answered as told', async () => {
   assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
 })
 
-test('every operation of the document was asked and could do what it was asked', () => {
+test('every operation of the document was called and succeeded', () => {
   const left = operations.filter(({ operation }) => !asked.has(operation.operationId))
   assert.deepEqual(
     left.map(({ method, template }) => `${method} ${template}`),
-    // It tells nothing but that it is not offered.
+    // Only documented as unsupported.
     ['get /svc/coordinator/v1/config/compaction/taskslots'],
   )
 })

@@ -1,5 +1,6 @@
-// Proves that the OpenAPI document refuses no body that is taken, where its schema is stated beside a parser: recorded
-// bodies, and what becomes of them when any part of them is left out, replaced by another kind of value or added to.
+// The OpenAPI document accepts every body that svc accepts, where its schema is separate from the parser. The
+// bodies are recorded ones, with each of their parts removed, replaced with a value of another type, or added
+// to.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -41,13 +42,13 @@ const vectors = (name: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-/** The recorded bodies of paths, whether they were taken or refused. */
+/** The recorded bodies of paths, whether they were accepted or refused. */
 const recorded = (place: RegExp): unknown[] =>
   steps.flatMap(({ request: { path: asked, body } }) =>
     place.test(asked) && body !== undefined ? [body] : [],
   )
 
-it('every body that was taken when it was recorded is one of the document', () => {
+it('every recorded body that was accepted matches the document', () => {
   let checked = 0
   for (const { at, request, expect } of steps) {
     const isOfCoordinator = at === 'coordinator' && request.path.startsWith('/svc-ext/')
@@ -66,17 +67,17 @@ it('every body that was taken when it was recorded is one of the document', () =
   assert.ok(checked > 60, String(checked))
 })
 
-/** A change of a document, and what kind of change it is. */
+/** A change of a document, and its kind. */
 interface Changed {
-  readonly kind: 'left out' | 'another type' | 'unknown field'
+  readonly kind: 'removed part' | 'different type' | 'unknown field'
   readonly json: unknown
 }
 
 const otherValues: readonly unknown[] = [null, true, -1, 0.5, 'other', [], {}]
 
-/** The document with each of its parts, one at a time, left out, replaced or added to. */
+/** The document with each of its parts, one at a time, removed, replaced, or added to. */
 function* changesOf(json: unknown): Generator<Changed> {
-  for (const value of otherValues) yield { kind: 'another type', json: value }
+  for (const value of otherValues) yield { kind: 'different type', json: value }
   if (Array.isArray(json)) {
     for (const [index, item] of json.entries())
       for (const { kind, json: changed } of changesOf(item)) yield { kind, json: json.with(index, changed) }
@@ -84,7 +85,7 @@ function* changesOf(json: unknown): Generator<Changed> {
     yield { kind: 'unknown field', json: { ...json, unheardOf: 1 } }
     for (const [name, value] of Object.entries(json)) {
       const { [name]: _, ...others } = json as Record<string, unknown>
-      yield { kind: 'left out', json: others }
+      yield { kind: 'removed part', json: others }
       for (const { kind, json: changed } of changesOf(value))
         yield { kind, json: { ...json, [name]: changed } }
     }
@@ -99,7 +100,7 @@ const readWhole = (request: Generator): void => {
 
 const shapes: readonly {
   readonly name: string
-  /** The shape of which a list is taken, where it is that. */
+  /** Whether the document is a list of this shape. */
   readonly isList?: boolean
   readonly parse: (json: unknown) => unknown
   readonly bodies: readonly unknown[]
@@ -187,25 +188,25 @@ const takes = (parse: (json: unknown) => unknown, json: unknown): boolean => {
   }
 }
 
-describe('a schema that stands beside a parser', () => {
+describe('a schema that is separate from its parser', () => {
   for (const { name, isList = false, parse, bodies } of shapes) {
-    it(`refuses nothing that is taken, and refuses what cannot be one: ${name}`, () => {
+    it(`accepts everything that the parser accepts, and refuses invalid bodies: ${name}`, () => {
       const problemOf = (json: unknown): string | undefined => {
         if (!isList) return problemOfShape(name, json)
-        if (!Array.isArray(json)) return 'no list'
+        if (!Array.isArray(json)) return 'not a list'
         const [problem] = json.flatMap((one) => problemOfShape(name, one) ?? [])
         return problem
       }
-      const refused = { 'left out': 0, 'another type': 0, 'unknown field': 0 }
+      const refused = { 'removed part': 0, 'different type': 0, 'unknown field': 0 }
       assert.ok(bodies.some((body) => takes(parse, body)))
       for (const body of bodies) {
-        for (const { kind, json } of [{ kind: 'another type' as const, json: body }, ...changesOf(body)]) {
+        for (const { kind, json } of [{ kind: 'different type' as const, json: body }, ...changesOf(body)]) {
           const problem = problemOf(json)
           if (problem === undefined) continue
           refused[kind] += 1
           assert.ok(
             !takes(parse, json),
-            `${JSON.stringify(json)} is taken, and the document says: ${problem}`,
+            `${JSON.stringify(json)} is accepted, but the document says: ${problem}`,
           )
         }
       }

@@ -1,5 +1,5 @@
-// Proves that the OpenAPI document is the one that the routes make, that it is valid, and that the router serves it and
-// a page which shows every endpoint.
+// The OpenAPI document matches the routes and is valid. The router serves it, and a page that shows every
+// endpoint.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -9,7 +9,7 @@ import { startTestCluster } from './support/test-cluster.ts'
 
 const { text: stored, document } = await readStoredDocument()
 
-test('the stored document is what the routes make (./svc dev docs writes it)', async () => {
+test('the stored document matches the routes (`./svc dev docs` updates it)', async () => {
   assert.equal(stored, await openApiText())
 })
 
@@ -18,13 +18,13 @@ test('the document is valid OpenAPI', async () => {
   assert.ok(valid, JSON.stringify(errors))
 })
 
-test('every endpoint of every server is in the document, but those that servers ask of each other', async () => {
+test('the document has every endpoint of every server, except those for servers only', async () => {
   const missing = (await loadEndpoints()).flatMap(({ role, endpoints }) =>
     endpoints
       .filter(({ path: template }) => !template.startsWith('/svc-internal/'))
       .filter(({ method, path: template }) => {
         const written = template.replace(/:(\w+)/g, '{$1}')
-        // What every server has is told of the router, coordinator and overlord.
+        // Endpoints of every server are documented for the router, coordinator, and overlord.
         return ![written, `/proxy/${role}${written}`].some(
           (candidate) => document.paths[candidate]?.[method.toLowerCase()],
         )
@@ -34,7 +34,7 @@ test('every endpoint of every server is in the document, but those that servers 
   assert.deepEqual(missing, [])
 })
 
-test('no two operations have one name', () => {
+test('operation names are unique', () => {
   const names = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map(({ operationId }) => operationId),
   )
@@ -44,7 +44,7 @@ test('no two operations have one name', () => {
   )
 })
 
-test('every operation tells what it takes and answers', () => {
+test('every operation documents its input and answers', () => {
   const untold = Object.entries(document.paths).flatMap(([template, methods]) =>
     Object.entries(methods).flatMap(([method, { requestBody, responses }]) => {
       const told = Object.entries(responses).filter(([, response]) => !('$ref' in response))
@@ -55,11 +55,11 @@ test('every operation tells what it takes and answers', () => {
       return isTold ? [] : [`${method} ${template}`]
     }),
   )
-  // It is there to say that it is not offered.
+  // Only documented as unsupported.
   assert.deepEqual(untold, ['get /svc/coordinator/v1/config/compaction/taskslots'])
 })
 
-test('the page shows the shapes, and each link on it leads somewhere', () => {
+test('the page shows the schemas, and all of its links work', () => {
   const page = interfacePage(document)
   const targets = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
   const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
@@ -78,7 +78,7 @@ test('the page shows the shapes, and each link on it leads somewhere', () => {
   for (const line of lines) assert.ok(config.includes(line), line)
 })
 
-test('the router serves the document and the page, to who has logged in', async () => {
+test('the router serves the document and the page to authenticated users', async () => {
   const cluster = await startTestCluster({ profile: 'secure', historicals: '_default_tier=1' })
   after(() => cluster.end())
   assert.deepEqual(await cluster.router.get('/openapi.json'), document)

@@ -1,5 +1,6 @@
-// Proves that, with compatibility, every recorded endpoint answers each of the recorded users with the recorded status.
-// What the interface does not have, and what depends on another state than that of the recorded system, stands here.
+// In compatibility mode, every recorded endpoint answers each recorded user with the status of Druid 37.
+// Exceptions for features that svc does not have, and for answers that depend on other state in Druid, are
+// listed here.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -16,14 +17,14 @@ interface Row {
   readonly path: string
   readonly body?: unknown
   readonly status: Readonly<Record<string, number>>
-  /** Which of the datasources the lists named that users got. */
+  /** Which of the datasources was in the lists that users got. */
   readonly datasourcesShown?: Readonly<Record<string, Shown>>
 }
 
 const fixture = path.join(import.meta.dirname, 'fixtures/conformance/security/permission-matrix.json')
 const rows = (JSON.parse(readFileSync(fixture, 'utf8')) as { endpoints: readonly Row[] }).endpoints
 
-/** Parts of the recorded system that the interface does not have. */
+/** Features of Druid that the interface does not have. */
 const absent: readonly RegExp[] = [
   /\/lookups\//,
   /\/scaling$/,
@@ -36,13 +37,13 @@ const absent: readonly RegExp[] = [
   /\/svc-internal\//,
   /\/bootstrapSegments$/,
   /\/syncedBrokers$|\/cloneStatus$/,
-  // Servers ask for changes here; nobody pushes them.
+  // In svc, servers request changes; nobody pushes them.
   /\/listen\//,
 ]
 
 /**
- * Rows whose statuses tell of another state than ours: a log that is kept, suspending once more. Of these it is compared who
- * is let in.
+ * Rows whose statuses depend on state that differs from Druid's, such as a stored log or a second suspension.
+ * Only whether the user has access is compared.
  */
 const otherState: readonly RegExp[] = [
   /^GET \/svc\/indexer\/v1\/compaction\/config\/datasources\/(wikipedia|koalas)$/,
@@ -50,14 +51,14 @@ const otherState: readonly RegExp[] = [
   /\/supervisor\/autocompact__\w+\/(health|suspend|resume)$/,
 ]
 
-/** Lists whose contents tell of another state than ours. */
+/** Lists whose contents depend on state that differs from Druid's. */
 const otherLists: readonly RegExp[] = [
-  // Neither datasource has rules or a configuration of compaction when these are asked.
+  // Neither datasource has rules or a compaction configuration at the time of these requests.
   /^GET \/svc\/coordinator\/v1\/rules(\/history\?count=5)?$/,
   /^GET \/svc\/indexer\/v1\/compaction\/config\/datasources$/,
 ]
 
-/** What stands for the things that the recorded system had names of its own for. */
+/** Replacements for things with their own names in Druid. */
 async function prepare(cluster: TestCluster): Promise<(text: string) => string> {
   const played = await playSecurityScenarios(cluster, 'directly', ['security/setup.json'])
   assert.equal(played.status, 0, played.output)
@@ -80,10 +81,10 @@ async function prepare(cluster: TestCluster): Promise<(text: string) => string> 
 
 const passwordOf = (user: string) => (user === 'admin' ? 'password1' : 'pw-long-enough')
 
-/** The answer that one user got to one row, or was recorded to get. */
+/** The answer that one user got for one row, or the recorded one. */
 interface Cell {
   readonly status: number
-  /** Which of the two datasources a list named; undefined where the row is no list. */
+  /** Which of the two datasources a list contains; undefined if the row is not a list. */
   readonly shown?: Shown | undefined
 }
 
@@ -91,7 +92,7 @@ type Shown = 'both' | 'neither' | 'wikipedia' | 'koalas'
 
 const isLetIn = ({ status }: Cell): boolean => status !== 401 && status !== 403
 
-/** There are no tasks that do nothing: one that finds nothing to do stands for them. */
+/** svc has no no-op tasks: a task that finds nothing to do takes their place. */
 const bodyOf = ({ body }: Row): unknown => {
   const { type, dataSource } = (body ?? {}) as { type?: unknown; dataSource?: unknown }
   return type === 'noop' ? { type: 'kill', dataSource, interval: '1970-01-01/1970-01-02' } : body
@@ -105,7 +106,7 @@ function shownIn(text: string): Shown {
   return wikipedia ? 'wikipedia' : koalas ? 'koalas' : 'neither'
 }
 
-/** Asks what one row asks as one user. */
+/** Sends the request of one row as one user. */
 async function ask(
   cluster: TestCluster,
   row: Row,
@@ -122,7 +123,7 @@ async function ask(
   return { status: answer.status, shown: isList ? shownIn(answer.text) : undefined }
 }
 
-/** What differs from what was recorded, cell by cell, in a cluster of its own. */
+/** Returns the differences from the recorded answers, cell by cell, in a new cluster. */
 async function differences(set: readonly string[]): Promise<Difference[]> {
   const cluster = await startTestCluster({ profile: 'secure', adminPassword: 'password1', set })
   try {
@@ -140,7 +141,7 @@ async function differences(set: readonly string[]): Promise<Difference[]> {
         if (cell.status !== recorded.status || (isList && cell.shown !== recorded.shown))
           found.push({ row: nameOf(row), user, cell, recorded })
       }
-      // What changes something is asked in the recorded order: who comes first finds what others find gone.
+      // Changes are sent in the recorded order, because the first request may remove what later ones look for.
       if (row.method === 'GET') await Promise.all(users.map(compare))
       else for (const user of users) await compare(user)
     }
@@ -160,12 +161,12 @@ interface Difference {
 const tell = ({ row, user, cell, recorded }: Difference): string =>
   `${row} as ${user}: ${cell.status} ${cell.shown ?? ''}, recorded ${recorded.status} ${recorded.shown ?? ''}`
 
-test('with compatibility, permissions are as recorded', { timeout: 500_000 }, async () => {
+test('permissions match Druid 37 in compatibility mode', { timeout: 500_000 }, async () => {
   const found = await differences(['svc.auth.authorizer.MyBasicMetadataAuthorizer.compatibility=true'])
   assert.deepEqual(found.map(tell), [])
 })
 
-/** A difference that is wanted: what users get in place of what was recorded. */
+/** An intended difference: what users get instead of the recorded answer. */
 interface Wanted {
   readonly why: string
   readonly rows: RegExp
@@ -182,25 +183,25 @@ const strangersToKoalas = [...strangersTo.wikipedia, ...strangersTo.koalas]
 
 const wanted: readonly Wanted[] = [
   {
-    why: 'Lists of rules, contents of servers and load status show what the caller may READ',
+    why: 'Lists of rules, server contents, and load status show only what the caller can READ',
     rows: /^GET \/svc\/coordinator\/v1\/(loadstatus(\?simple|\?full)?|servers\?full|servers\/[^/?]+(\/segments)?)$/,
     users: ['stread'],
     cell: { status: 200, shown: 'neither' },
   },
   {
-    why: 'So do tiers',
+    why: 'Lists of tiers do too',
     rows: /^GET \/svc\/coordinator\/v1\/tiers\/_default_tier(\?simple)?$/,
     users: ['stread'],
     cell: { status: 200, shown: 'neither' },
   },
   {
-    why: 'A segment of a datasource that the caller may not READ is not told of',
+    why: 'Segments of a datasource that the caller cannot READ are not shown',
     rows: /^GET \/svc\/coordinator\/v1\/servers\/[^/]+\/segments\/\{segment of wikipedia\}$/,
     users: ['stread'],
     cell: { status: 404 },
   },
   {
-    why: 'A task that the caller may not READ does not exist for it',
+    why: 'Tasks that the caller cannot READ do not exist for that caller',
     rows: /^GET \/svc\/indexer\/v1\/task\/\{task of wikipedia\}(\/status|\/log\?offset=-10)?$/,
     users: readersOfNeither,
     cell: { status: 404 },
@@ -212,7 +213,7 @@ const wanted: readonly Wanted[] = [
     cell: { status: 404 },
   },
   {
-    why: 'Nor can it be shut down by whoever may do nothing with its datasource',
+    why: 'A caller without permission on its datasource cannot shut down a task either',
     rows: /^POST \/svc\/indexer\/v1\/task\/\{task of wikipedia\}\/shutdown$/,
     users: strangersTo.wikipedia,
     cell: { status: 404 },
@@ -224,13 +225,13 @@ const wanted: readonly Wanted[] = [
     cell: { status: 404 },
   },
   {
-    why: 'Nor does the status of several tasks tell of them',
+    why: 'The status of several tasks does not show them either',
     rows: /^POST \/svc\/indexer\/v1\/taskStatus$/,
     users: ['stwrite'],
     cell: { status: 200, shown: 'neither' },
   },
   {
-    why: 'A supervisor that the caller may not READ does not exist for it',
+    why: 'Supervisors that the caller cannot READ do not exist for that caller',
     rows: /^GET \/svc\/indexer\/v1\/supervisor\/autocompact__wikipedia(\/status|\/stats|\/health)?$/,
     users: readersOfNeither,
     cell: { status: 404 },
@@ -242,7 +243,7 @@ const wanted: readonly Wanted[] = [
     cell: { status: 404 },
   },
   {
-    why: 'Nor can it be suspended or resumed by whoever may do nothing with its datasource',
+    why: 'A caller without permission on its datasource cannot suspend or resume a supervisor either',
     rows: /^POST \/svc\/indexer\/v1\/supervisor\/autocompact__wikipedia\/(suspend|resume)$/,
     users: strangersTo.wikipedia,
     cell: { status: 404 },
@@ -254,20 +255,20 @@ const wanted: readonly Wanted[] = [
     cell: { status: 404 },
   },
   {
-    why: 'CONFIG WRITE by a pattern that matches every name does not make an administrator',
+    why: 'CONFIG WRITE on a pattern that matches every name does not make an administrator',
     rows: /^(POST|DELETE) \/svc-ext\/basic-security\/(authentication|authorization)\/db\//,
     users: ['cfgwrite'],
     cell: { status: 403 },
   },
   {
-    why: 'So that whoever may is the first one to make and to remove the mapping',
+    why: 'The first permitted caller is the first one to create and to remove the mapping',
     rows: /^(POST|DELETE) \/svc-ext\/basic-security\/authorization\/db\/\w+\/groupMappings\/m1$/,
     users: ['secwrite'],
     cell: { status: 200 },
   },
 ]
 
-test('without it, they differ as wanted and in nothing else', { timeout: 500_000 }, async () => {
+test('without it, only the intended differences remain', { timeout: 500_000 }, async () => {
   const found = await differences([])
   const explains = ({ rows: pattern, users, cell }: Wanted, difference: Difference): boolean =>
     pattern.test(difference.row) &&

@@ -1,5 +1,6 @@
-// Proves on whole processes that what a preview says is what happens: rules are previewed, then set, and the servers
-// end with the copies that were told; and that one clock, moved ahead by hand, drives rules, versions and audit entries.
+// What a preview shows is what happens in real processes: rules are previewed, then set, and the servers load
+// the replicas that the preview showed. One clock, which is moved forward manually, drives rules, versions, and
+// audit entries.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -19,7 +20,7 @@ const dateOf = (day: number) => new Date(firstDay + day * dayMs).toISOString()
 const cluster = await startTestCluster({
   profile: 'plain',
   historicals: 'hot=2,_default_tier=1',
-  // No duty runs by itself: each run is asked for.
+  // The duties run only on request.
   set: [
     'svc.simulation.clock.enabled=true',
     'coordinator.svc.coordinator.period=PT1H',
@@ -40,11 +41,11 @@ interface Run {
 }
 const run = async (): Promise<Run> => (await router.post('/svc/simulation/v1/run', {})).json as Run
 
-/** What the duty of rules did in a run. */
+/** The actions of the rule duty in one run. */
 const rulesRun = ({ groups }: Run) =>
   groups.flatMap(({ duties }) => duties).find(({ duty }) => duty === 'runRules')?.did ?? null
 
-/** The copies of each segment by tier, as the coordinator knows them from the servers. */
+/** The replicas of each segment by tier, as reported to the coordinator. */
 async function copiesHeld(): Promise<Record<string, Record<string, number>>> {
   const held: Record<string, Record<string, number>> = {}
   for (const [tier, instances] of Object.entries(servers)) {
@@ -74,7 +75,7 @@ const preview = async (rules: object[], query = '?full'): Promise<Preview> =>
   (await router.post(`/svc/coordinator/v1/rules/simulate${query}`, { rules: { [dataSource]: rules } }))
     .json as Preview
 
-/** The copies that a preview tells, by segment id, without segments that have none. */
+/** The replicas in a preview by segment id, without segments that have none. */
 const copiesTold = ({ segments }: Preview) =>
   Object.fromEntries(
     segments
@@ -85,10 +86,10 @@ const copiesTold = ({ segments }: Preview) =>
       ]),
   )
 
-/** Runs the duties until the servers hold these copies and there is nothing left to do. */
+/** Runs the duties until the servers have these replicas and nothing is left to do. */
 async function untilHeld(expected: Record<string, Record<string, number>>): Promise<void> {
   await waitUntil(
-    'the servers hold what the preview told',
+    'the servers have the replicas of the preview',
     async () => {
       const did = rulesRun(await run())
       const held = await copiesHeld()
@@ -105,49 +106,49 @@ const sorted = (copies: Record<string, Record<string, number>>) =>
 before(async () => {
   const present = await router.get<{ now: string; rate: number }>(clockPath)
   assert.equal(present.rate, 1)
-  // A day of the cluster's own, far from that of the machine, that stands still until it is moved.
+  // The cluster's time is far from the machine's, and stands still until it is moved.
   instants.now = '2100-01-01T00:00:00.000Z'
   await router.post(clockPath, { now: instants.now, rate: 0 })
   await runTask(router, flightsTask())
 })
 
 describe('the clock', () => {
-  test('is the same wherever it is asked for', async () => {
+  test('is the same everywhere', async () => {
     for (const client of [router, cluster.at('coordinator')])
       assert.deepEqual(await client.get(clockPath), { now: instants.now, rate: 0 })
     const text = await runSvc('clock', '--home', home.root)
     assert.deepEqual([text.status, text.stdout], [0, `${instants.now} (stopped)\n`])
   })
 
-  test('gives segments their versions at the overlord', async () => {
+  test('determines segment versions at the overlord', async () => {
     const segments = await storedSegments(store, dataSource)
     assert.equal(segments.length, flights.days)
     for (const { id } of segments) assert.match(id, /_2100-01-01T00:00:00\.000Z$/)
   })
 
-  test('gives audit entries their times, and the preview its now', async () => {
+  test('determines the times of audit entries and of previews', async () => {
     await router.post(rulesPath, [{ type: 'loadForever', tieredReplicants: { hot: 1 } }])
     const [entry] = await router.get<{ auditTime: string }[]>(`${rulesPath}/history?count=1`)
     assert.equal(entry!.auditTime, instants.now)
     assert.equal((await preview([])).now, instants.now)
   })
 
-  test('is not set back', async () => {
+  test('cannot be set back', async () => {
     const answer = await router.send({ method: 'POST', path: clockPath, json: { now: '2099-12-31' } })
     assert.equal(answer.status, 400, answer.text)
     assert.deepEqual(await router.get(clockPath), { now: instants.now, rate: 0 })
   })
 })
 
-describe('a preview is what happens', () => {
+describe('a preview matches what happens', () => {
   const cases: { name: string; rules: object[] }[] = [
-    { name: 'one copy in one tier', rules: [{ type: 'loadForever', tieredReplicants: { hot: 1 } }] },
+    { name: 'one replica in one tier', rules: [{ type: 'loadForever', tieredReplicants: { hot: 1 } }] },
     {
-      name: 'more copies than servers, and a tier that there is not',
+      name: 'more replicas than servers, and a tier without servers',
       rules: [{ type: 'loadForever', tieredReplicants: { hot: 3, _default_tier: 1, nosuchtier: 1 } }],
     },
     {
-      name: 'a part of the time elsewhere, another nowhere, the rest everywhere',
+      name: 'one part in another tier, one in none, and the rest in all',
       rules: [
         {
           type: 'loadByInterval',
@@ -164,7 +165,7 @@ describe('a preview is what happens', () => {
       ],
     },
     {
-      name: 'some days dropped for good',
+      name: 'some days dropped forever',
       rules: [
         { type: 'dropByInterval', interval: `${dateOf(80)}/${dateOf(90)}` },
         { type: 'loadForever', tieredReplicants: { hot: 2 } },
@@ -187,10 +188,10 @@ describe('a preview is what happens', () => {
   }
 })
 
-describe('time moved ahead', () => {
-  test('drives rules: what was previewed for then is what a run does then', async () => {
+describe('moving the clock forward', () => {
+  test('drives rules: a run does what was previewed for that time', async () => {
     const daysAgo = Math.round((Date.parse(instants.now) - firstDay) / dayMs)
-    // Ten days are older than that now; in thirty days forty are.
+    // Ten days are older than that now; in thirty days it will be forty.
     const rules = [
       { type: 'dropBeforeByPeriod', period: `P${daysAgo - 10}D` },
       { type: 'loadForever', tieredReplicants: { hot: 1 } },
@@ -225,29 +226,29 @@ describe('time moved ahead', () => {
   })
 })
 
-describe('segments that have been unused for long', () => {
-  test('are erased when the clock has passed the buffer, rows and bytes', async () => {
+describe('segments that have been unused for a long time', () => {
+  test('are deleted after the buffer period, from the metadata store and deep storage', async () => {
     const before = await storedSegments(store, dataSource)
     const unused = before.filter(({ used }) => !used)
-    // Twenty became unused before the clock was moved by thirty days, thirty after that.
+    // Twenty became unused before the clock was moved by thirty days, and thirty after that.
     assert.equal(unused.length, 50)
     await run()
     const left = await waitUntil(
-      'the kill task has erased what was due',
+      'the kill task has deleted the due segments',
       () => storedSegments(store, dataSource),
       (segments) => segments.length <= before.length - 20,
     )
     assert.equal(left.length, before.length - 20)
     const expected = left.map(({ path: file }) => file).sort()
     await waitUntil(
-      'deep storage holds the files of the others only',
+      'deep storage has only the files of the other segments',
       () => Object.keys(filesIn(home.deepStorage)),
       (files) => JSON.stringify(files.sort()) === JSON.stringify(expected),
     )
     const kept = new Set(left.map(({ id }) => id))
     assert.ok(
       before.every(({ id, used }) => !used || kept.has(id)),
-      'what is used stays',
+      'a used segment was deleted',
     )
   })
 })
@@ -257,23 +258,23 @@ describe('./svc rules', () => {
   const rules = [{ type: 'loadForever', tieredReplicants: { hot: 3 } }, { type: 'dropForever' }]
   const svcRules = (...args: string[]) => runSvc('rules', ...args, '--home', home.root)
 
-  test('preview tells what a file would do and changes nothing', async () => {
+  test('preview shows what a file would do and changes nothing', async () => {
     writeFileSync(file, JSON.stringify(rules))
     const stored = await router.get(rulesPath)
     const shown = await svcRules('preview', file, '--datasource', dataSource, '--horizon', 'P30D')
     assert.equal(shown.status, 0, shown.stderr)
     assert.match(shown.stdout, /^datasource +tier +copies before +after/m)
     assert.match(shown.stdout, /^flights +hot +\d+ \(.*B\) +\d+ \(.*B\)/m)
-    assert.match(shown.stdout, /^hot +3+$/m, 'the picture')
+    assert.match(shown.stdout, /^hot +3+$/m, 'the timeline is missing')
     assert.match(shown.stderr, /^svc: Warning: .*rule \[1\] \[dropForever\] is never reached/m)
-    assert.ok(!shown.stdout.includes('\u001b'), 'plain text where no terminal is')
+    assert.ok(!shown.stdout.includes('\u001b'), 'the output has escape sequences without a terminal')
     const json = await svcRules('preview', file, '--datasource', dataSource, '--json', '--full')
     const answer = JSON.parse(json.stdout) as Preview
     assert.ok(answer.segments.length > 0)
     assert.deepEqual(await router.get(rulesPath), stored)
   })
 
-  test('diff says what would change, set changes it, and then nothing differs', async () => {
+  test('diff shows what would change, set changes it, and then diff shows nothing', async () => {
     const differs = await svcRules('diff', file, '--datasource', dataSource)
     assert.equal(differs.status, 1, differs.stderr)
     assert.match(differs.stdout, /^- \{.*dropBeforeByPeriod/m)
@@ -289,7 +290,7 @@ describe('./svc rules', () => {
     assert.match(history.stdout, new RegExp(instants.now.replaceAll('.', '\\.')))
   })
 
-  test('what is wrong is told with status 2, what is refused with 1', async () => {
+  test('invalid input exits with status 2, and a refused request with status 1', async () => {
     writeFileSync(file, '{"rules":[],"horizon":"P10000Y"}')
     const refused = await svcRules('preview', file)
     assert.equal(refused.status, 1)

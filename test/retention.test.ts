@@ -1,5 +1,5 @@
-// Proves the main job on real data, secure profile: the shipped data set is ingested, rules move its bytes between two
-// tiers and out again, and what the servers say they serve is what lies on their disks, even without deep storage.
+// Retention works on real data in the secure profile: the example data set is ingested, rules move its segments
+// between two tiers and drop them, and servers serve exactly what is on their disks, even without deep storage.
 import assert from 'node:assert/strict'
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -40,7 +40,7 @@ const heldBy = (instance: string): Promise<string[]> => heldIn(scene, instance)
 
 testLoadingIntoTwoTiers(scene)
 
-test('with deep storage out of reach, what is loaded is served, also after a restart', async () => {
+test('loaded segments are served while deep storage is unavailable, also after a restart', async () => {
   const before = await heldBy(standard)
   const aside = `${home.deepStorage}-aside`
   renameSync(home.deepStorage, aside)
@@ -59,7 +59,7 @@ test('with deep storage out of reach, what is loaded is served, also after a res
 
 const damages: { name: string; damage: (file: string) => void }[] = [
   {
-    name: 'a flipped byte, the size unchanged',
+    name: 'a flipped byte without a change of size',
     damage: (file) => {
       const bytes = readFileSync(file)
       const middle = bytes.length >> 1
@@ -67,15 +67,15 @@ const damages: { name: string; damage: (file: string) => void }[] = [
       writeFileSync(file, bytes)
     },
   },
-  { name: 'a cut end', damage: (file) => truncateSync(file, 100) },
+  { name: 'a truncated file', damage: (file) => truncateSync(file, 100) },
   { name: 'a missing file', damage: (file) => rmSync(file) },
   {
-    name: 'a descriptor that is no JSON',
+    name: 'a descriptor that is not JSON',
     damage: (file) => writeFileSync(path.join(path.dirname(file), 'descriptor.json'), '{'),
   },
 ]
 
-test('a damaged cache is noticed at the start, not served, and fetched again', async (context) => {
+test('a damaged cache entry is detected at startup, not served, and downloaded again', async (context) => {
   const segments = await storedSegments(store, dataSource)
   const ids = segments.map(({ id }) => id)
   await cluster.stopInstance(standard)
@@ -87,16 +87,16 @@ test('a damaged cache is noticed at the start, not served, and fetched again', a
     cluster.startInstance(standard)
     await cluster.waitUntilReady(standard)
     const damaged = copies.map(({ id }) => id)
-    await context.test('while deep storage is away, only the sound ones are served', async () => {
+    await context.test('only intact segments are served while deep storage is unavailable', async () => {
       const sound = ids.filter((id) => !damaged.includes(id))
       assert.deepEqual(await servedBy(cluster, standard), sound)
       await waitUntil(
-        'the coordinator counts the damaged copies as missing',
+        'the coordinator reports the damaged replicas as missing',
         () => router.get<Record<string, Record<string, number>>>(`${loadStatusPath}?full`),
         (byTier) => byTier._default_tier?.[dataSource] === damaged.length,
       )
       await waitUntil(
-        'the log tells what cannot be loaded',
+        'the log names the segments that cannot be loaded',
         () => cluster.logOf(standard),
         (log) => damaged.every((id) => log.includes(`"segment":"${id}"`)),
       )

@@ -1,6 +1,6 @@
-// Proves that the recorded scenarios of users, roles, mappings, logins and authenticator chains are answered as
-// recorded: run.mjs plays them against a fresh cluster each time, at the coordinator itself, and
-// through the router's /proxy/coordinator.
+// svc answers the recorded scenarios of users, roles, mappings, logins, and authenticator chains as Druid 37
+// does: run.mjs plays them against a new cluster each time, at the coordinator itself, and through the router's
+// /proxy/coordinator.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { playSecurityScenarios, stepsOf, type Way } from './support/play-scenario.ts'
@@ -9,9 +9,9 @@ import { startTestCluster } from './support/test-cluster.ts'
 
 interface Row {
   readonly scenarios: readonly string[]
-  /** The properties that the recorded system had. */
+  /** The properties that Druid 37 had. */
   readonly set: readonly string[]
-  /** Whether the direct way goes over TLS. */
+  /** Whether direct requests use TLS. */
   readonly profile: 'secure' | 'plain'
 }
 

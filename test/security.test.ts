@@ -1,5 +1,6 @@
-// Proves, on a cluster with the sample directory, who is let in and why: users of the directory by their groups, limited
-// guesses, passwords that have changed everywhere when the change is answered, administrators that cannot be lost, and an audit of it all.
+// Access control on a cluster with the sample directory: directory users get access by their groups, password
+// guesses are limited, password changes apply everywhere before the response, administrators cannot be locked
+// out, and everything is audited.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { sql } from '@svc/shared/postgres'
@@ -21,7 +22,7 @@ const servers = cluster.plan.services.map(({ instance }) => cluster.at(instance)
 const alice = 'alice:alice-password'
 const carol = 'carol:carol-password'
 
-/** The status of a path that needs no permission: 404 tells that the login was accepted. */
+/** The status of a path that requires no permission: 404 means that the login was accepted. */
 const login = async (client: typeof coordinator, credentials: string) =>
   (await client.send({ path: '/nosuch', credentials })).status
 
@@ -44,14 +45,14 @@ async function addUser(name: string, password: string): Promise<void> {
   await coordinator.post(`${authorization}/users/${name}`, undefined)
 }
 
-test('the directory is ready, and so is all of the cluster', async () => {
+test('the directory and the entire cluster are ready', async () => {
   const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
   assert.equal(status, 0, stdout)
   assert.match(stdout, /directory .* ready/)
 })
 
 describe('users of the sample directory', () => {
-  test('log in on every server; the group of administrators administers, others have what they are given', async () => {
+  test('log in on every server; the administrators group has all permissions, others have the granted ones', async () => {
     for (const server of servers) {
       assert.equal(await login(server, alice), 404, server.url)
       assert.equal(await login(server, carol), 404, server.url)
@@ -64,7 +65,7 @@ describe('users of the sample directory', () => {
     assert.equal(users.status, 200, users.text)
   })
 
-  test('get the roles of mappings within a second, everywhere', async () => {
+  test('get the roles of mappings within a second on all servers', async () => {
     await coordinator.post(`${authorization}/roles/analyst`, undefined)
     await coordinator.post(`${authorization}/roles/analyst/permissions`, [
       { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
@@ -76,7 +77,7 @@ describe('users of the sample directory', () => {
     })
     for (const server of servers) {
       await waitUntil(
-        `bob reads the state of ${server.url}`,
+        `bob can read the state of ${server.url}`,
         () => server.send({ path: '/status', credentials: 'bob:bob-password' }),
         ({ status }) => status === 200,
       )
@@ -92,7 +93,7 @@ describe('explain', () => {
       readonly roles: readonly { readonly role: string; readonly from: readonly string[] }[]
     }
 
-  test('tells by which role something is granted, and what is missing', async () => {
+  test('returns the role that grants a permission, and the missing permission', async () => {
     const path = encodeURIComponent('/svc/coordinator/v1/rules/wikipedia')
     const admin = await explain(`user=admin&method=POST&path=${path}`)
     assert.equal(admin.allowed, true)
@@ -106,7 +107,7 @@ describe('explain', () => {
     assert.deepEqual(byGroup.roles, [{ role: 'analyst', from: ['group mapping [analysts]'], exists: true }])
     for (const user of ['alice', 'Alice', 'bob']) {
       const looked = await explain(`user=${user}&path=%2Fstatus`)
-      assert.equal(looked.allowed, true, `groups of ${user} are looked up: ${looked.because}`)
+      assert.equal(looked.allowed, true, `the group lookup of ${user}: ${looked.because}`)
       assert.equal(looked.roles[0]?.from[0]?.startsWith('group mapping'), true)
     }
     const carolToo = await explain('user=carol&path=%2Fstatus')
@@ -114,12 +115,12 @@ describe('explain', () => {
     const spelled = await explain('user=SVC_SYSTEM&path=%2Fstatus')
     assert.equal(spelled.allowed, false)
     const tasks = await explain(`user=admin&path=${encodeURIComponent('/svc/indexer/v1/tasks')}`)
-    assert.equal(tasks.allowed, true, 'endpoints of other servers are known')
+    assert.equal(tasks.allowed, true, 'endpoints of other servers are unknown')
     const unknown = await coordinator.send({ path: `${authorization}/explain?user=admin&path=%2Fnosuch` })
     assertError(unknown, 404)
   })
 
-  test('is a command as well, whose exit status tells the verdict', async () => {
+  test('is also a command, whose exit status is the verdict', async () => {
     const ask = (...args: string[]) => runSvc('auth', 'explain', ...args, '--home', cluster.home.root)
     const path = '/svc/coordinator/v1/rules/wikipedia'
     const admin = await ask('admin', path, '--method', 'POST')
@@ -144,8 +145,8 @@ describe('explain', () => {
   })
 })
 
-describe('whoever is refused', () => {
-  test('gets the same answer for an unknown user and for a wrong password, at every server', async () => {
+describe('a refused caller', () => {
+  test('gets the same answer for an unknown user and a wrong password on every server', async () => {
     const told = async (client: typeof coordinator, credentials: string) => {
       const { status, headers, text } = await client.send({ path: '/status', credentials })
       const { date: _, 'x-request-id': __, ...others } = headers
@@ -161,11 +162,11 @@ describe('whoever is refused', () => {
 })
 
 describe('passwords', () => {
-  test('that are changed count on every server when the change is answered, and the old ones nowhere', async () => {
+  test('apply on every server once a change is acknowledged, and the old ones are rejected', async () => {
     await addUser('peter', 'password-0')
     for (let change = 1; change <= 2; change++) {
       const [before, now] = [`peter:password-${change - 1}`, `peter:password-${change}`]
-      // Verified everywhere, so that the old one is remembered.
+      // Verify them everywhere first, so that the old password is cached.
       const known = await Promise.all(servers.map((server) => login(server, before)))
       assert.deepEqual(
         known,
@@ -174,7 +175,7 @@ describe('passwords', () => {
       await coordinator.post(`${authentication}/users/peter/credentials`, {
         password: `password-${change}`,
       })
-      // All at once, and first with what was remembered.
+      // All at once, so that servers try their cache first.
       const dropped = await Promise.all(servers.map((server) => login(server, before)))
       assert.deepEqual(
         dropped,
@@ -184,7 +185,7 @@ describe('passwords', () => {
     }
   })
 
-  test('of a user who is removed, and roles that are taken, count nowhere once that is answered', async () => {
+  test('of a removed user, and revoked roles, are rejected everywhere once the change is acknowledged', async () => {
     await addUser('quinn', 'quinn-password')
     await coordinator.post(`${authorization}/users/quinn/roles/admin`, undefined)
     const credentials = 'quinn:quinn-password'
@@ -198,18 +199,18 @@ describe('passwords', () => {
     for (const answer of await read()) assertError(answer, 401)
   })
 
-  test('that are as long as they may be open', async () => {
+  test('of the maximum length are accepted', async () => {
     const password = '€'.repeat(1024)
     await coordinator.post(`${authentication}/users/peter/credentials`, { password })
     assert.equal(await login(coordinator, `peter:${password}`), 404)
   })
 
-  test('of users whose name has a colon could never be shown: such users are not made', async () => {
+  test('cannot be sent for usernames with a colon, so such users cannot be created', async () => {
     const refused = await coordinator.send({ method: 'POST', path: `${authentication}/users/a%3Ab` })
     assertError(refused, 400)
   })
 
-  test('that are short are refused', async () => {
+  test('that are too short are refused', async () => {
     const short = {
       method: 'POST',
       path: `${authentication}/users/peter/credentials`,
@@ -218,7 +219,7 @@ describe('passwords', () => {
     assertError(await coordinator.send(short), 400)
   })
 
-  test('whose hash was made with other parameters are hashed again at the next login', async () => {
+  test('that were hashed with other parameters are rehashed at the next login', async () => {
     await addUser('olga', 'olga-password')
     const weak = { algorithm: 'scrypt', cost: 2, blockSize: 1, parallelization: 1 }
     const { scryptSync } = await import('node:crypto')
@@ -229,7 +230,7 @@ describe('passwords', () => {
     await cluster.store.query(sql`UPDATE security_version SET version = version + 1`)
     await cluster.store.query(sql`SELECT pg_notify('svc_security', '')`)
     await waitUntil(
-      'the hash has the parameters of today',
+      'the hash has the current parameters',
       async () => {
         await login(cluster.router, 'olga:olga-password')
         const [row] = await cluster.store.query<{ credentials: { cost: number } }>(
@@ -242,7 +243,7 @@ describe('passwords', () => {
     assert.equal(await login(coordinator, 'olga:olga-password'), 404)
   })
 
-  test('are compared in full, and have no control characters', async () => {
+  test('are compared completely, and must not contain control characters', async () => {
     await addUser('nina', 'nina-password')
     const basic = (...parts: (string | Buffer)[]) => ({
       Authorization: `Basic ${Buffer.concat(parts.map((part) => Buffer.from(part))).toString('base64')}`,
@@ -270,7 +271,7 @@ describe('passwords', () => {
     assert.equal(await login(coordinator, 'nina:nina-password'), 404)
   })
 
-  test('are not guessed: after 20 failures one is verified every five seconds, on all servers together', async () => {
+  test('cannot be guessed quickly: after 20 failures, all servers together verify one login every five seconds', async () => {
     await addUser('victim', 'victim-password')
     for (let guess = 0; guess < 20; guess++) {
       assert.equal(await login(coordinator, `victim:guess-${guess}`), 401, `guess ${guess}`)
@@ -279,11 +280,11 @@ describe('passwords', () => {
     assertError(held, 429)
     assert.ok(Number(held.headers['retry-after']) <= 5, String(held.headers['retry-after']))
     const historical = cluster.at('historical-1')
-    assert.equal(await login(historical, 'victim:victim-password'), 429, 'counted together')
-    assert.equal(await login(coordinator, 'admin:wrong'), 401, 'other users are not held back')
+    assert.equal(await login(historical, 'victim:victim-password'), 429, 'failures are not counted together')
+    assert.equal(await login(coordinator, 'admin:wrong'), 401, 'other users are throttled')
     const startedAt = performance.now()
     await waitUntil(
-      'the owner gets in from the same address',
+      'the owner can log in from the same address',
       () => login(historical, 'victim:victim-password'),
       (status) => status === 404,
     )
@@ -291,23 +292,23 @@ describe('passwords', () => {
     for (const server of servers) assert.equal(await login(server, 'victim:victim-password'), 404, server.url)
     for (let guess = 0; guess < 21; guess++) {
       const status = await login(coordinator, `ghost:guess-${guess}`)
-      assert.equal(status, guess < 20 ? 401 : 429, 'unknown users are answered alike')
+      assert.equal(status, guess < 20 ? 401 : 429, 'unknown users get a different answer')
     }
   })
 })
 
-describe('while a password is guessed', () => {
+describe('while an attacker guesses a password', () => {
   const from = (localAddress: string, url: string) => {
     const client = createHttpClient(url, { trusted: cluster.trusted, localAddress })
     after(() => client.close())
     return client
   }
   const routerUrl = cluster.router.url
-  /** A path of the coordinator that needs no permission, through the router. */
+  /** A coordinator path, through the router, that requires no permission. */
   const throughRouter = async (client: typeof coordinator, credentials: string) =>
     (await client.send({ path: '/proxy/coordinator/nosuch', credentials })).status
 
-  test('from the address of the router itself, the owner gets in through the router', async () => {
+  test("the owner can log in through the router from the router's own address", async () => {
     await addUser('target', 'target-password')
     for (let guess = 0; guess < 20; guess++)
       assert.equal(await login(coordinator, `target:guess-${guess}`), 401)
@@ -316,7 +317,7 @@ describe('while a password is guessed', () => {
     assert.equal(await throughRouter(owner, 'target:target-password'), 404)
   })
 
-  test('through the router, the owner gets in from elsewhere, and guesses are verified at a bounded rate', async () => {
+  test('the owner can log in through the router from another address, and guesses are verified at a limited rate', async () => {
     await addUser('bounded', 'bounded-password')
     const attackers = Array.from({ length: 4 }, () => from('127.0.0.66', routerUrl))
     let verified = 0
@@ -330,17 +331,17 @@ describe('while a password is guessed', () => {
       }
     })
     await waitUntil(
-      'the attack is held back',
+      'the attack is throttled',
       () => verified,
       (count) => count >= 20,
     )
     const owner = from('127.0.0.22', routerUrl)
     assert.equal(await throughRouter(owner, 'bounded:bounded-password'), 404)
-    // The owner at the address of the attack comes back with the right password, and is let in before new guesses.
+    // The owner returns to the attacker's address with the right password, and is accepted before new guesses.
     const neighbor = from('127.0.0.66', routerUrl)
     const backAt = performance.now()
     await waitUntil(
-      'the owner gets in from the address of the attack',
+      "the owner can log in from the attacker's address",
       () => throughRouter(neighbor, 'bounded:bounded-password'),
       (status) => status === 404,
       { pollMs: 1000 },
@@ -349,11 +350,11 @@ describe('while a password is guessed', () => {
     const durationMs = performance.now() - startedAt
     isOver = true
     await Promise.all(attack)
-    // The owner's success forgets the failures of this address: another 20 may follow it.
+    // The owner's success resets the failures of this address, so another 20 may follow.
     assert.ok(verified <= 40 + 1 + durationMs / 5000, `${verified} in ${durationMs} ms`)
   })
 
-  test('what the caller says of its address has no effect, at any server', async () => {
+  test('addresses that the caller claims have no effect on any server', async () => {
     for (const instance of ['coordinator', 'historical-1', 'router']) {
       const user = `forged-at-${instance}`
       const attacker = from('127.0.0.77', cluster.at(instance).url)
@@ -370,14 +371,14 @@ describe('while a password is guessed', () => {
         assert.equal(status, guess < 20 ? 401 : 429, `guess ${guess} at ${instance}`)
       }
       await waitUntil(
-        'the guesses are in the audit with their true address',
+        'the audit log has the guesses with their real address',
         () => auditOf(`kind=loginFailure&key=${user}&address=127.0.0.77`),
         ({ entries }) => entries.length > 0,
       )
     }
   })
 
-  test('the audit has the true address of guesses, refused ones too, and of changes through the router', async () => {
+  test('the audit log has the real address of guesses, including refused ones, and of changes through the router', async () => {
     const failures = await auditOf('kind=loginFailure&key=bounded&address=127.0.0.66')
     assert.ok(failures.entries.length > 0)
     const administrator = createHttpClient(routerUrl, {
@@ -395,8 +396,8 @@ describe('while a password is guessed', () => {
 describe('administrators', () => {
   const change = (method: string, path: string, json?: unknown) => coordinator.send({ method, path, json })
 
-  test('cannot be lost: the last one is kept, and the internal user keeps what it needs', async () => {
-    // A group of administrators in the directory may have no members, or lose them.
+  test('cannot be locked out: the last one cannot be removed, and the internal user keeps its permissions', async () => {
+    // A group of administrators in the directory may be empty or become empty.
     assertError(await change('DELETE', `${authentication}/users/admin`), 409)
     assert.equal((await change('DELETE', `${authorization}/groupMappings/adminGroupMapping`)).status, 200)
     assertError(await change('DELETE', `${authentication}/users/admin`), 409)
@@ -409,7 +410,7 @@ describe('administrators', () => {
     assertError(await change('DELETE', `${authentication}/users/svc_system`), 409)
   })
 
-  test('are not whoever may write any configuration', async () => {
+  test('are not all users who can write any configuration', async () => {
     await addUser('tuner', 'tuner-password')
     await change('POST', `${authorization}/roles/tuner`)
     await coordinator.post(`${authorization}/roles/tuner/permissions`, [
@@ -460,8 +461,8 @@ describe('names with control characters', () => {
   }
 })
 
-describe('the audit', () => {
-  test('has every refused guess at a user under its name, among logins that try to hide it', async () => {
+describe('the audit log', () => {
+  test('has every rejected guess with the name of its user, among logins meant to hide it', async () => {
     const victims = Array.from({ length: 6 }, (_, index) => `target-${index}`)
     for (const victim of victims) await addUser(victim, 'target-password')
     const sent = victims.flatMap((victim, index) => [
@@ -472,7 +473,7 @@ describe('the audit', () => {
       `stranger-${index}:wrong`,
       `${victim}:target-password`,
     ])
-    // At most as many at a time as one server verifies within the time that a client waits.
+    // At most as many at a time as one server can verify before clients time out.
     const atOnce = 6
     for (let start = 0; start < sent.length; start += atOnce) {
       const some = sent.slice(start, start + atOnce)
@@ -490,7 +491,7 @@ describe('the audit', () => {
       assert.equal(await login(elsewhere, `${victim}:target-password\0`), 401, victim)
     for (const victim of victims) {
       await waitUntil(
-        `both guesses at ${victim} are written`,
+        `both guesses at ${victim} are logged`,
         () => auditOf(`kind=loginFailure&key=${victim}`),
         ({ entries }) =>
           entries
@@ -506,31 +507,31 @@ describe('the audit', () => {
     )
     assert.equal(await login(coordinator, 'ALICE:wrong'), 401)
     await waitUntil(
-      'the guess at a user of the directory has the name that the directory has',
+      'the guess at a directory user has the name from the directory',
       () => auditOf('kind=loginFailure&key=alice'),
       ({ entries }) => entries.some(({ details }) => details.typed === 'ALICE'),
     )
   })
 
-  test('has changes, refused logins, missing permissions and administrators, filtered and by pages', async () => {
+  test('has changes, refused logins, missing permissions, and administrators, with filters and pages', async () => {
     const changes = await auditOf('kind=change&count=1000')
     assert.ok(
       changes.entries.some(({ key, identity }) => key.endsWith('/users/tuner') && identity === 'admin'),
     )
-    assert.ok(!JSON.stringify(changes).includes('password"'), 'no password is written down')
+    assert.ok(!JSON.stringify(changes).includes('password"'), 'a password was logged')
     const failures = await waitUntil(
-      'the refused logins are written down',
+      'the refused logins are logged',
       () => auditOf('kind=loginFailure&key=victim'),
       ({ entries }) => entries.length > 0,
     )
     assert.equal(failures.entries[0]?.address, '127.0.0.1')
     await waitUntil(
-      'the missing permission is written down',
+      'the missing permission is logged',
       () => auditOf('kind=forbidden&identity=tuner'),
       ({ entries }) => entries.length > 0,
     )
     await waitUntil(
-      'the administrator is written down',
+      'the administrator is logged',
       () => auditOf('kind=login&identity=alice'),
       ({ entries }) => entries.length > 0,
     )
@@ -542,7 +543,7 @@ describe('the audit', () => {
     after(() => elsewhere.close())
     assert.equal((await elsewhere.get<string[]>(`${authorization}/users`)).includes('admin'), true)
     await waitUntil(
-      'the administrator whose login is remembered is written down with its other address',
+      'the administrator with a cached login is logged with the other address',
       () => auditOf('kind=login&identity=admin&address=127.0.0.9'),
       ({ entries }) => entries.length > 0,
     )

@@ -1,5 +1,5 @@
-// Virtual servers are servers like others to everyone but themselves: what rules want comes about through the queues
-// and reports of all, also where loads fail; servers that leave are emptied, and copies spread evenly.
+// To everyone else, virtual servers behave like other servers: rules take effect through everyone's queues and
+// reports, even if loads fail, servers that leave are drained, and replicas are spread evenly.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, test } from 'node:test'
@@ -51,7 +51,7 @@ const setRules = (tieredReplicants: Record<string, number>) =>
   router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'loadForever', tieredReplicants }])
 const untilHeld = (hot: number, standard: number) =>
   waitUntil(
-    `the tiers hold ${hot} and ${standard} copies`,
+    `the tiers have ${hot} and ${standard} replicas`,
     historicals,
     (servers) => heldIn(servers, 'hot') === hot && heldIn(servers, '_default_tier') === standard,
   )
@@ -63,8 +63,8 @@ function segment(number: number): Segment {
   return { ...key, id: segmentId(key), partitions: 1, sizeBytes, totalRows: 1 }
 }
 
-test('every virtual server is announced by itself', async () => {
-  const servers = await waitUntil('all servers', historicals, ({ length }) => length === 8)
+test('announces every virtual server separately', async () => {
+  const servers = await waitUntil('all servers are listed', historicals, ({ length }) => length === 8)
   assert.equal(new Set(servers.map(({ host }) => host)).size, 8)
   assert.deepEqual(servers.map(({ tier }) => tier).sort(), [
     ...Array.from({ length: 3 }, () => '_default_tier'),
@@ -72,7 +72,7 @@ test('every virtual server is announced by itself', async () => {
   ])
 })
 
-test('rules bring segments to them, whatever fails on the way', async () => {
+test('rules load segments on them despite failures', async () => {
   await setRules({ hot: 1, _default_tier: 2 })
   const stored = Array.from({ length: count }, (_, number) => {
     const one = segment(number)
@@ -89,13 +89,13 @@ test('rules bring segments to them, whatever fails on the way', async () => {
     _default_tier: { [dataSource]: 0 },
   })
   await waitUntil(
-    'brokers see what they serve',
+    'brokers see the segments that they serve',
     () => router.get<{ segmentCount: number }>('/svc/broker/v1/loadstatus'),
     ({ segmentCount }) => segmentCount === count,
   )
 })
 
-test('a query about them is refused, since they have no rows; those about tables of the cluster are answered', async () => {
+test('refuses queries on them, because they have no rows, and answers queries on system tables', async () => {
   const answer = await askSql(router, `SELECT count(*) FROM "${dataSource}"`)
   assert.equal(answer.status, 409)
   assert.match(answer.text, /has virtual segments such as \[.*\]\. Virtual segments have no rows/)
@@ -106,7 +106,7 @@ test('a query about them is refused, since they have no rows; those about tables
   )
 })
 
-test('the tables about servers tell each of them, and what it holds', async () => {
+test('system tables list every virtual server and its segments', async () => {
   const servers = await historicals()
   const told = await sqlRows(
     router,
@@ -142,7 +142,7 @@ test('the tables about servers tell each of them, and what it holds', async () =
   )
 })
 
-test('servers can be added and taken away, and the leader knows at once', async () => {
+test('servers can be added and removed, and the leader knows immediately', async () => {
   const path = '/svc/historical/v1/virtualServers'
   const process = cluster.at('historical-1')
   const before = await process.get<object[]>(path)
@@ -178,7 +178,7 @@ test('servers can be added and taken away, and the leader knows at once', async 
   )
   await process.post(path, before)
   assert.deepEqual(await names(), known)
-  assert.equal(heldIn(await historicals(), 'hot'), count, 'the others keep what they hold')
+  assert.equal(heldIn(await historicals(), 'hot'), count, 'the other servers lost segments')
 
   const bad = [
     {},
@@ -196,7 +196,7 @@ test('servers can be added and taken away, and the leader knows at once', async 
   assert.equal((await process.send({ path, credentials: null })).status, 401)
 })
 
-test('a server that leaves is emptied, and filled evenly again when it comes back', async () => {
+test('a server that leaves is drained, and refilled evenly when it returns', async () => {
   const [leaving] = (await historicals()).filter(({ tier }) => tier === '_default_tier')
   assert.ok(leaving)
   const setLeaving = (decommissioningNodes: string[]) =>
@@ -209,7 +209,7 @@ test('a server that leaves is emptied, and filled evenly again when it comes bac
     return own?.currSize === 0 && heldIn(servers, '_default_tier') === count
   })
   await setLeaving([])
-  await waitUntil('all are filled alike', historicals, (servers) => {
+  await waitUntil('all servers have the same number of segments', historicals, (servers) => {
     const fills = servers
       .filter(({ tier }) => tier === '_default_tier')
       .map(({ currSize, maxSize }) => currSize / maxSize)
@@ -217,16 +217,16 @@ test('a server that leaves is emptied, and filled evenly again when it comes bac
   })
 })
 
-test('virtual segments are compacted by the same tasks, and served in their place', async () => {
+test('virtual segments are compacted by ordinary tasks, and the results are served instead', async () => {
   await router.post('/svc/coordinator/v1/config/compaction/taskslots?ratio=1', {})
   await router.post('/svc/coordinator/v1/config/compaction', {
     dataSource,
     skipOffsetFromLatest: 'PT0S',
     granularitySpec: { segmentGranularity: 'YEAR' },
   })
-  // From 1970 on: two years, the second not full.
+  // From 1970 on: two years, the second one incomplete.
   const years = await waitUntil(
-    'the years are what is used',
+    'only the yearly segments are used',
     () => loadStoredSegments(store, { dataSource, used: true }),
     ({ length }) => length === 2,
   )
@@ -240,12 +240,12 @@ test('virtual segments are compacted by the same tasks, and served in their plac
   await untilHeld(0, count)
 })
 
-test('what becomes unused leaves them', async () => {
+test('unused segments are removed from the servers', async () => {
   await router.post(`/svc/coordinator/v1/rules/${dataSource}`, [{ type: 'dropForever' }])
   await untilHeld(0, 0)
 })
 
-test('a simulation that was kept starts again with its servers, and is not made twice', async () => {
+test('a kept simulation restarts with its servers, and cannot be created twice', async () => {
   const folder = newTestFolder()
   after(() => removeTestFolder(folder))
   const home = path.join(folder, 'kept')
@@ -260,7 +260,7 @@ test('a simulation that was kept starts again with its servers, and is not made 
     takeover: { leadsSeconds: number; knowsAllSeconds: number; copiesLoadedAgain: number }
   }
   assert.ok(takeover.leadsSeconds > 0 && takeover.knowsAllSeconds >= takeover.leadsSeconds)
-  // The lists of the servers take several reports: the leader waits for all of them.
+  // Server inventories take several reports, and the leader waits for all of them.
   assert.equal(takeover.copiesLoadedAgain, 0)
   const again = await simulate()
   assert.equal(again.status, 1)

@@ -1,5 +1,5 @@
-// SQL over the shipped data set, in the secure profile: answers are those of plain DuckDB on the same CSV, whoever
-// asks sees only what they may read, and servers that die make an answer late, never smaller.
+// SQL over the example data set, in the secure profile: answers equal those of plain DuckDB on the same CSV,
+// callers see only what they can read, and crashed servers make an answer late but never smaller.
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import path from 'node:path'
@@ -33,20 +33,20 @@ await untilLoaded(router)
 const total = [[flights.rows, 14_476_934]]
 const totals = 'SELECT count(*), sum(distance) FROM flights'
 
-describe('conditions of time', () => {
+describe('time conditions', () => {
   const fetched = (): number =>
     readdirSync(path.join(home.query, 'broker', 'segments')).filter((name) => name.endsWith('.parquet'))
       .length
   const from = `FROM flights WHERE __time >= TIMESTAMP '2001-02-10' AND __time < TIMESTAMP '2001-02-12'`
 
-  test('keep the files of other times from being fetched, and the answer as it is', async () => {
+  test('avoid fetching files of other times, without changing the answer', async () => {
     const narrow = [`SELECT count(*), sum(distance) ${from}`, `SELECT * ${from} ORDER BY ALL`]
     const answers = [await sqlRows(router, narrow[0] as string), await sqlRows(router, narrow[1] as string)]
-    // Two days, and those that a millisecond more would touch.
+    // Two days, and those that one more millisecond would touch.
     assert.ok(fetched() >= 2 && fetched() <= 4, String(fetched()))
     assert.deepEqual(await sqlRows(router, totals), total)
     assert.equal(fetched(), flights.days)
-    // What no one can tell at first is asked of all files.
+    // A condition that cannot be evaluated in advance needs all files.
     const whole = narrow.map((query) =>
       query
         .replaceAll('__time >=', '__time + INTERVAL 0 DAY >=')
@@ -58,7 +58,7 @@ describe('conditions of time', () => {
     )
   })
 
-  test('of a time without rows are answered with the columns and types that there are', async () => {
+  test('that match no rows return the existing columns and types', async () => {
     const none = `FROM secret WHERE __time < TIMESTAMP '1999-01-01'`
     const before = fetched()
     assert.deepEqual(await sqlRows(router, `SELECT count(*), sum(distance), max(origin) ${none}`), [
@@ -84,7 +84,7 @@ describe('answers', () => {
     'SELECT origin, avg(distance) OVER (PARTITION BY origin) FROM flights ORDER BY 1, 2 LIMIT 50',
   ]
   for (const query of queries) {
-    test(`as of plain DuckDB: ${query.slice(0, 70)}`, async () => {
+    test(`equals plain DuckDB: ${query.slice(0, 70)}`, async () => {
       const engine = await openEngine({
         directories: [],
         files: [csv],
@@ -110,7 +110,7 @@ describe('answers', () => {
     })
   }
 
-  test('a large answer comes whole, as a stream', async () => {
+  test('a large answer is streamed completely', async () => {
     const { status, text } = await askSql(
       router,
       'SELECT a.origin, a.destination, r.range FROM flights a, range(50) r',
@@ -121,12 +121,12 @@ describe('answers', () => {
     assert.equal(text.split('\n').length - 2, 50 * flights.rows)
   })
 
-  test('an answer that breaks off cannot be taken for a whole one', async () => {
+  test('a truncated answer cannot be mistaken for a complete one', async () => {
     const query = 'SELECT a.origin, r.range FROM flights a, range(200) r'
     await assert.rejects(askSql(router, query, { resultFormat: 'csv' }))
   })
 
-  test('parameters, header and format', async () => {
+  test('supports parameters, header, and formats', async () => {
     const { text, headers } = await askSql(router, 'SELECT count(*) AS n FROM flights WHERE origin = ?', {
       resultFormat: 'csv',
       header: true,
@@ -192,8 +192,8 @@ describe('the system tables', () => {
   })
 })
 
-describe('what clients ask before they query', () => {
-  test('EXPLAIN PLAN FOR tells what is read and which columns come', async () => {
+describe('metadata queries of clients', () => {
+  test('EXPLAIN PLAN FOR returns the resources and columns of a query', async () => {
     const sql = 'SELECT origin, count(*) AS n FROM flights WHERE distance > ? GROUP BY 1; -- all of them'
     const [row] = (
       await askSql(router, `EXPLAIN PLAN FOR ${sql}`, { parameters: [{ type: 'BIGINT', value: 1 }] })
@@ -217,14 +217,14 @@ describe('what clients ask before they query', () => {
     })
   }
 
-  test('sqlOuterLimit cuts off the rows that the caller does not want', async () => {
+  test('sqlOuterLimit limits the number of rows', async () => {
     const { json } = await askSql(router, 'SELECT * FROM flights ORDER BY __time', {
       context: { sqlOuterLimit: 11 },
     })
     assert.equal((json as unknown[]).length, 11)
   })
 
-  test('the datasources, and the columns of one', async () => {
+  test('the datasources, and the columns of one datasource', async () => {
     assert.deepEqual(await router.get('/svc/v2/datasources'), ['flights', 'secret'])
     assert.deepEqual(await router.get('/svc/v2/datasources/flights'), {
       dimensions: ['origin', 'destination'],
@@ -234,7 +234,7 @@ describe('what clients ask before they query', () => {
   })
 })
 
-describe('who may read what', async () => {
+describe('permissions', async () => {
   const read = (type: 'DATASOURCE' | 'STATE', name: string) => ({
     resource: { type, name },
     action: 'READ' as const,
@@ -285,7 +285,7 @@ describe('who may read what', async () => {
     'SELECT supervisor_id FROM sys.supervisors': [],
   }
   for (const [query, expected] of Object.entries(filtered)) {
-    test(`lists show only what may be read: ${query}`, async () => {
+    test(`lists show only readable datasources: ${query}`, async () => {
       const shown = await sqlRows(router, query, { credentials: credentialsOf('reader') })
       assert.deepEqual(shown.flat(), expected)
       assert.deepEqual(await sqlRows(router, query, { credentials: credentialsOf('nothing') }), [])
@@ -293,10 +293,15 @@ describe('who may read what', async () => {
   }
 })
 
-describe('bad queries', () => {
+describe('invalid queries', () => {
   const cases: readonly { name: string; body: unknown; status: number; message: RegExp }[] = [
     { name: 'no body', body: {}, status: 400, message: /query/ },
-    { name: 'no text', body: { query: 1 }, status: 400, message: /Invalid value \[1\] for \[query\]/ },
+    {
+      name: 'a query that is not a string',
+      body: { query: 1 },
+      status: 400,
+      message: /Invalid value \[1\] for \[query\]/,
+    },
     {
       name: 'an unknown field',
       body: { query: 'SELECT 1', x: 1 },
@@ -310,19 +315,19 @@ describe('bad queries', () => {
       message: /Invalid value \[xml\] for \[resultFormat\]: expected one of \[object/,
     },
     {
-      name: 'a timeout that is none',
+      name: 'an invalid timeout',
       body: { query: 'SELECT 1', context: { timeout: -1 } },
       status: 400,
       message: /context.timeout/,
     },
     {
-      name: 'a timeout beyond the limit',
+      name: 'a timeout above the maximum',
       body: { query: 'SELECT 1', context: { timeout: 1e10 } },
       status: 400,
       message: /svc\.query\.maxTimeout/,
     },
     {
-      name: 'a parameter of no type',
+      name: 'a parameter with an unknown type',
       body: { query: 'SELECT ?', parameters: [{ type: 'X', value: 1 }] },
       status: 400,
       message: /Invalid value \[X\] for \[parameters\[0\]\.type\]/,
@@ -340,7 +345,7 @@ describe('bad queries', () => {
       message: /larger than the limit of \[1048576\] bytes/,
     },
     {
-      name: 'a cross join without end',
+      name: 'an endless cross join',
       body: {
         query:
           'SELECT count(*) FROM flights a, flights b, flights c, flights d WHERE a.distance + b.distance + c.distance + d.distance = 1',
@@ -358,15 +363,15 @@ describe('bad queries', () => {
     })
   }
 
-  test('a query whose caller leaves is given up', async () => {
+  test('a query is canceled when its client disconnects', async () => {
     const leaving = new AbortController()
     const sent = fetchAndLeave(leaving.signal)
     const runsOne = () =>
       readdirSync(path.join(home.query, 'broker', 'work')).filter((name) => name !== 'parse').length
-    await waitUntil('the query runs', runsOne, (count) => count > 0)
+    await waitUntil('the query is running', runsOne, (count) => count > 0)
     leaving.abort()
     await assert.rejects(sent)
-    await waitUntil('nothing of it is left', runsOne, (count) => count === 0)
+    await waitUntil('nothing of the query is left', runsOne, (count) => count === 0)
     assert.deepEqual(await sqlRows(router, totals), total)
   })
 
@@ -432,7 +437,7 @@ describe('native queries', () => {
     readonly events: readonly unknown[]
   }
 
-  test('scan of everything', async () => {
+  test('scan of all rows', async () => {
     const batches = (await ask({ queryType: 'scan', dataSource, batchSize: 100 })).json as Batch[]
     assert.ok(batches.every(({ events }) => events.length <= 100))
     assert.equal(
@@ -479,7 +484,7 @@ describe('native queries', () => {
     assert.deepEqual(named[0]?.events, [{ __svc_file: null }])
   })
 
-  test('who may not read, and what is wrong', async () => {
+  test('reports missing permissions and invalid queries', async () => {
     const query = { queryType: 'timeBoundary', dataSource: 'secret' }
     assert.equal((await ask(query, credentialsOf('reader'))).status, 403)
     assert.equal((await ask({ ...query, dataSource }, credentialsOf('reader'))).status, 200)
@@ -508,7 +513,7 @@ describe('./svc sql', () => {
     assert.equal(status, 0)
     assert.match(stdout, /^origin +n\n─+\nDFW +1103\nORD +1095\n\(2 rows, \d+\.\d s\)\n$/)
   })
-  test('takes no character but a line feed for the end of a row', async () => {
+  test('only a line feed ends a row', async () => {
     const { status, stdout, stderr } = await sql("SELECT 'a' || chr(8232) || 'b' AS t")
     assert.equal(status, 0, stderr)
     assert.match(stdout, /\(1 row,/)
@@ -520,7 +525,7 @@ describe('./svc sql', () => {
     ])
     assert.equal((await sql('--csv', query)).stdout, 'origin,none,t\nDFW,,"a,b"\n')
   })
-  test('tells what is wrong', async () => {
+  test('reports invalid queries', async () => {
     const refused = await sql('SELECT nope FROM flights')
     assert.equal(refused.status, 1)
     assert.match(refused.stderr, /^svc: Line \[1\], column \[8\]: /)
@@ -538,8 +543,8 @@ describe('./svc sql', () => {
   })
 })
 
-describe('what servers hold and lose', () => {
-  test('deep storage may be away', async () => {
+describe('unavailable segments', () => {
+  test('queries work while deep storage is unavailable', async () => {
     renameSync(home.deepStorage, `${home.deepStorage}-aside`)
     try {
       assert.deepEqual(await sqlRows(router, totals), total)
@@ -548,7 +553,7 @@ describe('what servers hold and lose', () => {
     }
   })
 
-  test('a killed historical takes nothing from an answer', async () => {
+  test('a killed historical does not change answers', async () => {
     const killed = cluster.kill('historical-1', 'SIGKILL')
     for (let round = 0; round < 5; round++) assert.deepEqual(await sqlRows(router, totals), total)
     await killed
@@ -556,14 +561,14 @@ describe('what servers hold and lose', () => {
     assert.deepEqual(await sqlRows(router, totals), total)
   })
 
-  test('with one copy each, an answer without the segments of a killed historical is none', async () => {
+  test('with one replica each, a query fails if it needs segments of a killed historical', async () => {
     await router.post(defaultRules, load(1))
     await waitUntil(
-      'one copy is left',
+      'one replica is left',
       () => sqlRows(router, 'SELECT max(num_replicas), min(num_replicas) FROM sys.segments'),
       ([row]) => JSON.stringify(row) === '[1,1]',
     )
-    // The broker forgets what it has fetched.
+    // The broker drops what it has fetched.
     await cluster.kill('broker', 'SIGKILL')
     await cluster.waitUntilReady('broker')
     await cluster.stopInstance('historical-1')
@@ -576,7 +581,7 @@ describe('what servers hold and lose', () => {
     assert.deepEqual(await sqlRows(router, totals), total)
   })
 
-  test('what no tier holds is told, and answers from deep storage when asked', async () => {
+  test('segments without replicas are reported, and read from deep storage on request', async () => {
     await router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, [
       {
         type: 'loadByInterval',
@@ -588,12 +593,12 @@ describe('what servers hold and lose', () => {
       ...load(1),
     ])
     await waitUntil(
-      'march is unused',
+      'March is unused',
       async () => (await storedSegments(store, flights.dataSource)).filter(({ used }) => used).length,
       (used) => used === 59,
     )
     const january = await waitUntil(
-      'january alone is loaded',
+      'only January is loaded',
       () => askSql(router, 'SELECT min(__time), max(__time) FROM flights', { resultFormat: 'array' }),
       ({ text }) => text.includes('2001-01-31T'),
     )
@@ -605,7 +610,7 @@ describe('what servers hold and lose', () => {
     assert.deepEqual(await sqlRows(router, totals, { context }), total)
   })
 
-  test('a datasource of which nothing is loaded has the columns and types of its segments', async () => {
+  test('a datasource without loaded segments has the columns and types of its segments', async () => {
     const dataSource = 'fresh'
     await router.post(`/svc/coordinator/v1/rules/${dataSource}`, [
       { type: 'loadForever', tieredReplicants: {}, useDefaultTierForNull: false },

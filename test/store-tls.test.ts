@@ -1,5 +1,5 @@
-// Proves that servers reach a Postgres and a Redis that speak TLS only, with the checks that the properties ask for and no
-// fewer: certificates are those of the development authority, both stores are real ones.
+// Servers connect to a real Postgres and Redis that accept TLS only, with exactly the checks that the properties
+// require. The development authority issues the certificates.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -35,7 +35,7 @@ after(async () => {
 const authority = (name: 'ours' | 'other'): string =>
   name === 'ours' ? trustStoreFile(home.pki) : otherAuthority
 
-describe('a Postgres that speaks TLS', () => {
+describe('a Postgres with TLS only', () => {
   const rows: readonly [mode: string, host: string, trusted: 'ours' | 'other', connects: boolean][] = [
     ['verify-full', 'localhost', 'ours', true],
     ['verify-full', '127.0.0.1', 'ours', false],
@@ -74,7 +74,7 @@ describe('a Postgres that speaks TLS', () => {
     })
   }
 
-  test('tells changes over TLS too', async () => {
+  test('sends notifications over TLS too', async () => {
     const database = createDatabase(settingsOf('verify-full', 'localhost', 'ours'), {
       connections: 1,
       applicationName: 'test',
@@ -85,7 +85,7 @@ describe('a Postgres that speaks TLS', () => {
     })
     await database.query(sql`NOTIFY tests`)
     await waitUntil(
-      'the notice is heard',
+      'the notification arrived',
       () => heard,
       (count) => count > 0,
     )
@@ -93,7 +93,7 @@ describe('a Postgres that speaks TLS', () => {
   })
 })
 
-describe('a Redis that speaks TLS', () => {
+describe('a Redis with TLS only', () => {
   const settingsOf = (more: Record<string, string>) =>
     testSettings('coordinator', {
       'svc.queue.redis.host': 'localhost',
@@ -108,7 +108,7 @@ describe('a Redis that speaks TLS', () => {
     ['by its name', () => ({}), true],
     ['by its address', () => ({ 'svc.queue.redis.host': '127.0.0.1' }), false],
     [
-      'by its address, host names off',
+      'by its address, without hostname check',
       () => ({
         'svc.queue.redis.host': '127.0.0.1',
         'svc.queue.redis.tls.validateHostnames': 'false',

@@ -1,5 +1,6 @@
-// Proves the recorded decisions about tiers on a whole cluster: the servers of each case are virtual, its segments stand
-// in the metadata store, its rules are posted, its time is the cluster's, and duties run until there is nothing to do.
+// svc makes the tier decisions of Druid 37 on a whole cluster. In each recorded case the servers are virtual,
+// the segments are in the metadata store, the rules are posted, the time is the cluster's time, and duties run
+// until there is nothing to do.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
@@ -35,8 +36,8 @@ const cases = lines.map((line, index) => ({
 }))
 type Case = (typeof cases)[number]
 
-// The clock never goes back, and the cases are from the past: they are played when the calendar is the same again,
-// which is after four hundred years to the day.
+// The cluster's clock never goes back, and the cases are from the past, so they run 400 years later, when every
+// date has the same weekday.
 const laterMs = 146_097 * 86_400_000
 const laterInstant = (text: string): string => formatInstant(parseInstant(text) + laterMs)
 const laterInterval = (text: string): Interval => {
@@ -49,7 +50,7 @@ const laterRule = (rule: RecordedCase['rules'][number]): object =>
 const firstGroups = [{ count: 1, size: '1g' }]
 const cluster = await startTestCluster({
   profile: 'plain',
-  // No duty runs by itself, and no server but the virtual ones can hold anything.
+  // The duties run only on request, and only virtual servers can load segments.
   set: [
     'svc.simulation.enabled=true',
     'svc.simulation.clock.enabled=true',
@@ -72,7 +73,7 @@ const groupsOf = (servers: readonly RecordedServer[]): object[] =>
 interface RunAnswer {
   readonly groups: readonly { readonly duties: readonly { did: object | null; error: string | null }[] }[]
 }
-/** What a run of the rules did; null for nothing. */
+/** The result of a rule run; null if it did nothing. */
 async function run(): Promise<object | null> {
   const { json } = await router.post('/svc/simulation/v1/run', { groups: ['HistoricalManagementDuties'] })
   const [duty] = (json as RunAnswer).groups[0]!.duties
@@ -99,7 +100,7 @@ async function settle(): Promise<void> {
     if ((await run()) === null) return
     await untilQueuesAreEmpty()
   }
-  assert.fail('the cluster does not settle')
+  assert.fail('the cluster does not become stable')
 }
 
 interface ServedBy {
@@ -109,7 +110,7 @@ interface ServedBy {
   readonly segments: Record<string, unknown>
 }
 
-/** Where the segments of a case are held: copies by tier on historicals, and on how many brokers. */
+/** Where the segments of a case are loaded: replicas by tier on historicals, and the number of brokers. */
 async function copiesOf(ids: readonly string[]) {
   const copies = ids.map(() => ({ loaded: {} as Record<string, number>, brokers: 0 }))
   for (const { type, tier, segments } of await router.get<ServedBy[]>('/svc/coordinator/v1/servers?full')) {
@@ -140,13 +141,13 @@ async function play({ now, servers, rules, segments, dataSource }: Case): Promis
     expected,
     `${dataSource}: ${lines[cases.findIndex((one) => one.dataSource === dataSource)]}`,
   )
-  // The next case is about its own segments only.
+  // Each case has only its own segments.
   await store.query(sql`UPDATE segments SET used = false WHERE datasource = ${dataSource} AND used`)
 }
 
 before(() => router.post('/svc/simulation/v1/clock', { now: laterInstant(cases[0]!.now), rate: 0 }))
 
-test('every recorded cluster comes to the recorded end by its own duties', async () => {
+test('every recorded cluster reaches the recorded state through its duties', async () => {
   assert.equal(cases.length, 120)
   for (const one of cases.toSorted((a, b) => parseInstant(a.now) - parseInstant(b.now))) await play(one)
 })

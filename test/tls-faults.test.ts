@@ -1,6 +1,6 @@
-// Proves that a server whose certificate or trust is wrong is named as such within ten seconds in its own log, in the
-// coordinator's and by ./svc status, that it is never announced meanwhile, that the others go on, and that it recovers by
-// itself when the file is corrected.
+// A server with a wrong certificate or trust store is reported within ten seconds in its own log, in the
+// coordinator's log, and by `./svc status`. It is not announced in the meantime, the other servers keep working,
+// and it recovers by itself once the file is corrected.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +37,7 @@ before(async () => {
   await tools.initAuthority(pki)
   copyFileSync(keyStore, rightKeyStore)
   copyFileSync(list, own('nothing-revoked.pem'))
-  // Another authority, and a certificate of it for the same hosts.
+  // Another authority, and a certificate from it for the same hosts.
   const other = { ...pki, folder: path.join(folder, 'other') }
   mkdirSync(other.folder)
   await tools.initAuthority(other)
@@ -45,7 +45,7 @@ before(async () => {
   await tools.issueStores(other, faulty, content)
 })
 
-/** As a user does it: the servers of a home read its list without being told. */
+/** Like a user: the servers of a home read its list without a notification. */
 async function revoke(): Promise<void> {
   const { stdout, status } = await runSvc('pki', 'revoke', faulty, '--home', cluster.home.root)
   assert.equal(status, 0)
@@ -56,15 +56,15 @@ const revokeNothing = () => copyFileSync(own('nothing-revoked.pem'), list)
 
 interface Fault {
   readonly name: string
-  /** More lines of its own properties. */
+  /** Additional properties of the server. */
   readonly properties?: readonly string[]
   spoil(): Promise<void> | void
   correct(): Promise<void> | void
-  /** What its own log, the coordinator's and the status must name. */
+  /** What its own log, the coordinator's log, and the status must contain. */
   readonly named: RegExp
-  /** The process gives up at start and is started again by the supervisor. */
+  /** The process exits at startup and the supervisor restarts it. */
   readonly ends?: boolean
-  /** It happens to a server that is ready and known. */
+  /** The fault happens while the server is ready and known. */
   readonly runs?: boolean
 }
 
@@ -114,7 +114,7 @@ const faults: readonly Fault[] = [
   },
   {
     name: 'a key store that is overwritten while the server runs',
-    spoil: () => writeFileSync(keyStore, 'half a fi'),
+    spoil: () => writeFileSync(keyStore, 'not a certificate'),
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\] contains no private key/,
     runs: true,
@@ -129,7 +129,7 @@ const faults: readonly Fault[] = [
   {
     name: 'a key store with another password',
     properties: ['svc.server.https.keyStorePassword={"type":"file","path":"PASSWORD"}'],
-    spoil: () => writeFileSync(own('password'), 'certainly wrong'),
+    spoil: () => writeFileSync(own('password'), 'wrong password'),
     correct: () => writeFileSync(own('password'), password),
     named: /private key that cannot be decrypted; check \[svc\.server\.https\.keyStorePassword\]/,
     ends: true,
@@ -152,7 +152,7 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
     before(async () => {
       const lines = properties.map((line) => `${line.replace('PASSWORD', own('password'))}\n`)
       const wanted = `${rightProperties}${lines.join('')}`
-      // What happens to a running server needs no new start where it has its properties already.
+      // A running server notices faults without a restart if its properties do not change.
       const isNew = !runs || readFileSync(propertiesFile, 'utf8') !== wanted
       if (isNew) await cluster.stopInstance(faulty)
       writeFileSync(propertiesFile, wanted)
@@ -166,7 +166,7 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
       if (!runs) cluster.startInstance(faulty)
     })
 
-    test('is named in its own log', async () => {
+    test('is reported in its own log', async () => {
       await waitUntil(
         'its log names the cause',
         () => cluster.logOf(faulty).slice(logged),
@@ -175,22 +175,22 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
       namedAt = Date.now()
     })
 
-    test("is named in the coordinator's log within ten seconds, with the server", async () => {
+    test("is reported in the coordinator's log within ten seconds, with the server", async () => {
       const entries = await waitUntil(
-        'the log of the coordinator names the cause',
+        "the coordinator's log names the cause",
         () => newEntries('coordinator'),
         (found) => found.length > 0,
       )
       const { message, timestamp } = entries[0] ?? assert.fail()
       assert.ok(message.includes(`Server [historical ${faultyName}]`), message)
-      // How long a process takes to start is another matter.
+      // The start time of a process depends on the machine, so it does not count.
       const tookMs = Date.parse(timestamp) - namedAt
       assert.ok(tookMs < noticeMs, `it took ${tookMs} ms`)
     })
 
     test('is shown by ./svc status', async () => {
       const { stdout } = await waitUntil(
-        'the status names it',
+        'the status shows the cause',
         () => runSvc('status', '--home', cluster.home.root),
         ({ stdout: shown }) =>
           shown.split('\n').some((line) => line.startsWith('historical') && named.test(line)),
@@ -204,28 +204,28 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
     test('does not flood the log, and the server is not announced', async () => {
       if (runs)
         await waitUntil(
-          'it is withdrawn',
+          'the server is withdrawn',
           () => isAnnounced(faultyName),
           (announced) => !announced,
         )
       assert.equal(await isAnnounced(faultyName), false)
       assert.equal(await isAnnounced(cluster.nameOf(sound)), true)
-      // Once at first, and again at growing distances of ten seconds and more.
+      // Once at first, and then again after increasing delays of at least ten seconds.
       const mostLines = 2 + (Date.now() - startedAt) / 10_000
       assert.ok(newEntries('coordinator').length <= mostLines)
       if (!ends) assert.ok(newEntries(faulty).length <= 2 * mostLines)
     })
 
-    test('is over by itself when the file is corrected', async () => {
+    test('ends by itself when the file is corrected', async () => {
       await correct()
       await cluster.waitUntilReady(faulty)
       await waitUntil(
-        'it is announced',
+        'the server is announced',
         () => isAnnounced(faultyName),
         (announced) => announced,
       )
       await waitUntil(
-        'the coordinator says that it is over',
+        'the coordinator logs the recovery',
         () => logEntriesSince('coordinator'),
         (entries) =>
           entries.some(

@@ -1,5 +1,6 @@
-// Proves which certificates of clients a server lets in, and which certificates of servers a client takes: eight bad ones
-// and two good ones, against a strict server, one that does not look at host names, and one that asks for none.
+// Which client certificates a server accepts, and which server certificates a client accepts: eight invalid ones
+// and two valid ones, against a strict server, one that does not check hostnames, and one that requests no
+// client certificate.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
@@ -18,7 +19,7 @@ const password = 'matrix'
 const hosts = ['localhost', '127.0.0.1']
 const bad = (name: string) => path.join(tools.badSetFolder(folder), name)
 
-/** The bad certificates are read before they are checked, as a client that does not care would. */
+/** Loads invalid certificates without checking them, as a careless client would. */
 const yearMs = 365 * 24 * 60 * 60 * 1000
 const now = Date.now()
 
@@ -41,7 +42,7 @@ const keyStore = (side: 'server' | 'client', name: string) => ({
   [`svc.${side}.https.keyStorePassword`]: password,
 })
 
-/** The moment at which a certificate of the set looks valid to the one who shows it. */
+/** The time at which a certificate of the set looks valid to its owner. */
 const momentOf = (name: string): number =>
   name === 'expired' ? now - yearMs / 36 : name === 'not-yet-valid' ? now + yearMs / 2 : now
 
@@ -72,7 +73,7 @@ async function open(
   const refusals: string[] = []
   const listeners: Listeners = await listen(
     testSettings('router', properties),
-    (_request, response) => response.end('let in'),
+    (_request, response) => response.end('accepted'),
     fixedStores(await load(properties, momentOf(certificate))),
     { onRefusedClient: (address, reason) => refusals.push(`${address}: ${reason}`) },
   )
@@ -80,7 +81,7 @@ async function open(
   return { port: listeners.tlsPort ?? assert.fail(), refusals }
 }
 
-/** The answer of a server, or the code of what kept it from coming. */
+/** Returns the answer of a server, or the error code of a failed connection. */
 async function ask(port: number, tls: ClientTls, agent: Agent | false = false): Promise<string> {
   return await new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, agent, ...tls }, (response) => {
@@ -107,12 +108,13 @@ const modes = {
 
 type Mode = keyof typeof modes
 
-// Nobody has a list of revoked certificates of an authority that is not trusted, which is found out first.
+// There is no revocation list of an untrusted authority, and this is detected first.
 const unknownAuthority = /UNABLE_TO_GET_CRL|SELF_SIGNED_CERT_IN_CHAIN/
-// The code of Node.js for every fault of a chain that it has no word for, an issuer that is no authority among them.
+// The code of Node.js for chain errors without a code of their own, including an issuer that is not an
+// authority.
 const noAuthority = /UNSPECIFIED|INVALID_CA/
 
-/** Why each mode refuses a certificate of a client; undefined where it lets it in. */
+/** Why each mode refuses a client certificate; undefined if it accepts it. */
 const clients: Readonly<Record<string, Partial<Record<Mode, RegExp>>>> = {
   good: {},
   'good-intermediate': {},
@@ -131,7 +133,7 @@ function both(reason: RegExp): Partial<Record<Mode, RegExp>> {
 }
 
 describe('a client', () => {
-  test('of the matrix is one of eight bad ones and two good ones', () => {
+  test('of the matrix has one of eight invalid or two valid certificates', () => {
     assert.equal(Object.keys(clients).length, 10)
     const inSet = [...tools.badCertificates, ...tools.goodCertificates]
     assert.deepEqual(
@@ -145,36 +147,36 @@ describe('a client', () => {
   for (const mode of Object.keys(modes) as Mode[]) {
     for (const [name, reasons] of Object.entries(clients)) {
       const reason = reasons[mode]
-      test(`${name} is ${reason ? 'refused' : 'let in'} by a server: ${mode}`, async (scope) => {
+      test(`${name} is ${reason ? 'refused' : 'accepted'} by a server: ${mode}`, async (scope) => {
         const server = await open(scope, modes[mode])
         const shown = name === 'no certificate' ? {} : keyStore('client', name)
         const { client } = await load({ ...trust('client'), ...shown }, momentOf(name))
         const answer = await ask(server.port, client)
         if (!reason) {
-          assert.equal(answer, 'let in')
+          assert.equal(answer, 'accepted')
           assert.deepEqual(server.refusals, [])
           return
         }
-        assert.notEqual(answer, 'let in')
-        await waitUntil('the server says why', () => server.refusals.length === 1)
+        assert.notEqual(answer, 'accepted')
+        await waitUntil('the server logs the reason', () => server.refusals.length === 1)
         assert.match(server.refusals[0] ?? '', reason)
       })
     }
   }
 
-  test('without a certificate is let in where one is only asked for; with a bad one it is not', async (scope) => {
+  test('without a certificate is accepted if certificates are optional; with an invalid one it is not', async (scope) => {
     const server = await open(scope, { 'svc.server.https.requestClientCertificate': 'true' })
     const none = await load(trust('client'), now)
-    assert.equal(await ask(server.port, none.client), 'let in')
+    assert.equal(await ask(server.port, none.client), 'accepted')
     const good = await load({ ...trust('client'), ...keyStore('client', 'good') }, now)
-    assert.equal(await ask(server.port, good.client), 'let in')
+    assert.equal(await ask(server.port, good.client), 'accepted')
     const revoked = await load({ ...trust('client'), ...keyStore('client', 'revoked') }, now)
-    assert.notEqual(await ask(server.port, revoked.client), 'let in')
+    assert.notEqual(await ask(server.port, revoked.client), 'accepted')
   })
 })
 
 describe('stores that change while requests are answered', () => {
-  /** A server with followed stores in files of its own, and a client that keeps its connection. */
+  /** A server that watches its own stores, and a client that keeps its connection. */
   async function openChanging(scope: TestContext) {
     const own = temporaryFolder(scope)
     const file = (name: string) => path.join(own, name)
@@ -192,7 +194,7 @@ describe('stores that change while requests are answered', () => {
     }
     const settings = testSettings('router', properties)
     const stores = followStores(settings, await load(properties, now), recordingLogger(), () => undefined)
-    const listeners = await listen(settings, (_request, response) => response.end('let in'), stores)
+    const listeners = await listen(settings, (_request, response) => response.end('accepted'), stores)
     const kept = new Agent({ keepAlive: true, maxSockets: 1 })
     scope.after(async () => {
       kept.destroy()
@@ -206,7 +208,7 @@ describe('stores that change while requests are answered', () => {
     return { port: listeners.tlsPort ?? assert.fail(), file, kept, changes: () => changes }
   }
 
-  /** A list that revokes nothing, beside that of the intermediate authority. */
+  /** A list that revokes nothing, in addition to that of the intermediate authority. */
   async function writeNothingRevoked(file: string): Promise<void> {
     const [, ofIntermediate = ''] = readFileSync(bad('revoked.crl.pem'), 'utf8').split(
       /(?<=-----END X509 CRL-----\n)/,
@@ -224,28 +226,28 @@ describe('stores that change while requests are answered', () => {
     })
     for (const [index, next] of ['good-intermediate', 'good', 'good-intermediate'].entries()) {
       copyFileSync(bad(`${next}.jks`), server.file('server.jks'))
-      await waitUntil('the change is seen', () => server.changes() === index + 1)
+      await waitUntil('the change is detected', () => server.changes() === index + 1)
     }
     isOver = true
     await Promise.all(asking)
     assert.ok(answers.length > 0)
     assert.deepEqual(
-      answers.filter((answer) => answer !== 'let in'),
+      answers.filter((answer) => answer !== 'accepted'),
       [],
     )
     const { subject } = await certificateAt(server.port, client)
     assert.equal(subject, 'CN=good-intermediate')
   })
 
-  test('let a client in no more once it is revoked, after the request that is under way', async (scope) => {
+  test('reject a client once its certificate is revoked, after the request in flight', async (scope) => {
     const server = await openChanging(scope)
     const { client } = await load({ ...trust('client'), ...keyStore('client', 'revoked') }, now)
-    assert.equal(await ask(server.port, client, server.kept), 'let in')
+    assert.equal(await ask(server.port, client, server.kept), 'accepted')
     copyFileSync(bad('revoked.crl.pem'), server.file('revoked.pem'))
-    await waitUntil('the change is seen', () => server.changes() === 1)
-    // The connection was there before: one more answer, and it ends.
-    assert.equal(await ask(server.port, client, server.kept), 'let in')
-    assert.notEqual(await ask(server.port, client, server.kept), 'let in')
+    await waitUntil('the change is detected', () => server.changes() === 1)
+    // The existing connection gets one more answer, and then closes.
+    assert.equal(await ask(server.port, client, server.kept), 'accepted')
+    assert.notEqual(await ask(server.port, client, server.kept), 'accepted')
   })
 })
 
@@ -258,7 +260,9 @@ async function certificateAt(port: number, tls: ClientTls): Promise<{ subject: s
   return { subject }
 }
 
-/** What the client says of each certificate of a server, with host names and without; undefined where it connects. */
+/**
+ * The client's error for each server certificate, with and without hostname checks; undefined if it connects.
+ */
 const servers: Readonly<Record<string, { readonly strict?: RegExp; readonly hostNamesOff?: RegExp }>> = {
   good: {},
   'good-intermediate': {},
@@ -279,7 +283,7 @@ describe('a server', () => {
   for (const [name, reasons] of Object.entries(servers)) {
     for (const mode of ['strict', 'hostNamesOff'] as const) {
       const reason = reasons[mode]
-      test(`${name} is ${reason ? 'refused' : 'taken'} by a client: ${mode}`, async (scope) => {
+      test(`${name} is ${reason ? 'refused' : 'accepted'} by a client: ${mode}`, async (scope) => {
         const { port } = await open(scope, {}, name)
         const properties = {
           ...trust('client'),
@@ -287,7 +291,7 @@ describe('a server', () => {
         }
         const answer = await ask(port, (await load(properties, now)).client)
         if (reason) assert.match(answer, reason)
-        else assert.equal(answer, 'let in')
+        else assert.equal(answer, 'accepted')
       })
     }
   }

@@ -1,6 +1,6 @@
-// Proves that the home of an earlier version goes on with this one: `./svc down` of that version left it, the next start
-// brings its store up to date, and all that was in it is there and can be worked with. What was put into it is told by
-// test/fixtures/earlier-home/make.sh.
+// The home of an earlier version works with this one: `./svc down` of that version stopped it, the next start
+// migrates its store, and all of its data is available. test/fixtures/earlier-home/make.sh shows what it
+// contains.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
@@ -29,23 +29,26 @@ function unpack(home: string): void {
   mkdirSync(home)
   const tar = zstdDecompressSync(readFileSync(archive))
   execFileSync('tar', ['--extract', '--no-same-owner', '--directory', home], { input: tar })
-  // What Postgres must not meet open, whatever the umask is.
+  // Postgres refuses to start if these are accessible to others, whatever the umask is.
   assert.equal(statSync(homeLayout(home).postgres).mode & 0o077, 0)
 }
 
 const rows = async (query: string): Promise<unknown[][]> => await sqlRows(router, query)
 const author = (entry: { auditInfo: { author: string; comment: string } }) => entry.auditInfo
 
-test('the store has every migration, those since then in their order', async () => {
+test('the store has every migration, and newer ones were applied in order', async () => {
   const applied = await store.query<{ name: string }>(
     sql`SELECT name FROM schema_migrations ORDER BY run_on, id`,
   )
   const names = applied.map(({ name }) => name)
   assert.deepEqual(names, knownMigrations())
-  assert.ok(names.length > names.indexOf(lastMigrationThen) + 1, 'the archive is as new as the source')
+  assert.ok(
+    names.length > names.indexOf(lastMigrationThen) + 1,
+    'the archive is already at the current version',
+  )
 })
 
-test('rules are what they were, with their history', async () => {
+test('rules are unchanged, with their history', async () => {
   const visits = '/svc/coordinator/v1/rules/visits'
   const loadForever = {
     type: 'loadForever',
@@ -66,7 +69,7 @@ test('rules are what they were, with their history', async () => {
   )
 })
 
-test('configurations of the coordinator and of compaction are what they were', async () => {
+test('the configurations of the coordinator and of compaction are unchanged', async () => {
   const config = await router.get<Record<string, unknown>>('/svc/coordinator/v1/config')
   assert.equal(config.maxSegmentsToMove, 7)
   const compaction = '/svc/coordinator/v1/config/compaction/visits'
@@ -84,7 +87,7 @@ test('configurations of the coordinator and of compaction are what they were', a
   )
 })
 
-test('segments are served from the cache that was there, and those that were unused stay so', async () => {
+test('segments are served from the existing cache, and unused segments stay unused', async () => {
   await untilLoaded(router)
   const stored = [
     ...(await storedSegments(store, 'visits')),
@@ -98,7 +101,7 @@ test('segments are served from the cache that was there, and those that were unu
     1,
   )
   await waitUntil(
-    'those that are used are served, and no others',
+    'exactly the used segments are served',
     () => servedBy(cluster, 'historical-1'),
     (served) => served.join() === used.sort().join(),
   )
@@ -107,7 +110,7 @@ test('segments are served from the cache that was there, and those that were unu
     assert.ok(statSync(file).mtimeMs < startedAt, `${id} was copied again`)
 })
 
-test('what was compacted is known to be', async () => {
+test('compacted segments count as compacted', async () => {
   const segments = await router.get<{ interval: string; lastCompactionState?: object | null }[]>(
     '/svc/coordinator/v1/metadata/segments?datasources=visits',
   )
@@ -123,7 +126,7 @@ test('what was compacted is known to be', async () => {
   )
 })
 
-test('data are answered, with the columns that they have', async () => {
+test('queries return the data with its columns', async () => {
   assert.deepEqual(await rows('SELECT count(*) FROM flights'), [[flights.rows]])
   // Eight rows of two tasks, compacted into one segment, and six that were not.
   assert.deepEqual(await rows('SELECT count(*), sum(n), max(page) FROM visits'), [[14, 42, 'p6']])
@@ -133,7 +136,7 @@ test('data are answered, with the columns that they have', async () => {
   )
 })
 
-test('users log in with the passwords and rights that they had', async () => {
+test('users log in with their passwords and permissions', async () => {
   const as = async (credentials: string, path: string) => (await router.send({ path, credentials })).status
   const analyst = credentialsOf('analyst')
   assert.equal(await as(analyst, '/svc/coordinator/v1/datasources/flights'), 200)
@@ -143,7 +146,7 @@ test('users log in with the passwords and rights that they had', async () => {
   assert.ok(JSON.stringify(audit).includes('analyst'))
 })
 
-test('tasks are told as they ended', async () => {
+test('tasks have their final states', async () => {
   for (const id of ['visits-first', 'visits-second', 'visits-compacted']) {
     const { status } = await router.get<{ status: { statusCode: string; dataSource: string } }>(
       `/svc/indexer/v1/task/${id}/status`,
@@ -152,7 +155,7 @@ test('tasks are told as they ended', async () => {
   }
 })
 
-test('work goes on: rows are added, days marked used again, users and rules changed', async () => {
+test('work continues: rows are added, days marked used again, users and rules changed', async () => {
   const spec = {
     dataSchema: {
       dataSource: 'visits',
@@ -171,7 +174,7 @@ test('work goes on: rows are added, days marked used again, users and rules chan
   await router.post('/svc/coordinator/v1/datasources/visits/markUsed', { interval: '2026-01-03/2026-01-04' })
   // Seven rows of the third day, which was unused until now.
   await waitUntil(
-    'new and old rows are answered together',
+    'queries return new and old rows together',
     () => rows('SELECT count(*), sum(n), max(page) FROM visits'),
     ([row]) => JSON.stringify(row) === JSON.stringify([14 + 1 + 7, 42 + 100 + 28, 'p9']),
   )

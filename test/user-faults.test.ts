@@ -1,4 +1,4 @@
-// ./svc fault against a running simulation: each kind strikes the server that it aims at, is listed, and ends.
+// ./svc fault in a running simulation: each kind of fault affects its target, is listed, and ends.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { ClusterStatus } from '@svc/cli/cluster'
@@ -12,11 +12,11 @@ const { home, router } = cluster
 const fault = (...args: string[]) => runSvc('fault', ...args, '--home', home.root)
 const rules = '/svc/coordinator/v1/rules'
 
-test('a server that is cut off answers nobody until the fault is cleared', async () => {
+test('a disconnected server answers nobody until the fault is cleared', async () => {
   const { status, stderr } = await fault('cut', 'coordinator', '--probability', '1')
   assert.equal(status, 0, stderr)
   await waitUntil(
-    'the router does not reach the coordinator',
+    'the router cannot reach the coordinator',
     () => router.send({ path: rules }),
     (answer) => answer.status >= 500,
   )
@@ -32,40 +32,40 @@ test('a server that is cut off answers nobody until the fault is cleared', async
   )
   assert.match((await fault('clear')).stdout, /^Cleared 1 fault\./)
   await waitUntil(
-    'it is reached again',
+    'the router can reach it again',
     () => router.send({ path: rules }),
     (answer) => answer.status === 200,
   )
 })
 
-test('a historical that is cut off reaches no other server: its segments are for others to load', async () => {
+test('a disconnected historical reaches no other server, so others load its segments', async () => {
   const servers = () => router.get<string[]>('/svc/coordinator/v1/servers')
   const name = cluster.nameOf('historical-1')
   await waitUntil('it is known', servers, (names) => names.includes(name))
   assert.equal((await fault('cut', 'historical-1')).status, 0)
-  await waitUntil('the leader takes it for dead', servers, (names) => !names.includes(name))
+  await waitUntil('the leader considers it dead', servers, (names) => !names.includes(name))
   assert.equal((await fault('clear')).status, 0)
   await waitUntil('it is known again', servers, (names) => names.includes(name))
 })
 
-test('a server that is killed is started again', async () => {
+test('a killed server is restarted', async () => {
   const restarts = () => cluster.processes().find(({ instance }) => instance === 'broker')!.restarts
   const before = restarts()
   assert.equal((await fault('kill', 'broker')).status, 0)
-  await waitUntil('it was started again', restarts, (count) => count === before + 1)
+  await waitUntil('it was restarted', restarts, (count) => count === before + 1)
   await cluster.waitUntilReady('broker')
 })
 
-test('a coordinator that is killed for a time cannot tell the faults, and status says so', async () => {
+test('a coordinator that is killed for a time cannot list the faults, and status reports it', async () => {
   const { status, stderr } = await fault('kill', 'coordinator', '--for', 'PT4S')
   assert.equal(status, 0, stderr)
   await waitUntil(
-    'status cannot ask',
+    'status fails to list the faults',
     () => runSvc('status', '--home', home.root),
     ({ stdout }) => /^Failed to list the active faults: /m.test(stdout),
   )
   await waitUntil(
-    'the fault has ended and is not shown',
+    'the fault has ended and is not listed',
     () => runSvc('status', '--home', home.root),
     ({ status, stdout }) => status === 0 && !/fault/.test(stdout),
   )
@@ -81,13 +81,13 @@ test('requests to a slow server wait until the fault ends by itself', async () =
   }
   await waitUntil('requests wait', tookMs, (ms) => ms >= 300)
   await waitUntil(
-    'the fault is over',
+    'the fault has ended',
     () => router.get<unknown[]>('/svc/simulation/v1/faults'),
     (faults) => faults.length === 0,
   )
 })
 
-test('what is not there, and what is not allowed, is refused', async () => {
+test('rejects unknown and invalid targets and faults', async () => {
   const unknown = await fault('kill', 'historical-9')
   assert.equal(unknown.status, 2)
   assert.match(unknown.stderr, /historical-9.*\[coordinator\].*\[historical-1\]/)
@@ -102,7 +102,7 @@ test('what is not there, and what is not allowed, is refused', async () => {
   }
 })
 
-test('a cluster that is no simulation has no faults', async () => {
+test('a cluster that is not a simulation has no faults', async () => {
   const real = await startTestCluster({ profile: 'plain' })
   try {
     const { status, stderr } = await runSvc('fault', 'kill', 'broker', '--home', real.home.root)

@@ -1,4 +1,4 @@
-// A worker of its own joins a running cluster, runs its tasks, is seen, and leaves without a trace.
+// An added worker joins a running cluster, runs its tasks, is listed, and leaves without a trace.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ async function shownWorkers(): Promise<readonly ShownProcess[]> {
   return processes.filter(({ role }) => role === 'worker')
 }
 
-/** Starts `./svc worker` and waits until it says that it runs. */
+/** Starts `./svc worker` and waits until it reports that it has started. */
 async function addWorker(...options: string[]) {
   const child = spawn(svcCommand, ['worker', '--home', home.root, ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -43,7 +43,7 @@ async function addWorker(...options: string[]) {
     printed += text
   })
   await waitUntil(
-    'the worker runs',
+    'the worker has started',
     () => printed,
     (text) => /^Started \S+ at https:/.test(text),
     { timeoutMs: 90_000 },
@@ -51,7 +51,7 @@ async function addWorker(...options: string[]) {
   return { child, ended }
 }
 
-test('a worker is added, works for the cluster, and ends', async () => {
+test('a worker is added, runs tasks, and stops', async () => {
   assert.deepEqual(await workers(), [])
   const { child, ended } = await addWorker('--capacity', '3')
   const [shown] = await waitUntil('the overlord knows it', workers, ({ length }) => length === 1)
@@ -67,10 +67,10 @@ test('a worker is added, works for the cluster, and ends', async () => {
   child.kill('SIGTERM')
   assert.equal((await ended)[0], 0)
   assert.deepEqual(await shownWorkers(), [])
-  await waitUntil('the overlord forgets it', workers, ({ length }) => length === 0)
+  await waitUntil('the overlord no longer lists it', workers, ({ length }) => length === 0)
 })
 
-test('workers stay while an overlord is started again, and end by themselves', async () => {
+test('workers wait while an overlord restarts, and stop by themselves', async () => {
   const [first, second] = [await addWorker(), await addWorker()]
   assert.deepEqual(
     (await shownWorkers()).map(({ instance }) => instance),

@@ -86,7 +86,7 @@ test('servers are unprivileged, have a read-only root, and never have the key of
   const inspected = JSON.parse((await runDocker(['inspect', ...ids])).stdout) as Inspected[]
   for (const { Config, HostConfig, Mounts } of inspected) {
     const service = Config.Labels['com.docker.compose.service']!
-    assert.equal(HostConfig.ReadonlyRootfs, true, `${service} has a read-only root`)
+    assert.equal(HostConfig.ReadonlyRootfs, true, `${service} has a writable root`)
     assert.deepEqual(HostConfig.CapDrop, ['ALL'], service)
     assert.equal(Config.User, users[service] ?? 'svc', service)
     for (const variable of Config.Env) assert.ok(!variable.includes(cluster.password), service)
@@ -139,7 +139,7 @@ test('rejects clients without a valid password, and clients reject an unknown au
 
 testLoadingIntoTwoTiers(scene)
 
-test('after a historical is killed, the others of its tier take over, until it is replaced', async () => {
+test('after a historical is killed, the others of its tier take over until it is replaced', async () => {
   const instance = 'historical-hot-2'
   assert.ok((await heldBy(scene, instance)).length > 0)
   await runDocker(['kill', `${cluster.project}-${instance}`])
@@ -193,7 +193,7 @@ test('scaled to five, each has its own name, certificate, and all segments; scal
     assert.equal((await heldBy(scene, instance)).length, flights.days, instance)
     serials.add(await serialOf(instance))
   }
-  assert.equal(serials.size, five.length, 'each has its own certificate')
+  assert.equal(serials.size, five.length, 'replicas share a certificate')
   await assert.rejects(serialOf('historical-2', 'historical-3'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
 
   await scene.router.post(rulesPath, load({ hot: 1, _default_tier: 1 }))

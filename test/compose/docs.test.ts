@@ -1,4 +1,5 @@
-// Runs the commands of the how-to page about Docker Compose as a reader would, in a project and at a port of its own.
+// Runs the commands of the how-to page for Docker Compose as a reader would, in a project and on a port of its
+// own.
 import { test } from 'node:test'
 import { freePort } from '@svc/shared/testing'
 import { pagesOf, runPageInClone } from '../docs/run-page.ts'

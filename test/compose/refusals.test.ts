@@ -1,4 +1,4 @@
-// A cluster that cannot run says so in one line and leaves nothing running.
+// A cluster that cannot start prints one line and leaves nothing running.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -17,12 +17,15 @@ async function open(environment: Record<string, string> = {}): Promise<ComposeCl
   return cluster
 }
 
-/** Starts a cluster that must fail to start; returns the message of the preparation, or otherwise that of Docker. */
+/**
+ * Starts a cluster that must fail to start; returns the message of the preparation, or Docker's message if
+ * there is none.
+ */
 async function refusal(cluster: ComposeCluster): Promise<string> {
   const { status, stderr } = await cluster.tryCompose('up', '--detach', '--wait')
   assert.notEqual(status, 0)
   const running = (await cluster.containers()).filter(({ state }) => state === 'running')
-  assert.deepEqual(running, [], 'nothing is left running')
+  assert.deepEqual(running, [], 'something is still running')
   const message = await logOf(cluster, 'prepare-1')
   return message.startsWith('svc: ') ? message : stderr.trim().split('\n').at(-1)!
 }

@@ -30,11 +30,14 @@ async function docker(args: readonly string[], input = ''): Promise<string> {
   return stdout.trim()
 }
 
-/** The address of this machine for the containers of a swarm, whose network Docker may create after it has answered. */
+/**
+ * The address of this machine for the containers of a swarm. Docker may create that network after `docker
+ * swarm init` has returned.
+ */
 async function gatewayAddress(): Promise<string> {
   const args = ['network', 'inspect', 'docker_gwbridge', '--format', '{{(index .IPAM.Config 0).Gateway}}']
   const { stdout } = await waitUntil(
-    'the network of the swarm is there',
+    'the network of the swarm exists',
     () => runDocker(args),
     ({ status }) => status === 0,
   )
@@ -43,7 +46,8 @@ async function gatewayAddress(): Promise<string> {
 
 const environment: Record<string, string> = {}
 const state = (await runDocker(['info', '--format', '{{.Swarm.LocalNodeState}}'])).stdout.trim()
-const skip = state !== 'inactive' && `The engine's swarm is [${state}]; only one that tests make is used`
+const skip =
+  state !== 'inactive' && `The engine's swarm is [${state}]; the tests use only a swarm that they create`
 
 describe('the stack of a swarm', { skip }, () => {
   const folder = newTestFolder()

@@ -6,8 +6,9 @@ const shared = new Set(['node_modules', '.cache'])
 const leftOut = new Set(['.git', '.svc'])
 
 /**
- * Makes a copy of this repository in `.cache/docs/<name>`, without any cluster's state; dependencies are shared with the
- * repository. Returns its path, which is always the same: what Node.js compiled for one run serves the next one.
+ * Copies this repository to `.cache/docs/<name>`, without the state of any cluster; dependencies are shared
+ * with the repository. Returns the path, which is always the same so that the compile cache of Node.js is
+ * reused.
  */
 export function makeClone(name: string): string {
   const folder = path.join(repositoryRoot, '.cache/docs', name)

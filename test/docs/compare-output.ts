@@ -3,7 +3,7 @@ import { diff } from 'node:util'
 /** A line of shown output that matches any number of lines. */
 const gap = '...'
 
-/** What differs from run to run, with what takes its place in a comparison. */
+/** Parts that differ between runs, and their placeholders in a comparison. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/_[a-z]{8}_\d{4}-\d\d-\d\dT[\d:.]+Z/g, '_<id>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?!000)\d{3}Z/g, '<time>'],
@@ -16,7 +16,10 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/(?<![\w/-])[\w-]{32}(?![\w/-])/g, '<password>'],
 ]
 
-/** The lines of an output without what differs from run to run: times, ids, passwords, and the width of columns. */
+/**
+ * Returns the lines of an output without the parts that differ between runs: times, ids, passwords, and
+ * column widths.
+ */
 function maskedLines(output: string): string[] {
   const text = masks.reduce((masked, [pattern, name]) => masked.replace(pattern, name), output)
   const lines = text.split('\n').map((line) =>
@@ -30,8 +33,8 @@ function maskedLines(output: string): string[] {
 }
 
 /**
- * Compares the output that a page shows with the actual one; undefined where they agree, otherwise the differences line
- * by line, `-` for what the page shows and `+` for what came out.
+ * Compares the output that a page shows with the actual output. Returns undefined if they match, otherwise
+ * the differences line by line, `-` for the page and `+` for the actual output.
  */
 export function outputDifference(shown: string, actual: string): string | undefined {
   const shownLines = maskedLines(shown)
@@ -43,8 +46,8 @@ export function outputDifference(shown: string, actual: string): string | undefi
 }
 
 /**
- * The output that a page should show after a run: what it shows now where that still agrees; otherwise the actual one,
- * with as many lines before the first gap and after the last one as before.
+ * Returns the output that a page should show after a run: the shown output if it still matches; otherwise the
+ * actual output, with as many lines before the first gap and after the last one as before.
  */
 export function refreshedOutput(shown: string, actual: string): string {
   if (outputDifference(shown, actual) === undefined) return shown
@@ -57,7 +60,7 @@ export function refreshedOutput(shown: string, actual: string): string {
   return [...actualLines.slice(0, before), gap, ...actualLines.slice(actualLines.length - after)].join('\n')
 }
 
-/** Whether `actual` has the lines of `shown` in order, with any lines in the place of each gap. */
+/** Whether `actual` has the lines of `shown` in order, with any lines in place of each gap. */
 function matches(shown: readonly string[], actual: readonly string[]): boolean {
   const parts = partsBetweenGaps(shown)
   const [first = [], ...others] = parts

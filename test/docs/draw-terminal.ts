@@ -1,4 +1,4 @@
-/** A terminal window with a command and its output, as an SVG that needs no font of its own. */
+/** Returns a terminal window with a command and its output, as an SVG without a font of its own. */
 
 const fontSize = 13
 const characterWidth = 7.8
@@ -29,8 +29,8 @@ interface Span {
 }
 
 /**
- * Draws a command and what it prints. Rows of a timeline (`hot  ...111222`) are drawn as bars: one color for each
- * tier, red for what is dropped. Lines longer than `maxColumns` characters continue on the next line.
+ * Draws a command and its output. Rows of a timeline (`hot ...111222`) are drawn as bars: one color for each
+ * tier, red for dropped segments. Lines longer than `maxColumns` characters continue on the next line.
  */
 export function drawTerminal(command: string, output: string, maxColumns: number): string {
   const tiers = new Map<string, string>()
@@ -59,7 +59,7 @@ export function drawTerminal(command: string, output: string, maxColumns: number
   ].join('\n')
 }
 
-/** The colors of a line, which becomes several where it is too long; `tiers` gets the color of each tier that appears. */
+/** Splits a line into colored lines of limited length; `tiers` collects the color of each tier. */
 function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): Span[][] {
   const [, label = '', bar] = /^(\S+\s+)([.x\d]{40,})$/.exec(line) ?? []
   if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(label.trim(), bar, tiers)]]
@@ -82,7 +82,9 @@ function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[]
   )
 }
 
-/** One text element for each group of words, at its own place: columns stay aligned whatever font the reader has. */
+/**
+ * One text element for each group of words, at a fixed position, so that columns stay aligned in any font.
+ */
 function drawLine(line: readonly Span[], y: number): string[] {
   let column = 0
   return line.flatMap(({ text, color, isBold, bar }) => {

@@ -8,7 +8,8 @@ import { drawPicture, pictureFile } from './picture.ts'
 import { isUpdating, pagesOf, runPageInClone } from './run-page.ts'
 import { ownNetwork } from './shell-session.ts'
 
-// The pages use the default ports. Without a network of its own, a page needs them to be free on this machine.
+// The pages use the default ports. Without a network of its own, a page needs these ports to be free on this
+// machine.
 const launch = ownNetwork() ?? []
 
 // A page in a network of its own cannot download anything.
@@ -17,8 +18,8 @@ before(async () => {
   await findRedis({ searchPath: process.env.PATH ?? '', cacheFolder, onDownload: () => undefined })
 })
 
-// A cluster mostly waits while it starts and stops: two pages at once take little more than half of the time.
-describe('the pages', { concurrency: launch.length > 0 ? 2 : 1 }, () => {
+// A cluster mostly waits while it starts and stops, so two pages at once take little more than half the time.
+describe('pages', { concurrency: launch.length > 0 ? 2 : 1 }, () => {
   for (const name of pagesOf('docs', process.env.SVC_DOCS_PAGE ?? ''))
     test(`the commands of ${name} print what it shows`, () => runPageInClone(name, { launch: () => launch }))
 })

@@ -4,12 +4,12 @@ import { repositoryRoot } from '@svc/cli/home'
 import { drawTerminal } from './draw-terminal.ts'
 import { readPage } from './read-page.ts'
 
-/** README's picture. */
+/** Path of README's picture. */
 export const pictureFile = path.join(repositoryRoot, 'docs/rules-preview.svg')
 
 const page = 'docs/how-to/rehearse-a-rule-change.md'
 
-/** Draws the preview of rules that a how-to page shows, which is what came out when the page was run last. */
+/** Draws the rule preview in a how-to page, which is the actual output of the last run. */
 export function drawPicture(): string {
   const { blocks } = readPage(readFileSync(path.join(repositoryRoot, page), 'utf8'))
   const preview = blocks.find(({ commands }) => commands.includes('./svc rules preview'))

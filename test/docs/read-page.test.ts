@@ -56,24 +56,24 @@ describe('readPage', () => {
 
   const refused: readonly (readonly [string, string, RegExp])[] = [
     ['indented commands', 'Run:\n\n    ./svc up\n', /line 3: indented code/],
-    ['commands of another language', '```bash\n./svc up\n```\n', /line 1: code of the language \[bash\]/],
+    ['code in another language', '```bash\n./svc up\n```\n', /line 1: code in \[bash\]/],
     ['commands inside a list', '- Run:\n\n  ```sh\n  ./svc up\n  ```\n', /line 3: code inside a list/],
     ['an unknown option', '```sh exti=1\n./svc up\n```\n', /line 1: unknown option .* \[exti=1\]/],
-    ['a block without an end', '```sh\n./svc up\n', /line 1: the code block has no end/],
+    ['an unclosed block', '```sh\n./svc up\n', /line 1: the code block has no end/],
   ]
   for (const [name, markdown, message] of refused)
-    test(`refuses ${name}, which would escape the test`, () => {
+    test(`rejects ${name}, which would escape the test`, () => {
       assert.throws(() => readPage(markdown), message)
     })
 })
 
 describe('withOutputs', () => {
-  test('replaces outputs and nothing else', () => {
+  test('replaces only outputs', () => {
     const updated = withOutputs(page, readPage(page), ['uno\ndue', undefined])
     assert.equal(updated, page.replace('\none\n```', '\nuno\ndue\n```'))
   })
 
-  test('fills an empty output', () => {
+  test('fills in an empty output', () => {
     const empty = '```sh\necho one\n```\n\n```text\n```\n\nEnd.\n'
     assert.equal(
       withOutputs(empty, readPage(empty), ['one']),

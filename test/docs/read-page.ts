@@ -1,6 +1,6 @@
 import { fromMarkdown } from 'mdast-util-from-markdown'
 
-/** A block of commands of a page, in the order of the page, with the output that the page shows for it. */
+/** A block of commands, in the order of the page, with the output that the page shows for it. */
 export interface CommandBlock {
   /** Line of the page with the first command, counted from 1. */
   readonly line: number
@@ -9,17 +9,17 @@ export interface CommandBlock {
   readonly exitStatus: number
   /** Machine to run on, for pages about several machines. */
   readonly machine: string | undefined
-  /** Why the block is not run; undefined for all others. */
+  /** Why the block is not run; undefined if it is. */
   readonly notRun: string | undefined
   readonly output: ShownOutput | undefined
 }
 
-/** The output that a page shows, and where it is in the text of the page. */
+/** The output that a page shows, and its position in the page. */
 export interface ShownOutput {
   /** Line of the page on which the output begins, counted from 1. */
   readonly line: number
   readonly text: string
-  /** Where the lines of the output begin, and where the fence after them does. */
+  /** Where the lines of the output begin, and where the closing fence begins. */
   readonly startOffset: number
   readonly endOffset: number
 }
@@ -39,9 +39,10 @@ const shellNames = new Set(['bash', 'console', 'shell', 'shell-session', 'zsh'])
 const optionPattern = /(exit|on|not-run)=(?:"([^"]*)"|(\S+))\s*/y
 
 /**
- * Reads the command blocks of a Markdown page: fenced blocks of the language `sh` at the top level of the page, each with
- * the `text` block that directly follows it as its output. Options follow the language, where no reader sees them:
- * `exit=1`, `on=machine-1`, `not-run="why"`. Throws an Error with the line of a block that would escape the test.
+ * Reads the command blocks of a Markdown page: fenced `sh` blocks at the top level of the page, each with the
+ * `text` block that directly follows it as its output. Options follow the language, where readers do not see
+ * them: `exit=1`, `on=machine-1`, `not-run="why"`. Throws an Error with the line of a block that would escape
+ * the test.
  */
 export function readPage(markdown: string): Page {
   const nodes = fromMarkdown(markdown).children
@@ -55,7 +56,7 @@ export function readPage(markdown: string): Page {
   return { suite: comments.find((suite) => suite !== undefined) ?? 'docs', blocks }
 }
 
-/** The page with `outputs` in the place of what it shows; `undefined` leaves an output as it is. */
+/** Returns the page with new outputs; `undefined` leaves an output unchanged. */
 export function withOutputs(markdown: string, page: Page, outputs: readonly (string | undefined)[]): string {
   const changes = page.blocks.flatMap(({ output }, index) => {
     const text = outputs[index]
@@ -108,7 +109,7 @@ function refuseUnreadableCode(node: CodeNode, markdown: string): void {
   if (!source.startsWith('```')) throw new Error(`line ${start.line}: indented code; use a fenced block`)
   if (!source.endsWith('```')) throw new Error(`line ${start.line}: the code block has no end`)
   if (shellNames.has(node.lang ?? ''))
-    throw new Error(`line ${start.line}: code of the language [${node.lang}]; commands are in [sh] blocks`)
+    throw new Error(`line ${start.line}: code in [${node.lang}]; put commands in [sh] blocks`)
 }
 
 function refuseNestedCode(node: Node): void {

@@ -9,7 +9,7 @@ const root = newTestFolder()
 after(() => removeTestFolder(root))
 
 let count = 0
-/** Runs a page in a folder of its own. */
+/** Runs a page in its own folder. */
 async function run(markdown: string, isUpdating = false): Promise<string> {
   count += 1
   const folder = path.join(root, String(count))
@@ -34,7 +34,7 @@ describe('runPage', () => {
     )
   })
 
-  test('fails at a wrong command, with page and line', async () => {
+  test('fails at an invalid command, with page and line', async () => {
     await assert.rejects(
       run(`# Page\n\n${block('echo fine')}${block('svc-does-not-exist\necho later')}`),
       (error: Error) => {
@@ -46,20 +46,20 @@ describe('runPage', () => {
     )
   })
 
-  test('fails at a wrong output, with page, line and difference', async () => {
+  test('fails at a different output, with page, line, and difference', async () => {
     await assert.rejects(run(block('echo 90 segments') + output('91 segments')), {
       message: /^docs\/page\.md:6: [^\n]*\n\+ 90 segments\n- 91 segments$/,
     })
   })
 
-  test('fails where a command succeeds that should fail', async () => {
+  test('fails if a command succeeds that should fail', async () => {
     await assert.rejects(
       run(block('true', 'exit=1')),
       /docs\/page\.md:2: the block ended with status 0, expected 1/,
     )
   })
 
-  test('fails at a block that takes too long, with what it printed', async () => {
+  test('fails at a block that exceeds the time limit, with its output', async () => {
     await assert.rejects(run(block('echo started\nsleep 60')), (error: Error) => {
       assert.match(error.message, /^docs\/page\.md:2: the block did not end within 5 s/)
       assert.match(error.message, /^started$/m)
@@ -71,19 +71,19 @@ describe('runPage', () => {
     await run(block('x=1; false', 'exit=1') + block('echo $x') + output('1'))
   })
 
-  test('does not run what another place runs', async () => {
+  test('skips blocks that run elsewhere', async () => {
     await run(block('exit 3', 'not-run="needs a cluster"') + block('echo here') + output('here'))
   })
 
-  test('replaces words of the page in commands, and puts them back in outputs', async () => {
+  test('replaces words of the page in commands, and restores them in outputs', async () => {
     await run(block('echo port 9088; echo $((19088))') + output('port 9088\n19088'))
   })
 
-  test('shows the folder as that of a reader', async () => {
+  test('shows the folder as a reader would see it', async () => {
     await run(block('pwd') + output('/home/you/svc'))
   })
 
-  test('writes the actual output into the page when asked', async () => {
+  test('writes the actual output to the page on request', async () => {
     const page = `# Page\n\n${block('echo new')}${output('old')}End.\n`
     assert.equal(await run(page, true), page.replace('old', 'new'))
   })

@@ -9,26 +9,29 @@ import { openSession, type ShellSession } from './shell-session.ts'
 
 /** The folder of a reader's clone in shown output. */
 const shownFolder = '/home/you/svc'
-/** Milliseconds that a block may take unless the setting says otherwise: a busy machine takes long to start a cluster. */
+/** Milliseconds that a block may take by default: starting a cluster on a busy machine takes long. */
 const defaultMaxBlockMs = 300_000
 
-/** Whether pages get the output that came out instead of being compared with it. */
+/** Whether to write actual outputs to the pages instead of comparing them. */
 export const isUpdating = process.env.SVC_DOCS_UPDATE === '1'
 
 /** How the commands of a page are run. */
 export interface PageSetting {
-  /** The folder in which they run on a machine; blocks that name no machine have the machine ''. */
+  /** The folder to use on each machine; blocks without a machine use the key ''. */
   readonly folder: (machine: string) => string
   /** Command line that runs bash on a machine. */
   readonly launch: (machine: string) => readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   /** Milliseconds that a block may take. */
   readonly maxBlockMs?: number
-  /** Words of the page with those that take their place in this run, such as another port. */
+  /** Words of the page and their replacements in this run, such as another port. */
   readonly words?: Readonly<Record<string, string>>
 }
 
-/** The pages whose commands a suite runs and whose name contains `pattern`. Throws an Error where one cannot be read. */
+/**
+ * Returns the pages whose commands a suite runs and whose name contains `pattern`. Throws an Error if a page
+ * cannot be read.
+ */
 export function pagesOf(suite: string, pattern: string): string[] {
   const all = ['README.md', ...globSync('docs/{how-to/*,troubleshooting}.md', { cwd: repositoryRoot })]
   return all.filter((name) => name.includes(pattern) && suiteOf(name) === suite)
@@ -62,7 +65,7 @@ export async function runPageInClone(name: string, setting: Omit<PageSetting, 'f
     if (updated !== markdown) writeFileSync(file, updated)
     const left = await stopAll()
     if (left.length > 0)
-      throw new Error(`${name}: leaves a cluster running in [${left.join(', ')}]; end it with ./svc down`)
+      throw new Error(`${name}: leaves a cluster running in [${left.join(', ')}]; stop it with ./svc down`)
   } finally {
     await stopAll()
     for (const folder of clones.values()) rmSync(folder, { recursive: true, force: true })

@@ -8,42 +8,45 @@ import type { Readable } from 'node:stream'
 /** Commands to run, and their line in the page. */
 export interface ShellCommands {
   readonly commands: string
-  /** Line of the page with the first command; error messages of the shell name it. */
+  /** Line of the page with the first command, for the shell's error messages. */
   readonly line: number
-  /** Whether the commands after one that fails are run too. */
+  /** Whether to continue after a command that fails. */
   readonly runsOn: boolean
 }
 
-/** How a block of commands ended; the status is undefined where it was ended because it took too long. */
+/** How a block of commands ended; the status is undefined if the block exceeded the time limit. */
 export interface ShellResult {
   readonly status: number | undefined
-  /** Standard output and standard error, as a terminal would show them. */
+  /** Standard output and standard error combined, as in a terminal. */
   readonly output: string
 }
 
-/** A bash that runs one block after the other, as a reader's terminal does. */
+/** A bash that runs one block after another, as a reader's terminal does. */
 export interface ShellSession {
   run(commands: ShellCommands): Promise<ShellResult>
-  /** Ends the shell, and what it started in the background. */
+  /** Stops the shell and its background processes. */
   close(): Promise<void>
 }
 
-/** What a session needs. */
+/** Options of a session. */
 export interface SessionOptions {
   /** The folder in which the commands run. */
   readonly folder: string
   /** A folder for the files of the session. */
   readonly scratch: string
-  /** Name under which the shell reports errors. */
+  /** Name of the script in the shell's error messages. */
   readonly name: string
-  /** Command line that runs bash, such as in a network of its own. */
+  /** Command line that runs bash, for example in a network of its own. */
   readonly launch: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   /** Milliseconds that one block may take. */
   readonly maxBlockMs: number
 }
 
-/** Command line that runs a program in a network of its own, where all ports are free; undefined where none can be made. */
+/**
+ * Command line that runs a program in a network of its own, where all ports are free; undefined if that is
+ * not possible.
+ */
 export function ownNetwork(): readonly string[] | undefined {
   const launch = ['unshare', '--net', '--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
   try {
@@ -54,7 +57,7 @@ export function ownNetwork(): readonly string[] | undefined {
   }
 }
 
-/** Starts a session; it must be closed. */
+/** Starts a session; the caller must close it. */
 export function openSession(options: SessionOptions): ShellSession {
   mkdirSync(options.scratch, { recursive: true })
   const [program, ...args] = [...options.launch, 'bash', '--noprofile', '--norc']
@@ -62,7 +65,7 @@ export function openSession(options: SessionOptions): ShellSession {
     cwd: options.folder,
     env: { ...process.env, ...options.environment },
     stdio: ['pipe', 'ignore', 'inherit', 'pipe'],
-    // A group of its own, so that a block that hangs can be ended with what it waits for.
+    // A process group of its own, so that a block that hangs can be killed together with its child processes.
     detached: true,
   })
   const ended = once(child, 'exit')
@@ -70,10 +73,10 @@ export function openSession(options: SessionOptions): ShellSession {
     try {
       process.kill(-child.pid!, 'SIGKILL')
     } catch {
-      // Nothing is left in the group of the shell.
+      // The shell's process group is already gone.
     }
   }
-  // Also if the test is interrupted.
+  // Also runs if the test is interrupted.
   process.once('exit', killGroup)
   const statuses = createInterface({ input: child.stdio[3] as Readable })[Symbol.asyncIterator]()
   let count = 0
@@ -84,7 +87,7 @@ export function openSession(options: SessionOptions): ShellSession {
       const output = path.join(options.scratch, `output-${count}`)
       writeFileSync(output, '')
       mkdirSync(path.dirname(file), { recursive: true })
-      // The commands are on the same lines as in the page.
+      // Blank lines keep the line numbers of the page.
       const before = commands.runsOn ? 'set +e' : 'set -e'
       writeFileSync(file, `${before}${'\n'.repeat(commands.line - 1)}${commands.commands}\n`)
       child.stdin!.write(`. '${file}' >'${output}' 2>&1 3>&- </dev/null; echo $? >&3\n`)
@@ -100,7 +103,7 @@ export function openSession(options: SessionOptions): ShellSession {
   }
 }
 
-/** The status of the block that runs, or of the shell that ended with it; undefined when it takes too long. */
+/** The status of the running block, or of a shell that exits during it; undefined after the time limit. */
 async function nextStatus(
   child: ChildProcess,
   ended: Promise<unknown>,
@@ -113,7 +116,7 @@ async function nextStatus(
     process.kill(-child.pid!, 'SIGKILL')
   }, maxMs)
   try {
-    // The pipe of a shell that is killed may end without its iterator noticing, so the end of the shell counts too.
+    // The pipe of a killed shell may end without notifying its iterator, so also watch for the shell's exit.
     const status = await Promise.race([
       statuses.next().then(({ value, done }) => (done ? ended.then(() => undefined) : Number(value))),
       ended.then(() => undefined),

@@ -1,27 +1,33 @@
 import { existsSync, globSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The clocks that servers read, each by itself. Those of Postgres and Redis stay: Redis does not start under the library. */
+/**
+ * The clocks of the servers, which can be moved separately. Those of Postgres and Redis cannot: Redis does
+ * not start with the library.
+ */
 export interface Clocks {
-  /** Why they cannot be moved, if so. */
+  /** Why they cannot be moved, if they cannot. */
   readonly without: readonly string[]
-  /** The variables with which a server reads a clock of its own. */
+  /** The environment variables with which a server reads its own clock. */
   variablesOf(instance: string): Readonly<Record<string, string>>
-  /** Sets how far the clock of an instance is from the true one, from within a second on. */
+  /** Sets the offset of an instance's clock from the real time; takes effect within a second. */
   move(instance: string, byMs: number): void
-  /** Removes what processes that were killed have left behind. */
+  /** Cleans up after killed processes. */
   close(): void
 }
 
 const libraries = '/usr/{lib,lib64,local/lib}{/*,}/faketime/libfaketimeMT.so.1'
 const sharedMemory = '/dev/shm'
 
-/** Clocks that libfaketime moves, by files in `folder`; where it is not installed they all are the true one. */
+/**
+ * Clocks moved by libfaketime, through files in `folder`; if it is not installed, all clocks show the real
+ * time.
+ */
 export function openClocks(folder: string): Clocks {
   const [library] = globSync(libraries)
   if (library === undefined) {
     return {
-      without: ['moveClock: libfaketime is not there (Debian has it in the package libfaketime)'],
+      without: ['moveClock: libfaketime is not installed (Debian package libfaketime)'],
       variablesOf: () => ({}),
       move: () => undefined,
       close: () => undefined,
@@ -29,12 +35,12 @@ export function openClocks(folder: string): Clocks {
   }
   const fileOf = (instance: string): string => path.join(folder, `${instance}.clock`)
   const move = (instance: string, byMs: number): void => {
-    // Whole or not at all: it is read at any time.
+    // Atomic, because it can be read at any time.
     const growing = `${fileOf(instance)}.new`
     writeFileSync(growing, `${byMs < 0 ? '' : '+'}${byMs / 1000}\n`)
     renameSync(growing, fileOf(instance))
   }
-  // Of a run that was ended before its end.
+  // Left by an interrupted run.
   removeLeftovers()
   return {
     without: [],
@@ -43,7 +49,7 @@ export function openClocks(folder: string): Clocks {
       return {
         LD_PRELOAD: library,
         FAKETIME_TIMESTAMP_FILE: fileOf(instance),
-        // How long what was read of the file counts, in seconds.
+        // Seconds for which the content of the file is cached.
         FAKETIME_CACHE_DURATION: '1',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
         NO_FAKE_STAT: '1',
@@ -54,7 +60,10 @@ export function openClocks(folder: string): Clocks {
   }
 }
 
-/** The library makes shared memory for each process, named by its number, and removes it at an orderly end only. */
+/**
+ * The library creates shared memory for each process, named by its process id, and removes it only on a clean
+ * exit.
+ */
 function removeLeftovers(): void {
   for (const name of readdirSync(sharedMemory)) {
     const pid = /^(?:sem\.)?faketime_(?:sem|shm)_(\d+)$/.exec(name)?.[1]

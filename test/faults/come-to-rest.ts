@@ -15,7 +15,10 @@ import { users, type World } from './world.ts'
 const patienceMs = 90_000
 const periodMs = 500
 
-/** Waits until the cluster has done all it was asked, and tells what is there then, or what it waited for in vain. */
+/**
+ * Waits until the cluster has finished all requested work. Returns the final state, or what it was still
+ * waiting for.
+ */
 export async function comeToRest(world: World): Promise<{ problem: string | null; rest: Rest }> {
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -27,7 +30,9 @@ export async function comeToRest(world: World): Promise<{ problem: string | null
       const wrong = [
         ...unfinished.map(({ id, state }) => `task [${id}] is ${state}`),
         ...wrongCopies(rest),
-        ...(new Set(Object.values(rest.letIn)).size > 1 ? [`let in: ${JSON.stringify(rest.letIn)}`] : []),
+        ...(new Set(Object.values(rest.letIn)).size > 1
+          ? [`access of the changing user: ${JSON.stringify(rest.letIn)}`]
+          : []),
       ]
       if (wrong.length === 0) return { problem: null, rest }
       problem = wrong.slice(0, 5).join('; ')
@@ -36,7 +41,7 @@ export async function comeToRest(world: World): Promise<{ problem: string | null
     }
     if (performance.now() >= deadline) {
       if (rest) return { problem, rest }
-      throw new Error(`The cluster cannot be asked what is there: ${problem}`)
+      throw new Error(`Failed to read the final state of the cluster: ${problem}`)
     }
     await delay(periodMs)
   }
@@ -102,7 +107,7 @@ async function loadEntries({ store }: TestCluster): Promise<SeenAudit[]> {
   )
 }
 
-/** Whether each server lets in the user whose right is granted and revoked. */
+/** Whether each server gives access to the user whose permission is granted and revoked. */
 async function whoLetsIn(cluster: TestCluster): Promise<Record<string, boolean>> {
   const answers = await Promise.all(
     Object.values(instances)

@@ -1,41 +1,41 @@
 import { readFileSync } from 'node:fs'
 import type { FaultStep, WorkStep } from './schedule.ts'
 
-/** What became of a request: done, surely not done, or nobody knows. */
+/** The outcome of a request: done, certainly not done, or unknown. */
 export type Outcome = 'done' | 'refused' | 'unknown'
 
-/** A segment as the metadata store has it; gone where it has it no more. */
+/** A segment in the metadata store; `gone` once it is deleted there. */
 export interface SeenSegment {
   readonly id: string
   readonly dataSource: string
   readonly day: string
   readonly version: string
   readonly state: 'used' | 'unused' | 'gone'
-  /** The task that made it. */
+  /** The task that created it. */
   readonly task: string | null
 }
 
-/** An audit entry as the store has it, in the order of writing. */
+/** A stored audit entry; entries are in the order of writing. */
 export interface SeenAudit {
   readonly type: string
   readonly key: string
-  /** The id of the work that it is of, where it is of one. */
+  /** The id of the work that it belongs to, if any. */
   readonly comment: string
   readonly payload: string
 }
 
-/** Rows that a query has counted, by the task that brought them and by day. */
+/** Rows counted by a query, by the task that wrote them and by day. */
 export interface CountedRows {
   readonly task: string
   readonly day: string
   readonly rows: number
 }
 
-/** All that is there when the cluster has come to rest. */
+/** The final state, once the cluster is idle. */
 export interface Rest {
-  /** Rules by datasource, `_default` among them. */
+  /** Rules by datasource, including `_default`. */
   readonly rules: Readonly<Record<string, readonly unknown[]>>
-  /** The priorities of compaction tasks by datasource that has a configuration. */
+  /** The priorities of compaction tasks by datasource, for datasources with a configuration. */
   readonly compaction: Readonly<Record<string, number>>
   readonly audit: readonly SeenAudit[]
   readonly segments: readonly (SeenSegment & { readonly file: 'sound' | 'missing' | 'damaged' })[]
@@ -49,18 +49,18 @@ export interface Rest {
   readonly rows: Readonly<Record<string, readonly CountedRows[]>>
   /** Ids of segments by historical. */
   readonly served: Readonly<Record<string, readonly string[]>>
-  /** Whether each server lets the user in whose right is granted and revoked. */
+  /** Whether each server gives access to the user whose permission is granted and revoked. */
   readonly letIn: Readonly<Record<string, boolean>>
 }
 
-/** One line of a history; times in milliseconds from the begin of the run. */
+/** One line of a history; times are milliseconds since the start of the run. */
 export type Entry =
   | {
       readonly type: 'begin'
       readonly seed: number
       readonly seconds: number
       readonly startedAt: string
-      /** Faults that cannot be made here, and why. */
+      /** Faults that are not possible on this machine, and why. */
       readonly without: readonly string[]
     }
   | { readonly type: 'work'; readonly at: number; readonly step: WorkStep }
@@ -70,15 +70,15 @@ export type Entry =
       readonly id: string
       readonly outcome: Outcome
       readonly status: number | null
-      /** What the answer says, where the check needs it. */
+      /** The content of the answer, where the check needs it. */
       readonly told?: unknown
     }
   | { readonly type: 'fault'; readonly at: number; readonly step: FaultStep }
-  /** A fault has ended; `skipped` says why it never was. */
+  /** A fault has ended; `skipped` says why it was not injected. */
   | { readonly type: 'faultEnd'; readonly at: number; readonly id: string; readonly skipped?: string }
-  /** A server serves again after a fault. */
+  /** A server is ready again after a fault. */
   | { readonly type: 'ready'; readonly at: number; readonly instance: string }
-  /** A server has said, at some time between `from` and `until`, that it leads. */
+  /** A server claimed to be the leader at some time between `from` and `until`. */
   | {
       readonly type: 'claim'
       readonly from: number
@@ -86,28 +86,31 @@ export type Entry =
       readonly role: string
       readonly instance: string
     }
-  /** Who had the leases at some time between `from` and `until`, run out or not. */
+  /** The owners of the leases at some time between `from` and `until`, expired or not. */
   | {
       readonly type: 'leases'
       readonly from: number
       readonly until: number
       readonly leases: readonly { readonly role: string; readonly instance: string; readonly term: number }[]
     }
-  /** The segments that are otherwise than when they were looked at before. */
+  /** The segments that have changed since the previous look. */
   | {
       readonly type: 'segments'
       readonly from: number
       readonly until: number
       readonly changed: readonly SeenSegment[]
     }
-  /** Segments that are always to be there and lay in no cache. */
+  /** Segments that must always be available but were in no cache. */
   | {
       readonly type: 'held'
       readonly from: number
       readonly until: number
       readonly missing: readonly string[]
     }
-  /** Whether a server let in, between `from` and `until`, the user whose right is granted and revoked. */
+  /**
+   * Whether a server gave access, between `from` and `until`, to the user whose permission is granted and
+   * revoked.
+   */
   | {
       readonly type: 'letIn'
       readonly from: number
@@ -115,12 +118,15 @@ export type Entry =
       readonly instance: string
       readonly isLetIn: boolean
     }
-  /** A write and a query, one after the other, to see whether the cluster works. */
+  /** A write and then a query, to see whether the cluster works. */
   | { readonly type: 'probe'; readonly from: number; readonly until: number; readonly problem: string | null }
-  /** The cluster has come to rest, or `problem` says what it waited for in vain. */
+  /** The cluster is idle; otherwise `problem` says what it was still waiting for. */
   | { readonly type: 'rest'; readonly at: number; readonly problem: string | null; readonly rest: Rest }
 
-/** The entries of a file with one of them a line. Throws a plain error that names the line that is none. */
+/**
+ * Returns the entries of a file with one JSON entry per line. Throws an Error with the number of an invalid
+ * line.
+ */
 export function readHistory(file: string): Entry[] {
   return readFileSync(file, 'utf8')
     .split('\n')
@@ -129,7 +135,7 @@ export function readHistory(file: string): Entry[] {
       try {
         return [JSON.parse(line) as Entry]
       } catch {
-        throw new Error(`${file}:${index + 1} is no line of JSON`)
+        throw new Error(`${file}:${index + 1} is not valid JSON`)
       }
     })
 }

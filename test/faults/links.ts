@@ -2,12 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How a link is: `cut` lets nothing through and breaks nothing, as a network does; `torn` breaks connections half way. */
+/**
+ * State of a link: `cut` blocks all data but keeps connections open, as a network failure does; `torn` breaks
+ * connections.
+ */
 export type LinkState = 'sound' | 'cut' | 'slow' | 'torn'
 
 const slowMs = 200
 
-/** A way from one process to a port of this machine, through a server of its own. */
+/** A proxy from one process to a port of this machine. */
 export class Link {
   readonly #targetPort: number
   readonly #server: Server
@@ -63,12 +66,12 @@ export class Link {
 
   #follow(socket: Socket): void {
     this.#sockets.add(socket)
-    // Whoever waits for it hears of its end.
+    // Notify the side that is waiting for it.
     socket.on('error', () => undefined)
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
-  /** Nobody hears through a link that is cut that the other side has gone. */
+  /** Through a cut link, neither side learns that the other one has closed. */
   async #afterCut(act: () => void): Promise<void> {
     await this.#opened?.promise
     act()

@@ -1,4 +1,4 @@
-// Runs seeds of faults against whole clusters, or checks histories of earlier runs again.
+// Runs fault seeds against whole clusters, or checks the histories of earlier runs again.
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
@@ -18,12 +18,12 @@ const usage = `Usage: npm run test:faults -- [--seed N | --seeds FROM-TO] [--sec
        npm run test:faults -- --check FILE...
 
 Options:
-  --seed N         one seed (default: 1)
-  --seeds FROM-TO  several, one after the other
-  --seconds S      how long work and faults last (default: 60)
-  --histories DIR  where the histories are kept (default: .cache/faults)
-  --record         add each seed that passes to docs/passed-seeds.jsonl, and leave out those that have passed for as long
-  --check FILE     check the history of an earlier run again
+  --seed N         Run one seed (default: 1)
+  --seeds FROM-TO  Run several seeds, one after another
+  --seconds S      Seconds of work and faults per seed (default: 60)
+  --histories DIR  Directory for the histories (default: .cache/faults)
+  --record         Add each seed that passes to docs/passed-seeds.jsonl, and skip seeds that have passed for as long
+  --check FILE     Check the history of an earlier run again
 `
 
 function fail(message: string): never {
@@ -69,11 +69,11 @@ function readSeeds(seed: string | undefined, seeds: string | undefined): number[
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-/** Prints what a history has shown; false where that is not good. */
+/** Prints the result of a history; returns whether it is good. */
 function tell(what: string, { violations, longest }: Verdict): boolean {
   const isGood = violations.length === 0
   process.stdout.write(
-    `${isGood ? 'passed' : 'FAILED'}  ${what}; without a leader for ${inSeconds(longest.leaderlessMs)}, working again after ${inSeconds(longest.recoveryMs)} at most\n`,
+    `${isGood ? 'passed' : 'FAILED'}  ${what}; without a leader for at most ${inSeconds(longest.leaderlessMs)}, recovered after at most ${inSeconds(longest.recoveryMs)}\n`,
   )
   for (const { invariant, what: found } of violations) process.stdout.write(`  ${invariant}: ${found}\n`)
   return isGood
@@ -91,22 +91,22 @@ function checkAgain(files: readonly string[]): void {
     try {
       verdict = checkHistory(readHistory(file))
     } catch (error) {
-      fail(`${file} is no history: ${(error as Error).message}`)
+      fail(`Invalid history [${file}]: ${(error as Error).message}`)
     }
     if (!tell(file, verdict)) process.exitCode = 1
   }
 }
 
 async function runSeeds(): Promise<void> {
-  if (positionals.length > 0) fail(`[${positionals[0]}] is not asked for`)
+  if (positionals.length > 0) fail(`Unexpected argument [${positionals[0]}]`)
   const seconds = readNumber('seconds', values.seconds, 1, 3600)
   const asked = readSeeds(values.seed, values.seeds)
   const commit = values.record ? commitOfSource() : undefined
   if (values.record && commit === undefined)
-    fail('Option --record requires committed sources; git status shows what is not committed')
+    fail('Option --record requires committed sources; git status shows uncommitted files')
   const seeds = commit === undefined ? asked : seedsToRun(asked, seconds, readPassedSeeds(passedSeedsFile))
   if (seeds.length < asked.length)
-    process.stdout.write(`${asked.length - seeds.length} seeds have passed before and are left out\n`)
+    process.stdout.write(`Skipped ${asked.length - seeds.length} seeds that have passed before\n`)
   if (seeds.length === 0) return
   const failed: number[] = []
   const prepared = await prepareHome()
@@ -124,7 +124,7 @@ async function runSeeds(): Promise<void> {
   if (failed.length > 0) process.exitCode = 1
 }
 
-/** Whether a seed has passed; prints what it has shown, or why it could not be run. */
+/** Runs a seed and prints its result, or why it could not be run; returns whether it passed. */
 function hasPassed(seed: number, result: SeedResult | string): result is SeedResult {
   if (typeof result === 'string') {
     process.stdout.write(`FAILED  seed ${seed} ${result}\n`)

@@ -13,13 +13,13 @@ const segmentPeriodMs = 400
 const heldPeriodMs = 100
 const probePeriodMs = 400
 const rightPeriodMs = 400
-/** A probe that takes longer goes on, and the next one begins beside it. */
+/** If a probe takes longer, the next one starts in parallel. */
 const longestProbeMs = 2000
 
-/** The datasource that only probes write rules of. */
+/** The datasource whose rules only probes write. */
 const probed = 'probed'
 
-/** Looks at the cluster all the time and records what is seen; the function it returns ends that. */
+/** Observes the cluster continuously and records what it sees; returns a function that stops it. */
 export function observe(
   world: World,
   now: () => number,
@@ -104,7 +104,8 @@ export function observe(
       const from = now()
       const first = look()
       if (first.size === all.size) return
-      // A segment may move from a folder not looked at yet to one that was: then the second look finds it.
+      // A segment may move from a folder that is yet to be read to one that was read already; a second pass
+      // finds it.
       const second = look()
       const missing = [...all].filter((id) => !first.has(id) && !second.has(id))
       if (missing.length > 0) record({ type: 'held', from, until: now(), missing })
@@ -123,7 +124,7 @@ export function observe(
   }
 }
 
-/** What keeps the cluster from taking a write and answering a query; null where nothing does. */
+/** Returns why the cluster cannot take a write or answer a query; null if it can. */
 async function problemOf({ router }: TestCluster): Promise<string | null> {
   const write = await withinPatience(
     router.send({
@@ -143,7 +144,7 @@ async function problemOf({ router }: TestCluster): Promise<string | null> {
     : `query: ${JSON.stringify(rows)}`
 }
 
-/** All segments that the metadata store has. */
+/** All segments in the metadata store. */
 export async function loadSegments({ store }: Pick<TestCluster, 'store'>): Promise<SeenSegment[]> {
   const rows = await store.query<{
     id: string

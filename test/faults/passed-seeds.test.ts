@@ -13,7 +13,7 @@ const passed = (seed: number, seconds: number): PassedSeed => ({
   without: [],
 })
 
-test('seeds that have passed are read as they were recorded', () => {
+test('reads passed seeds as they were recorded', () => {
   const file = path.join(folder, 'passed.jsonl')
   assert.deepEqual(readPassedSeeds(file), [])
   recordPassedSeed(file, passed(1, 20))
@@ -21,7 +21,7 @@ test('seeds that have passed are read as they were recorded', () => {
   assert.deepEqual(readPassedSeeds(file), [passed(1, 20), passed(3, 60)])
 })
 
-test('those are run again that have passed for shorter, or not at all', () => {
+test('runs seeds again that have passed only a shorter run, or none', () => {
   const known = [passed(1, 20), passed(2, 10), passed(3, 60), passed(2, 15)]
   assert.deepEqual(seedsToRun([1, 2, 3, 4], 20, known), [2, 4])
   assert.deepEqual(seedsToRun([1, 2, 3, 4], 10, known), [4])

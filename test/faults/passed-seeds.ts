@@ -3,19 +3,19 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 
-/** A seed that has passed: how long work and faults lasted, and with which source. */
+/** A seed that has passed, with the duration of work and faults, and the commit of the source. */
 export interface PassedSeed {
   readonly seed: number
   readonly seconds: number
   readonly commit: string
-  /** Faults that could not be made. */
+  /** Faults that were not possible. */
   readonly without: readonly string[]
 }
 
-/** Where they stand, one a line. */
+/** The file of passed seeds, one per line. */
 export const passedSeedsFile = path.join(repositoryRoot, 'docs/passed-seeds.jsonl')
 
-/** All seeds that have passed. Throws a plain error where the file is no such list. */
+/** Returns all seeds that have passed. Throws an Error if the file is invalid. */
 export function readPassedSeeds(file: string): PassedSeed[] {
   if (!existsSync(file)) return []
   return readFileSync(file, 'utf8')
@@ -24,12 +24,12 @@ export function readPassedSeeds(file: string): PassedSeed[] {
     .map((line) => JSON.parse(line) as PassedSeed)
 }
 
-/** Adds one. */
+/** Records a seed that has passed. */
 export function recordPassedSeed(file: string, passed: PassedSeed): void {
   appendFileSync(file, `${JSON.stringify(passed)}\n`)
 }
 
-/** The seeds of a list that have not passed yet for so long. */
+/** The seeds of a list that have not yet passed a run of this duration. */
 export function seedsToRun(
   seeds: readonly number[],
   seconds: number,
@@ -39,7 +39,9 @@ export function seedsToRun(
   return seeds.filter((seed) => !done.has(seed))
 }
 
-/** The commit of the source; undefined where files differ from it, so that no commit tells what has run. */
+/**
+ * The commit of the source; undefined if files have uncommitted changes, so that no commit describes the run.
+ */
 export function commitOfSource(): string | undefined {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim()

@@ -8,12 +8,12 @@ import type { Entry } from './history.ts'
 import type { Disk, Fault, FaultStep } from './schedule.ts'
 import type { World } from './world.ts'
 
-/** How a fault ends; a text says why it could not be made. */
+/** How a fault ends; a string says why it was not possible. */
 type Mend = () => Promise<void> | void
 
 const readyMs = 60_000
 
-/** Makes the faults when their time comes, mends them, and records both; resolves when the last one is mended. */
+/** Injects the faults at their times, ends them, and records both; resolves when the last fault has ended. */
 export function startFaults(
   world: World,
   steps: readonly FaultStep[],
@@ -28,7 +28,7 @@ export function startFaults(
     const place = placeOf(fault)
     const end = (skipped?: string) =>
       record({ type: 'faultEnd', at: now(), id: step.id, ...(skipped === undefined ? {} : { skipped }) })
-    if (busy.has(place)) return end('another fault is there')
+    if (busy.has(place)) return end('another fault is active')
     busy.add(place)
     try {
       const mend = await make(world, fault)
@@ -39,7 +39,7 @@ export function startFaults(
       if (fault.kind === 'kill' && isService(world, fault.target)) {
         await world.cluster.waitUntilReady(fault.target, readyMs).then(
           () => record({ type: 'ready', at: now(), instance: fault.target }),
-          // The check finds that it never was.
+          // The check detects that it is not ready again.
           () => undefined,
         )
       }
@@ -50,7 +50,7 @@ export function startFaults(
   return Promise.all(runs).then(() => undefined)
 }
 
-/** What can be spoilt in one way at a time only. */
+/** Things that only one fault can affect at a time. */
 function placeOf(fault: Fault): string {
   if ('to' in fault) return `${fault.target} to ${fault.to}`
   return fault.kind === 'moveClock' ? `clock of ${fault.target}` : fault.target
@@ -67,7 +67,7 @@ async function make(world: World, fault: Fault): Promise<Mend | string> {
       return () => cluster.startInstance(fault.target)
     case 'freeze': {
       const running = cluster.processes().find(({ instance }) => instance === fault.target)?.process
-      if (!running) return 'it does not run'
+      if (!running) return 'it is not running'
       const pids = withDescendants(running.pid)
       for (const pid of pids) signal(pid, 'SIGSTOP')
       return () => {
@@ -75,7 +75,7 @@ async function make(world: World, fault: Fault): Promise<Mend | string> {
       }
     }
     case 'flush':
-      return (await flushRedis(world)) ? () => undefined : 'Redis is away'
+      return (await flushRedis(world)) ? () => undefined : 'Redis is unavailable'
     case 'cut':
     case 'slow':
     case 'torn':
@@ -90,7 +90,7 @@ async function make(world: World, fault: Fault): Promise<Mend | string> {
   }
 }
 
-/** A process and all that it has started, directly or not. */
+/** A process and all its direct and indirect child processes. */
 function withDescendants(pid: number): number[] {
   const childrenOf = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
@@ -108,7 +108,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (error) {
-    // It has ended meanwhile.
+    // It has exited in the meantime.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
@@ -131,10 +131,10 @@ async function flushRedis({ cluster }: World): Promise<boolean> {
   }
 }
 
-/** Writes a file until nothing more goes onto the disk. */
+/** Writes to a file until the disk is full. */
 function fillDisk(world: World, disk: Disk): Mend | string {
   const folder = world.diskOf(disk)
-  if (folder === undefined) return 'there is no disk of its own'
+  if (folder === undefined) return 'no separate disk'
   const file = path.join(folder, 'filler')
   const descriptor = openSync(file, 'w')
   try {

@@ -9,19 +9,20 @@ import { startWork } from './run-work.ts'
 import { planSchedule } from './schedule.ts'
 import { type PreparedHome, startWorld } from './world.ts'
 
-/** What a run has shown. */
+/** The result of a run. */
 export interface SeedResult {
   readonly file: string
   readonly verdict: Verdict
-  /** Faults that could not be made, and why. */
+  /** Faults that were not possible, and why. */
   readonly without: readonly string[]
-  /** How long each part of the run took, in milliseconds. */
+  /** Milliseconds of each part of the run. */
   readonly tookMs: Readonly<Record<'start' | 'work' | 'rest', number>>
 }
 
 /**
- * Does the work and the faults of a seed to a cluster of its own, which begins with a copy of a prepared home. The history becomes a file in `folder`, and where it shows
- * what should not be, the logs of the cluster lie beside it.
+ * Runs the work and the faults of a seed against its own cluster, which starts from a copy of a prepared
+ * home. Writes the history to a file in `folder`, and the logs of the cluster next to it if an invariant is
+ * violated.
  */
 export async function runSeed(
   seed: number,

@@ -7,7 +7,7 @@ import type { CountedRows, Entry, Outcome } from './history.ts'
 import { dataSources, instances, intervalOf, type Login, type Work, type WorkStep } from './schedule.ts'
 import { ingestTask, users } from './world.ts'
 
-/** How long an answer is waited for. What comes later counts as of unknown end. */
+/** Request timeout. The outcome of a request that takes longer is unknown. */
 const patienceMs = 10_000
 
 const coordinator = '/svc/coordinator/v1'
@@ -17,16 +17,16 @@ const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataA
 export const countRows = (dataSource: string): string =>
   `SELECT task, strftime(__time, '%Y-%m-%d') AS d, count(*) FROM "${dataSource}" GROUP BY 1, 2 ORDER BY 1, 2`
 
-/** The rows of such an answer. */
+/** Returns the rows of an answer to this statement. */
 export const readCounts = (json: unknown): CountedRows[] =>
   (json as [string, string, number][]).map(([task, day, rows]) => ({ task, day, rows }))
 
-/** Rules with what the schedule says of them; the rest are defaults. */
+/** The rules of a piece of work; defaults for the rest. */
 export function readRules(json: unknown): Record<string, unknown>[] {
   return (json as Record<string, unknown>[]).map(({ useDefaultTierForNull: _, ...rule }) => rule)
 }
 
-/** Sends a piece of work when its time comes and all before it of its register are answered; records both. */
+/** Sends a piece of work at its time, once all earlier work of its register is answered; records both. */
 export function startWork(
   cluster: TestCluster,
   steps: readonly WorkStep[],
@@ -75,7 +75,7 @@ async function send(cluster: TestCluster, { id, to, work }: WorkStep): Promise<S
   return { outcome: 'done', status, ...(told === undefined ? {} : { told }) }
 }
 
-/** The answer; undefined where none came in time, or the connection broke. */
+/** The answer; undefined if none came in time or the connection broke. */
 export async function withinPatience(sent: Promise<Answer>): Promise<Answer | undefined> {
   const timer = new AbortController()
   try {
@@ -140,7 +140,10 @@ function requestOf(work: Work): SentRequest {
   }
 }
 
-/** Asks a server, as the user whose right is granted and revoked, for what needs that right there. */
+/**
+ * Sends a request to a server as the user whose permission is granted and revoked; the request needs that
+ * permission.
+ */
 export function askForRight(cluster: TestCluster, instance: string): Promise<Answer> {
   const client = cluster.at(instance)
   const credentials = credentialsOf(users.changing)

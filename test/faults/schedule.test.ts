@@ -8,13 +8,13 @@ const seconds = fc.integer({ min: 1, max: 120 })
 const endOf = ({ atMs, forMs }: FaultStep) => atMs + forMs
 
 describe('a schedule', () => {
-  it('is the same for the same seed, and another one for another', () => {
+  it('is the same for the same seed, and different for another seed', () => {
     assert.deepEqual(planSchedule(7, 60), planSchedule(7, 60))
     assert.notDeepEqual(planSchedule(7, 60).work, planSchedule(8, 60).work)
     assert.notDeepEqual(planSchedule(7, 60).faults, planSchedule(8, 60).faults)
   })
 
-  it('has times in order within its seconds, ids of its own, and servers that are there', () => {
+  it('has times in order within its seconds, unique ids, and existing servers', () => {
     const servers: readonly string[] = [...Object.values(instances).flat(), 'postgres', 'redis']
     fc.assert(
       fc.property(seed, seconds, (number, duration) => {
@@ -49,7 +49,7 @@ describe('a schedule', () => {
     )
   })
 
-  it('leaves the stable datasource alone, drops only in one, and erases only in another', () => {
+  it('does not change the stable datasource, drops only in one datasource, and erases only in another', () => {
     fc.assert(
       fc.property(seed, (number) => {
         for (const { work } of planSchedule(number, 60).work) {
@@ -67,7 +67,7 @@ describe('a schedule', () => {
     )
   })
 
-  it('does and spoils everything, over some seeds', () => {
+  it('contains every kind of work and fault over some seeds', () => {
     const schedules = Array.from({ length: 20 }, (_, index) => planSchedule(index, 60))
     const kinds = new Set(schedules.flatMap(({ work }) => work.map((step) => step.work.kind)))
     assert.equal(kinds.size, 10)
@@ -76,6 +76,6 @@ describe('a schedule', () => {
   })
 })
 
-it('the interval of a day ends where the next one begins', () => {
+it('ends the interval of a day where the next one begins', () => {
   assert.equal(intervalOf(days[0]!), '2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z')
 })

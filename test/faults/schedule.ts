@@ -1,6 +1,6 @@
 import { type SeededRandom, seededRandom } from '../support/random.ts'
 
-/** A rule as the schedule makes it: copies by tier, or no copies at all; for one day, or for all. */
+/** A rule of the schedule: replicas by tier, or drop; for one day, or for all days. */
 export type ScheduledRule =
   | { readonly type: 'loadForever'; readonly tieredReplicants: Readonly<Record<string, number>> }
   | {
@@ -30,21 +30,23 @@ export type Work =
   | { readonly kind: 'setRight'; readonly granted: boolean }
   | { readonly kind: 'login'; readonly login: Login }
 
-/** Who comes to the door, and what is to become of them, whatever fails: let in, known but refused, or not known. */
+/** Kinds of callers and what they must always get: access, 403, or 401. */
 export type Login = 'admin' | 'reader' | 'readerElsewhere' | 'readerWrites' | 'stranger' | 'wrongPassword'
 
-/** A request at a time; those of one register wait for each other. Times in milliseconds from the begin. */
+/** One request. Requests of the same register wait for each other. Times are milliseconds since the start. */
 export interface WorkStep {
   readonly id: string
   readonly atMs: number
-  /** The instance that is asked. */
+  /** The instance that receives the request. */
   readonly to: string
-  /** What is written or read: one after the other, so that the last one tells what is there. */
+  /**
+   * What is written or read. Its requests run one after another, so that the last one determines the state.
+   */
   readonly register: string
   readonly work: Work
 }
 
-/** What goes wrong. */
+/** A kind of fault. */
 export type Fault =
   | { readonly kind: 'kill' | 'freeze'; readonly target: string }
   | { readonly kind: 'flush'; readonly target: 'redis' }
@@ -52,10 +54,10 @@ export type Fault =
   | { readonly kind: 'fillDisk'; readonly target: Disk }
   | { readonly kind: 'moveClock'; readonly target: string; readonly byMs: number }
 
-/** Disks of their own that can be filled. */
+/** Separate disks that can be filled. */
 export type Disk = 'deepStorage' | 'cache'
 
-/** A fault from a time on, in milliseconds from the begin, for a while. */
+/** A fault with its start and duration, in milliseconds since the start. */
 export interface FaultStep {
   readonly id: string
   readonly atMs: number
@@ -63,7 +65,7 @@ export interface FaultStep {
   readonly fault: Fault
 }
 
-/** All that is going to be done. */
+/** Everything that happens in a run. */
 export interface Schedule {
   readonly seed: number
   readonly seconds: number
@@ -89,17 +91,17 @@ export const tiers: Readonly<Record<string, readonly string[]>> = {
   hot: ['historical-hot-1'],
 }
 
-/** What happens to a datasource beside queries and rules that load. */
+/** How each datasource changes, in addition to queries and load rules. */
 export const dataSources = {
-  /** Nothing: it is always there, whole. */
+  /** Never changes, and is always complete. */
   stable: 'stable',
-  /** Rows are added. */
+  /** Rows are appended. */
   appended: ['appended-1', 'appended-2'],
-  /** Days are written anew. */
+  /** Days are replaced. */
   replaced: 'replaced',
   /** Days are marked used and unused. */
   marked: 'marked',
-  /** Rules drop days; they are marked used again. */
+  /** Rules drop days, which are then marked used again. */
   ruled: 'ruled',
   /** Days are marked unused and erased. */
   erased: 'erased',
@@ -117,17 +119,17 @@ export function intervalOf(day: string): string {
   return `${new Date(start).toISOString()}/${new Date(start + 86_400_000).toISOString()}`
 }
 
-/** The rows of a day that are there from the begin, and the task that they name. */
+/** Rows per day at the start, and the task that wrote them. */
 export const firstRowsPerDay = 5
 export const firstTask = 'first'
 
 const workPerSecond = 6
-/** Faults begin after the first second, and the last one ends before the end. */
+/** Faults start after the first second, and the last one ends before the run does. */
 const quietBeginMs = 1000
 const longestFaultMs = 6000
 const longestPauseMs = 2500
 
-/** What is done and what goes wrong in a run of so many seconds; the same for the same seed. */
+/** Returns the work and the faults of a run of `seconds`; the same for the same seed. */
 export function planSchedule(seed: number, seconds: number): Schedule {
   const random = seededRandom(seed)
   return { seed, seconds, work: planWork(random, seconds), faults: planFaults(random, seconds) }
@@ -148,10 +150,10 @@ function planWork(random: SeededRandom, seconds: number): WorkStep[] {
   })
 }
 
-/** Most come through the router; some go to a server that may not be the leader. */
+/** Most requests go through the router; some go to a server that may not be the leader. */
 function addressee(random: SeededRandom, work: Work): string {
   const direct = isOneIn(random, 5)
-  // Users and rights are changed at the coordinators only.
+  // Only coordinators accept changes of users and permissions.
   if (work.kind === 'setRight') return pick(random, instances.coordinator)
   if (!direct || work.kind === 'query') return 'router'
   const isOfOverlord = work.kind === 'ingest' || work.kind === 'kill'
@@ -232,7 +234,7 @@ function ingest(random: SeededRandom, id: string, dataSource: string, append: bo
   }
 }
 
-/** Two lines of faults, each one after the other: so there are at most two at a time. */
+/** Two sequences of faults, so that at most two are active at a time. */
 function planFaults(random: SeededRandom, seconds: number): FaultStep[] {
   const found: Omit<FaultStep, 'id'>[] = []
   for (const line of [0, 1]) {

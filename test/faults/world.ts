@@ -16,21 +16,21 @@ import { openClocks } from './clocks.ts'
 import { Link, type LinkState } from './links.ts'
 import { type Disk, dataSources, days, firstRowsPerDay, firstTask, tiers } from './schedule.ts'
 
-/** A cluster with data, whose connections, disks and clocks can be spoilt. */
+/** A cluster with data in which connections, disks, and clocks can fail. */
 export interface World {
   readonly cluster: TestCluster
-  /** Faults that cannot be made here, and why. */
+  /** Faults that are not possible on this machine, and why. */
   readonly without: readonly string[]
-  /** The folder that holds the segments in the cache of a historical. */
+  /** The folder with a historical's cached segments. */
   cacheOf(instance: string): string
   readonly deepStorage: string
-  /** Sets how the way from an instance to another one, or to a store, is. */
+  /** Sets the state of the link from an instance to another one, or to a store. */
   setLink(instance: string, to: string, state: LinkState): void
-  /** Whether clocks can be moved here. */
+  /** Whether clocks can be moved on this machine. */
   readonly canMoveClocks: boolean
-  /** Sets how far the clock of a server is from the true one, from within a second on. */
+  /** Sets the offset of a server's clock from the real time; takes effect within a second. */
   moveClock(instance: string, byMs: number): void
-  /** The folder of a disk of its own; undefined where there is none. */
+  /** The folder on a separate disk; undefined if there is none. */
   diskOf(disk: Disk): string | undefined
   end(): Promise<void>
 }
@@ -52,8 +52,8 @@ const smallDiskInstance = 'historical-1'
 const diskSize = '24m'
 
 /**
- * The user whose right is granted and revoked, the one who has it (to read the stable datasource and the state of servers),
- * and one with no rights.
+ * The user whose permission is granted and revoked, the one who always has it (to read the stable datasource
+ * and the state of servers), and one without permissions.
  */
 export const users = { changing: 'changing', reader: 'reader', stranger: 'stranger' } as const
 const readerRights = [
@@ -61,13 +61,13 @@ const readerRights = [
   { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
 ] as const
 
-/** A home with users and the first data, in which nothing runs: runs begin with copies of it. */
+/** A stopped home with users and the first data; each run starts with a copy of it. */
 export interface PreparedHome {
   readonly home: HomeLayout
   remove(): void
 }
 
-/** Makes such a home, by a cluster that nothing is done to. */
+/** Creates such a home with a cluster without faults. */
 export async function prepareHome(): Promise<PreparedHome> {
   const folder = newTestFolder()
   const home = homeLayout(path.join(folder, 'home'))
@@ -82,13 +82,18 @@ export async function prepareHome(): Promise<PreparedHome> {
   return { home, remove: () => removeTestFolder(folder) }
 }
 
-/** Copies a folder with the owners of its files, which those of Postgres may need; what is in `to` already stays. */
+/**
+ * Copies a folder and keeps the owners of its files, which those of Postgres may need; does not overwrite
+ * files in `to`.
+ */
 function copyFolder(from: string, to: string): void {
   mkdirSync(to, { recursive: true })
   execFileSync('cp', ['-a', `${from}/.`, to])
 }
 
-/** Starts a cluster in a copy of a home, through links, with disks of their own where they can be had. */
+/**
+ * Starts a cluster in a copy of a home, with links between processes, and with separate disks if possible.
+ */
 export async function startWorld(prepared: HomeLayout): Promise<World> {
   const folder = newTestFolder()
   const disks = mountDisks(folder)
@@ -172,14 +177,14 @@ const linkName = (instance: string, to: string): string => `${instance} ${to}`
 
 const linksFile = (folder: string, instance: string): string => path.join(folder, `${instance}.links.json`)
 
-/** Small disks for deep storage and for one cache; only root may mount them. */
+/** Small disks for deep storage and for one cache; only root can mount them. */
 function mountDisks(folder: string) {
   const mounted: string[] = []
   const unmount = () => {
     process.removeListener('exit', unmount)
     for (const place of mounted.splice(0)) execFileSync('umount', ['--lazy', place])
   }
-  // A run that is interrupted leaves no disk behind either.
+  // Also unmount if the run is interrupted.
   process.once('exit', unmount)
   const folders: Partial<Record<Disk, string>> = {}
   try {
@@ -247,7 +252,10 @@ export function ingestTask(
   }
 }
 
-/** Gives the rows of the stable datasource to others too, each file by itself: quicker than to ingest them again. */
+/**
+ * Copies the rows of the stable datasource to others one segment at a time, which is faster than ingesting
+ * them again.
+ */
 async function copyRows(store: Database, deepStorage: string, others: readonly string[]): Promise<void> {
   const records = await loadSegmentRecords(store, { dataSource: dataSources.stable })
   const copies = others.flatMap((dataSource) =>
@@ -264,7 +272,7 @@ async function copyRows(store: Database, deepStorage: string, others: readonly s
   await store.transaction((transaction) => copySegments(transaction, copies, firstTask, Date.now()))
 }
 
-/** Brings in users and the first rows, and waits until all of it is there. */
+/** Adds users and the first rows, and waits until everything is in place. */
 async function bringData(cluster: TestCluster): Promise<void> {
   const { router, home, store } = cluster
   const { stable } = dataSources
@@ -282,15 +290,15 @@ async function bringData(cluster: TestCluster): Promise<void> {
   await untilDataAreThere(cluster)
 }
 
-/** Waits until the first rows are on every server that has to hold them, and are answered. */
+/** Waits until all servers have loaded the first rows and queries return them. */
 async function untilDataAreThere(cluster: TestCluster): Promise<void> {
   await waitUntil(
-    'everything is served',
+    'all servers have loaded their segments',
     () => Promise.all(tiers._default_tier!.map((instance) => servedBy(cluster, instance))),
     (served) => served.every((ids) => ids.length === allDataSources.length * days.length),
   )
   await waitUntil(
-    'queries are answered',
+    'queries return the first rows',
     () => sqlRows(cluster.router, `SELECT count(*) FROM ${dataSources.stable}`),
     ([row]) => row?.[0] === days.length * firstRowsPerDay,
   )

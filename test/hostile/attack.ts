@@ -13,14 +13,14 @@ import {
 } from './run-cases.ts'
 import { type HostileWorld, type ServerReading, startHostileWorld } from './world.ts'
 
-/** How long things are measured, in milliseconds. */
+/** Milliseconds of each measurement. */
 export interface AttackTimes {
   readonly baselineMs: number
-  /** How long after the last request memory may take to come down. */
+  /** Max time after the last request until memory has settled. */
   readonly maxSettleMs: number
 }
 
-/** What an attack has shown. */
+/** The result of an attack. */
 export interface AttackReport {
   readonly seed: number
   readonly requests: number
@@ -30,9 +30,9 @@ export interface AttackReport {
   readonly baseline: Readonly<Record<string, ServerReading>>
   /** 99th percentile of the healthy user's requests, in milliseconds, by instance. */
   readonly healthyP99Ms: Readonly<Record<string, { readonly before: number; readonly during: number }>>
-  /** Memory beyond the baseline when the attack was over and memory had settled, by instance. */
+  /** Memory above the baseline after the attack, when it has settled, by instance. */
   readonly grownBytes: Readonly<Record<string, number>>
-  /** By event-loop delay beyond the baseline, the longest first; each endpoint and class once. */
+  /** By event-loop delay above the baseline, longest first; each endpoint and class once. */
   readonly worst: readonly (Measured & { readonly healthyMaxMs: number })[]
   readonly problems: readonly Problem[]
 }
@@ -41,7 +41,7 @@ const maxHealthyP99Ms = 500
 const maxGrownBytes = 100 * 1024 * 1024
 const worstCount = 10
 
-/** Attacks a cluster of its own with cases that are made from the endpoints, and reports what it did to it. */
+/** Starts a cluster, attacks it with cases generated from its endpoints, and reports the effects. */
 export async function attack(
   groups: readonly (readonly HostileCase[])[],
   random: SeededRandom,
@@ -89,10 +89,10 @@ export async function attack(
 const nameOf = ([first]: readonly HostileCase[]): string =>
   first ? `${first.endpoint.role} ${first.endpoint.method} ${first.endpoint.path}` : 'nothing'
 
-/** The longest delays and the memory of all instances while there is nobody but the healthy user. */
+/** The longest delays and the memory of all instances while only the healthy user sends requests. */
 async function measureBaseline(world: HostileWorld, baselineMs: number): Promise<Baseline> {
   const instances = world.cluster.plan.services.map(({ instance }) => instance)
-  // The first reading loads what writes metrics, and begins the measuring.
+  // The first reading loads the code that writes metrics, and starts the measurement.
   for (const instance of instances) await world.read(instance)
   await world.healthyUser.report()
   const longest = new Map<string, ServerReading>()
@@ -110,7 +110,7 @@ async function measureBaseline(world: HostileWorld, baselineMs: number): Promise
   return longest
 }
 
-/** Waits until the memory of all instances is near the baseline again; returns by how much it is beyond that. */
+/** Waits until the memory of all instances is near the baseline again; returns the excess in bytes. */
 async function settle(
   world: HostileWorld,
   baseline: Baseline,
@@ -202,7 +202,7 @@ function describeAttack({
         problem: `delays the event loop of ${instance} by ${Math.round(excessMs)} ms; expected at most ${maxDelayMs} ms`,
       })),
       ...Object.entries(healthyP99Ms)
-        // A machine that is busy with other work answers late without any attack.
+        // A machine that is busy with other work answers late even without an attack.
         .filter(([, { before, during }]) => during > Math.max(maxHealthyP99Ms, 3 * before))
         .map(([instance, { during }]) => ({
           about: instance,
@@ -218,7 +218,7 @@ function describeAttack({
   }
 }
 
-/** The cases with the longest delays, one of each endpoint and class. */
+/** The cases with the longest delays, one for each endpoint and class. */
 function worstOf(measured: readonly Measured[]): Measured[] {
   const longest = new Map<string, Measured>()
   for (const one of measured) {
@@ -229,6 +229,6 @@ function worstOf(measured: readonly Measured[]): Measured[] {
   return [...longest.values()].sort((left, right) => right.excessMs - left.excessMs).slice(0, worstCount)
 }
 
-/** The endpoints whose description holds `text`, such as `POST /svc/v2`; all where it is left out. */
+/** The endpoints whose description contains `text`, such as `POST /svc/v2`; all if it is undefined. */
 export const endpointsWith = (endpoints: readonly Endpoint[], text = ''): Endpoint[] =>
   endpoints.filter(({ role, method, path }) => `${role} ${method} ${path}`.includes(text))

@@ -35,7 +35,7 @@ describe('pairwise', () => {
 })
 
 describe('hostile cases', () => {
-  it('have every class, size and caller of each endpoint up to 64 KiB', () => {
+  it('cover every class, size, and caller of each endpoint up to 64 KiB', () => {
     const cases = smallCases(endpoints)
     const seen = new Set(
       cases
@@ -51,7 +51,7 @@ describe('hostile cases', () => {
           )
   })
 
-  it('have every pair of class, caller and way of each body, and every class at the limit', () => {
+  it('cover every pair of class, caller, and way of each body, and every class at the limit', () => {
     const cases = largeCases(endpoints)
     for (const endpoint of endpoints.filter(({ body }) => body)) {
       const own = cases.filter((one) => one.endpoint === endpoint)
@@ -65,7 +65,7 @@ describe('hostile cases', () => {
     }
   })
 
-  it('also stay just within what a body may hold', () => {
+  it('include bodies just within the limits of values, names, and depth', () => {
     const endpoint = endpoints.find(
       ({ method, path }) => `${method} ${path}` === 'POST /svc/coordinator/v1/config',
     )!
@@ -81,14 +81,14 @@ describe('hostile cases', () => {
     assert.equal(sizeOf('long string'), limited.body.limitBytes)
   })
 
-  it('have names that are unique for an endpoint', () => {
+  it('have unique names within an endpoint', () => {
     for (const endpoint of endpoints) {
       const names = classesOf(endpoint).map(({ name }) => name)
       assert.equal(new Set(names).size, names.length, endpointOf({ endpoint }))
     }
   })
 
-  it('are about as large as they say, and never much larger', () => {
+  it('have about the size that they claim, and are never much larger', () => {
     for (const endpoint of endpoints.filter(({ body }) => body)) {
       for (const inputClass of classesOf(endpoint)) {
         if (inputClass.part !== 'body' || inputClass.name === 'gzip bomb') continue
@@ -101,7 +101,7 @@ describe('hostile cases', () => {
     }
   })
 
-  it('of a sample have every endpoint and every shared class, and are the same for the same seed', () => {
+  it('cover every endpoint and every shared class in a sample, which is the same for the same seed', () => {
     const digestOf = (seed: number): string => {
       const hash = createHash('sha256')
       const sample = sampleCases(endpoints, seededRandom(seed))
@@ -128,7 +128,7 @@ describe('hostile cases', () => {
     assert.deepEqual(shared(sample.map(({ inputClass }) => inputClass)), shared(endpoints.flatMap(classesOf)))
   })
 
-  it('are sent in groups to one server when they are small, and alone when they are large', () => {
+  it('are sent to one server in groups if they are small, and alone if they are large', () => {
     const windows = windowsOf(sampleCases(endpoints, seededRandom(7)))
     for (const window of windows) {
       assert.equal(new Set(window.map(({ endpoint }) => endpoint.role)).size, 1)

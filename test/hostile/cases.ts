@@ -4,11 +4,14 @@ import { fittingSize } from './fit-limits.ts'
 import { classesOf, type InputClass } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
 
-/** Who sends a request: nobody, a user without permissions, one with one datasource, the admin. */
+/**
+ * The sender of a request: nobody, a user without permissions, one with permission on one datasource, or the
+ * admin.
+ */
 export const callers = ['anonymous', 'no permission', 'one datasource', 'admin'] as const
 export type Caller = (typeof callers)[number]
 
-/** How a request gets to its server. */
+/** How a request reaches its server. */
 export type Way = 'direct' | 'router'
 
 /** One hostile request. */
@@ -18,19 +21,19 @@ export interface HostileCase {
   readonly sizeBytes: number
   readonly caller: Caller
   readonly way: Way
-  /** How many of them are sent at once; one where it is left out. */
+  /** How many copies are sent at once (default: 1). */
   readonly copies?: number
 }
 
 const KiB = 1024
 const MiB = 1024 * KiB
-/** Up to this size, every combination is tried; above it, every pair. */
+/** Up to this size, every combination is tested; above it, every pair. */
 export const maxSmallBytes = 64 * KiB
 const smallBodySizes = [KiB, maxSmallBytes]
-// Node.js reads headers of up to 16 KiB: almost all, and more than that.
+// Node.js accepts headers of up to 16 KiB, so use almost that size and a larger one.
 const headSizes = [KiB, 15 * KiB, maxSmallBytes]
 
-/** What a case is called in reports. */
+/** The name of a case in reports. */
 export function describeCase({ endpoint, inputClass, sizeBytes, caller, way }: HostileCase): string {
   const { role, method, path } = endpoint
   return `${role} ${method} ${path} (${inputClass.name}, ${sizeBytes} bytes, ${caller}, ${way})`
@@ -41,14 +44,14 @@ const waysTo = (endpoint: Endpoint): readonly Way[] =>
 
 function smallSizesOf({ part, name }: InputClass): readonly number[] {
   if (part === 'body') return smallBodySizes
-  // Of a name with one hostile character there is one size only.
+  // A name with one hostile character has only one size.
   const hasOneSize = part === 'path' ? !/long/.test(name) : /^login with/.test(name)
   return hasOneSize ? [KiB] : headSizes
 }
 
 /**
- * All combinations of up to 64 KiB: every class, size and caller at the server's own port, and each class and size through
- * the router as one of the callers.
+ * All combinations of up to 64 KiB: every class, size, and caller at the server's own port, and each class
+ * and size through the router as one of the callers.
  */
 export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
   let turn = 0
@@ -71,8 +74,9 @@ export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
 }
 
 /**
- * Above 64 KiB, any two of class, size, caller and way meet: all pairs at 1 MiB, and each class once at the limit of the
- * endpoint. There, documents of its own schema come from the admin, as their cost lies behind the check of permissions.
+ * Above 64 KiB, every two values of class, size, caller, and way occur together: all pairs at 1 MiB, and each
+ * class once at the limit of the endpoint. At the limit, documents of the endpoint's schema are sent by the
+ * admin, because they cost most after the permission check.
  */
 export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return endpoints.flatMap((endpoint) => {
@@ -109,8 +113,8 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
 }
 
 /**
- * Each of these classes, from the admin, just within the limits of values, names and depth: the server rejects a longer
- * one before it builds anything from it. None where the endpoint limits bytes only.
+ * Each of these classes, sent by the admin, just within the limits of values, names, and depth: the server
+ * rejects a larger one before it parses it. Empty if the endpoint limits only bytes.
  */
 function casesWithinLimits(endpoint: Endpoint, classes: readonly InputClass[]): HostileCase[] {
   const ways = waysTo(endpoint)
@@ -126,7 +130,7 @@ export function fittingCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return endpoints.flatMap((endpoint) => casesWithinLimits(endpoint, classesOf(endpoint)))
 }
 
-/** The elements in an order that depends on the seed. */
+/** Shuffles the elements with the seed. */
 export function shuffled<Element>(elements: readonly Element[], random: SeededRandom): Element[] {
   const mixed = [...elements]
   for (let last = mixed.length - 1; last > 0; last--) {
@@ -136,19 +140,22 @@ export function shuffled<Element>(elements: readonly Element[], random: SeededRa
   return mixed
 }
 
-/** How many cases of its own schema a sample has of each endpoint with a body, up to 64 KiB, within its limits, and above 64 KiB. */
+/**
+ * The number of cases of its own schema that a sample has for each endpoint with a body: up to 64 KiB, within
+ * its limits, and above 64 KiB.
+ */
 const shapedOfEndpoint = { small: 6, fitting: 2, large: 2 } as const
 const maxSampleBytes = MiB
 
 /**
- * A sample: each endpoint with one class of every part that it has, each class that all endpoints share at least once,
- * some classes of each schema, and above 64 KiB some of up to 1 MiB.
+ * Returns a sample: each endpoint with one class of each of its parts, each class that all endpoints share at
+ * least once, some classes of each schema, and above 64 KiB some of up to 1 MiB.
  */
 export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom): HostileCase[] {
   const chosen: HostileCase[] = []
   const openClasses = new Set<string>()
   const take = (candidates: readonly HostileCase[], count: number): void => {
-    // Classes that none of the chosen has yet come first.
+    // Prefer classes that the sample does not have yet.
     const fresh = candidates.filter(({ inputClass }) => openClasses.has(inputClass.name))
     for (const one of [...fresh, ...candidates].slice(0, count)) {
       openClasses.delete(one.inputClass.name)

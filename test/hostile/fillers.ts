@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { hostileNames } from './hostile-names.ts'
 
-/** Makes the text of one JSON value of about `sizeBytes` bytes. */
+/** Creates the text of one JSON value of about `sizeBytes` bytes. */
 export type Filler = (sizeBytes: number) => string
 
 /** `open`, then as many items as fit, separated by commas, then `close`; at most `maxItems`. */
@@ -23,7 +23,7 @@ function fill(
   return `${open}${items.join(',')}${close}`
 }
 
-/** The same member again and again. */
+/** The same member repeatedly. */
 export const listOfIdentical =
   (item: string, maxItems?: number): Filler =>
   (sizeBytes) => {
@@ -31,13 +31,13 @@ export const listOfIdentical =
     return `[${`${item},`.repeat(Math.min(count, maxItems ?? count) - 1)}${item}]`
   }
 
-/** Members no two of which are the same. */
+/** Members that are all different. */
 export const listOfDistinct =
   (itemOf: (index: number) => string, maxItems?: number): Filler =>
   (sizeBytes) =>
     fill('[', itemOf, ']', sizeBytes, maxItems)
 
-/** An object with many keys, all with this value. */
+/** An object with many keys that all have this value. */
 export const manyKeys =
   (value = '1', maxKeys?: number): Filler =>
   (sizeBytes) =>
@@ -45,29 +45,32 @@ export const manyKeys =
 
 const escapedHostileText = JSON.stringify(hostileNames.map(({ text }) => text).join('')).slice(1, -1)
 
-/** A string of one letter. */
+/** A string that repeats one letter. */
 export const longString: Filler = (sizeBytes) => `"${'a'.repeat(Math.max(1, sizeBytes - 2))}"`
 
-/** A string of NUL, control characters, lone surrogates, slashes, and characters that turn the direction of text. */
+/**
+ * A string of NUL, control characters, lone surrogates, slashes, and characters that change the text
+ * direction.
+ */
 export const hostileString: Filler = (sizeBytes) =>
   `"${escapedHostileText.repeat(Math.max(1, Math.floor((sizeBytes - 2) / escapedHostileText.length)))}"`
 
-/** A whole number of many digits. */
+/** An integer with many digits. */
 export const longNumber: Filler = (sizeBytes) => '9'.repeat(Math.max(1, sizeBytes))
 
-/** Lists in lists, as deep as fits. */
+/** Nested lists, as deep as fits. */
 const deepLists: Filler = (sizeBytes) => {
   const depth = Math.max(1, Math.floor(sizeBytes / 2))
   return `${'['.repeat(depth)}${']'.repeat(depth)}`
 }
 
-/** Objects in objects, as deep as fits. */
+/** Nested objects, as deep as fits. */
 export const deepObjects: Filler = (sizeBytes) => {
   const depth = Math.max(1, Math.floor(sizeBytes / 6))
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 }
 
-/** Fillers for a place where any value may stand, or where the type is ignored. */
+/** Fillers for places where any value is allowed, or where the type is ignored. */
 export const fillers: Readonly<Record<string, Filler>> = {
   'many keys': manyKeys(),
   'long keys': (sizeBytes) => {
@@ -93,7 +96,7 @@ export const fillers: Readonly<Record<string, Filler>> = {
   'wrong types': listOfIdentical('true,null,-0.0,"",{},[]'),
 }
 
-/** A body that is not JSON, or not text, or not what its headers say. */
+/** Creates a body that is not JSON, not text, or does not match its headers. */
 export const brokenBodies: Readonly<
   Record<string, (sizeBytes: number) => { readonly bytes: Buffer; readonly encoding?: string }>
 > = {
@@ -114,12 +117,12 @@ export const brokenBodies: Readonly<
   }),
 }
 
-// What gzip makes of a text of zeros is about a thousandth of it.
+// gzip compresses zeros to about a thousandth of their size.
 const bombRatio = 1000
 const maxBombBytes = 256 * 1024 * 1024
 const bombs = new Map<number, Buffer>()
 
-/** A compressed list of zeros whose text is a thousand times `sizeBytes`, up to 256 MiB. */
+/** A compressed list of zeros that decompresses to a thousand times `sizeBytes`, up to 256 MiB. */
 function gzipBomb(sizeBytes: number): Buffer {
   const textBytes = Math.min(sizeBytes * bombRatio, maxBombBytes)
   const known = bombs.get(textBytes)

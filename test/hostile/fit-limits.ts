@@ -1,7 +1,7 @@
 import type { Endpoint } from '../support/route-tables.ts'
 import type { InputClass } from './input-classes.ts'
 
-/** What a document may contain, in addition to its size in bytes, where a route limits that. */
+/** Limits of a document in addition to its size in bytes, if a route has such limits. */
 export interface CountLimits {
   readonly maxValues?: number
   readonly maxNames?: number
@@ -9,12 +9,13 @@ export interface CountLimits {
 }
 
 const probeBytes = 16 * 1024
-// What the probe shows per byte is not exact for longer documents.
+// The ratios that the probe shows are not exact for longer documents.
 const margin = 0.95
 
 /**
- * Returns the largest size in bytes with which a document of this class stays within all limits of its endpoint. It gets
- * further than a larger one, which is rejected for its size. Undefined if the class does not make JSON.
+ * Returns the largest size in bytes at which a document of this class is within all limits of its endpoint.
+ * Such a document costs more than a larger one, which is rejected for its size. Undefined if the class does
+ * not produce JSON.
  */
 export function fittingSize({ part, build }: InputClass, { body }: Endpoint): number | undefined {
   if (part !== 'body' || !body) return undefined
@@ -24,7 +25,7 @@ export function fittingSize({ part, build }: InputClass, { body }: Endpoint): nu
   const factors = [
     (maxValues ?? Number.POSITIVE_INFINITY) / counts.values,
     (maxNames ?? Number.POSITIVE_INFINITY) / counts.names,
-    // Only documents that get deeper with their length are shortened for their depth.
+    // Only shorten documents for their depth if they get deeper with their length.
     counts.depth > (maxDepth ?? Number.POSITIVE_INFINITY)
       ? maxDepth! / counts.depth
       : Number.POSITIVE_INFINITY,
@@ -32,7 +33,7 @@ export function fittingSize({ part, build }: InputClass, { body }: Endpoint): nu
   return Math.floor(Math.min(body.limitBytes, margin * probeBytes * Math.min(...factors)))
 }
 
-/** Number of values, of different names of fields, and of levels; undefined if the text is not JSON. */
+/** Counts the values, different field names, and levels of a text; undefined if the text is not JSON. */
 function countJson(text: string): { values: number; names: number; depth: number } | undefined {
   let level: unknown[]
   try {

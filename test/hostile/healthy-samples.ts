@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** What a healthy user does: one request to each of the targets every `periodMs`. */
+/** The work of a healthy user: one request to each of the targets every `periodMs`. */
 export interface HealthyTask {
   readonly targets: readonly { readonly instance: string; readonly url: string }[]
   readonly trusted: string | undefined
@@ -15,15 +15,18 @@ export interface HealthySample {
   /** Milliseconds since the epoch. */
   readonly startedAtMs: number
   readonly durationMs: number
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number
 }
 
-/** A healthy user in a thread of its own. */
+/** A healthy user in its own thread. */
 export interface HealthyUser {
-  /** The samples that have come since the last call. */
+  /** The samples since the last call. */
   report(): Promise<HealthySample[]>
-  /** Ends the thread, and returns the last samples, those of requests in flight included; none when called again. */
+  /**
+   * Stops the thread, and returns the last samples, including those of requests in flight; empty if it was
+   * stopped before.
+   */
   stop(): Promise<HealthySample[]>
 }
 
@@ -49,7 +52,7 @@ export function startHealthyUser(task: HealthyTask): HealthyUser {
   }
 }
 
-/** The 99th percentile, in milliseconds; 0 of no samples. */
+/** The 99th percentile, in milliseconds; 0 if there are no samples. */
 export function p99(durationsMs: readonly number[]): number {
   const sorted = [...durationsMs].sort((left, right) => left - right)
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? 0

@@ -1,5 +1,6 @@
-// A thread of its own, so that nothing the attack does in this process delays it: sends cheap requests at a fixed rate and
-// measures how long the answers take. It stops when its port gets a message, and posts its samples to it.
+// Runs in its own thread so that the attack in this process does not delay it. Sends cheap requests at a fixed
+// rate and measures how long the answers take. Stops when its port receives a message, and posts its samples to
+// that port.
 import { parentPort, workerData } from 'node:worker_threads'
 import { createHttpClient } from '../support/http-client.ts'
 import type { HealthySample, HealthyTask } from './healthy-samples.ts'
@@ -7,7 +8,7 @@ import type { HealthySample, HealthyTask } from './healthy-samples.ts'
 const { targets, trusted, credentials, periodMs } = workerData as HealthyTask
 const samples: HealthySample[] = []
 const inFlight = new Set<Promise<void>>()
-// A server that hangs for long must not be the end of this thread.
+// This thread must survive a server that hangs for long.
 const maxInFlight = 500
 
 const clients = targets.map(({ instance, url }) => ({

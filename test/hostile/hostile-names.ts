@@ -1,4 +1,6 @@
-/** Names that a server must refuse or escape: each as JavaScript text, and as it is written in a path. */
+/**
+ * Names that a server must refuse or escape, each as a JavaScript string and as percent-encoded for a path.
+ */
 export const hostileNames: readonly {
   readonly kind: string
   readonly text: string

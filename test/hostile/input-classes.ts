@@ -7,7 +7,7 @@ import { attackedDataSource, shapedBodies } from './shaped-bodies.ts'
 /** The part of a request that an input class makes hostile. */
 type Part = 'body' | 'query' | 'headers' | 'path'
 
-/** A hostile part of a request; what is left out is as in an ordinary one. */
+/** A hostile part of a request; missing parts are as in an ordinary request. */
 export interface HostileInput {
   readonly path?: string
   /** Without the question mark. */
@@ -19,7 +19,7 @@ export interface HostileInput {
 /** One way to make a request hostile. */
 export interface InputClass {
   readonly part: Part
-  /** Unique for an endpoint. */
+  /** Unique within an endpoint. */
   readonly name: string
   /** Whether it is derived from the schema of the endpoint. */
   readonly isShaped: boolean
@@ -95,7 +95,7 @@ const genericHeaders: readonly InputClass[] = [
   ),
 ]
 
-// Paths that name what exists, so that requests get further than to "not found".
+// Paths of objects that exist, so that requests are not answered with "not found".
 const parameters: Readonly<Record<string, string>> = {
   dataSource: attackedDataSource,
   authenticator: 'MyBasicMetadataAuthenticator',
@@ -104,7 +104,10 @@ const parameters: Readonly<Record<string, string>> = {
   interval: '2026-01-01_2026-01-02',
 }
 
-/** The path of an endpoint with values for its parameters; `hostile` in place of each that is not an authenticator. */
+/**
+ * The path of an endpoint with values for its parameters; `hostile` replaces each parameter that is not an
+ * authenticator.
+ */
 export function pathOf({ path }: Endpoint, hostile?: string): string {
   return path.replace(/:(\w+)/g, (_, name: string) => {
     const isFixed = name === 'authenticator' || name === 'authorizer'
@@ -130,7 +133,7 @@ function pathClasses(endpoint: Endpoint): InputClass[] {
   }))
 }
 
-/** Each parameter of the endpoint's own query, long and hostile. */
+/** A long and a hostile value for each query parameter of the endpoint. */
 function ownQueryClasses({ query }: Endpoint): InputClass[] {
   const names = Object.keys((query?.properties ?? {}) as object)
   return names.flatMap((name) => [
@@ -147,7 +150,7 @@ function ownQueryClasses({ query }: Endpoint): InputClass[] {
   ])
 }
 
-/** All classes of inputs for an endpoint. */
+/** All input classes of an endpoint. */
 export function classesOf(endpoint: Endpoint): InputClass[] {
   const shaped = endpoint.body
     ? shapedBodies(endpoint.body.schema).map(({ name, text }) => bodyClass(name, true, text))

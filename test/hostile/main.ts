@@ -1,4 +1,4 @@
-// Runs all hostile requests against a cluster, and prints the ten that delay a server most.
+// Runs all hostile requests against a cluster, and prints the ten requests that delay a server most.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,12 +12,12 @@ import { namedCases } from './named-cases.ts'
 const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size NAME] [--json FILE]
 
 Options:
-  --seed N      order of the endpoints (default: a new one, which is printed)
-  --route TEXT  only endpoints such as [broker POST /svc/v2/sql] that contain this text
-  --class TEXT  only input classes whose name contains this text
-  --size NAME   only requests of up to 64 KiB (small), larger ones (large), those just within the limits of values, names
+  --seed N      Seed for the order of the endpoints (default: random; it is printed)
+  --route TEXT  Only endpoints such as [broker POST /svc/v2/sql] that contain this text
+  --class TEXT  Only input classes whose name contains this text
+  --size NAME   Only requests of up to 64 KiB (small), larger ones (large), those just within the limits of values, names,
                 and depth (fitting), or known attacks (named)
-  --json FILE   where the report is written (default: .cache/hostile/report.json)
+  --json FILE   File for the report (default: .cache/hostile/report.json)
 `
 
 function fail(message: string): never {
@@ -64,7 +64,8 @@ async function run(): Promise<number> {
         .filter(({ inputClass }: HostileCase) => inputClass.name.includes(classText)),
     )
     .filter((cases) => cases.length > 0)
-  if (groups.length === 0) fail(`No endpoint has [${route}] with an input class that has [${classText}]`)
+  if (groups.length === 0)
+    fail(`No endpoint matches [${route}] with an input class that matches [${classText}]`)
   process.stdout.write(
     `Seed ${random.seed}: ${groups.flat().length} requests to ${groups.length} endpoints\n`,
   )
@@ -78,7 +79,7 @@ async function run(): Promise<number> {
   return report.problems.length === 0 ? 0 : 1
 }
 
-/** Leaves out the schemas of the endpoints, which the OpenAPI document has. */
+/** Omits the schemas of the endpoints, which are in the OpenAPI document. */
 function omitSource(key: string, value: unknown): unknown {
   return key === 'hostile' ? undefined : value
 }

@@ -20,7 +20,7 @@ const identicalRules = (count: number): string => `[${`${rule},`.repeat(count - 
 const task = 'overlord POST /svc/indexer/v1/task'
 const rules = 'coordinator POST /svc/coordinator/v1/rules/:dataSource'
 
-/** Requests that once stopped a server or blocked it for seconds. */
+/** Requests that used to crash a server or block it for seconds. */
 const named: readonly NamedCase[] = [
   { name: '2.5 million keys', endpoint: task, caller: 'no permission', text: () => manyKeys()(24 * MiB) },
   {
@@ -74,7 +74,7 @@ const named: readonly NamedCase[] = [
   },
 ]
 
-/** The reproductions of known attacks, as cases. */
+/** Reproductions of known attacks, as cases. */
 export function namedCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return named.flatMap(({ name, endpoint: wanted, caller, copies, text }) => {
     const endpoint = endpoints.find(({ role, method, path }) => `${role} ${method} ${path}` === wanted)

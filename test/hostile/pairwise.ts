@@ -1,6 +1,7 @@
 /**
- * Rows with one value of each factor, such that any two values of different factors are together in some row. Greedy:
- * every row takes the values with which most pairs are new, so the number of rows is near the smallest.
+ * Returns rows with one value of each factor, such that any two values of different factors are together in
+ * some row. Greedy: every row takes the values that add the most new pairs, so the number of rows is near the
+ * minimum.
  */
 export function pairwise(factors: readonly (readonly unknown[])[]): number[][] {
   const open = new Set<string>()
@@ -24,7 +25,7 @@ export function pairwise(factors: readonly (readonly unknown[])[]): number[][] {
         [...row].filter(([other, chosen]) =>
           open.has(other < factor ? key(other, chosen, factor, value) : key(factor, value, other, chosen)),
         ).length
-      // Of equal values another one in each row, so that none is left to the end.
+      // Rotates between equally good values, so that all of them are used early.
       const offset = rows.length
       const candidates = [...values.keys()].map((index) => (index + offset) % values.length)
       row.set(

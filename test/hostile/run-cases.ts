@@ -2,41 +2,46 @@ import { describeCase, type HostileCase, maxSmallBytes } from './cases.ts'
 import { type Outcome, sendCase } from './send-case.ts'
 import type { HostileWorld, ServerReading } from './world.ts'
 
-/** By how much the delay of an event loop may be longer than in the baseline. */
+/** Max event-loop delay above the baseline, in milliseconds. */
 export const maxDelayMs = 200
-/** Delays from here on are measured for each request of a window by itself. */
+/** From this delay on, each request of a window is measured separately. */
 const noticedDelayMs = 50
 const maxAttempts = 3
-/** Delays of this length are not measured a third time, or not even again: no other program causes them. */
+/**
+ * Delays of this length are not measured a third time, or not even again, because other programs do not cause
+ * them.
+ */
 const longDelayMs = { third: 2000, second: 10_000 } as const
 
 const windowSize = 16
 const requestsAtOnce = 4
 
-/** What a case did to the servers on its way. */
+/** The effect of a case on the servers that it passed through. */
 export interface Measured {
   readonly about: string
   readonly hostile: HostileCase
-  /** The server whose event loop was delayed most. */
+  /** The server with the longest event-loop delay. */
   readonly instance: string
-  /** Shortest of all attempts: what another program on this machine delays is not delayed again. */
+  /**
+   * The shortest delay of all attempts, because other programs on this machine do not delay every attempt.
+   */
   readonly delayMs: number
-  /** Of that, what is beyond the baseline of the server. */
+  /** The part of it above the server's baseline. */
   readonly excessMs: number
   readonly attempts: number
   readonly outcomes: readonly Outcome[]
-  /** When the longest attempt took place, milliseconds since the epoch. */
+  /** Time of the attempt with the longest delay, in milliseconds since the epoch. */
   readonly startedAtMs: number
   readonly endedAtMs: number
 }
 
-/** Something that must not be. */
+/** A violation. */
 export interface Problem {
   readonly about: string
   readonly problem: string
 }
 
-/** What has been seen so far. */
+/** The results so far. */
 export interface Findings {
   requests: number
   readonly measured: Measured[]
@@ -44,10 +49,12 @@ export interface Findings {
   readonly statuses: Map<number | string, number>
 }
 
-/** The longest event-loop delay of each instance while only the healthy user is there, in milliseconds. */
+/**
+ * The longest event-loop delay of each instance while only the healthy user sends requests, in milliseconds.
+ */
 export type Baseline = ReadonlyMap<string, ServerReading>
 
-/** Sends all cases and measures what they do to the servers. */
+/** Sends all cases and measures their effect on the servers. */
 export async function runCases(
   world: HostileWorld,
   cases: readonly HostileCase[],
@@ -66,7 +73,7 @@ export async function runCases(
   }
 }
 
-/** Small requests to the same server are sent in groups, large ones and those of several copies by themselves. */
+/** Groups small requests to the same server; large requests and those with several copies are sent alone. */
 export function windowsOf(cases: readonly HostileCase[]): HostileCase[][] {
   const windows: HostileCase[][] = []
   const isAlone = ({ sizeBytes, copies = 1 }: HostileCase) => sizeBytes > maxSmallBytes || copies > 1
@@ -107,7 +114,7 @@ async function measureAlone(
   return { about: describeCase(hostile), hostile, attempts: readings.length, ...shortest() }
 }
 
-/** Sends a group of cases and reads the delays of the servers on their way. */
+/** Sends a group of cases and reads the delays of the servers that they pass through. */
 async function measure(
   world: HostileWorld,
   window: readonly HostileCase[],
@@ -145,7 +152,10 @@ async function sendAll(world: HostileWorld, window: readonly HostileCase[]): Pro
   return outcomes
 }
 
-/** The readings of instances; one whose process has just ended counts as not delayed, as the end itself is recorded. */
+/**
+ * The readings of instances. An instance whose process has just exited counts as not delayed, because the
+ * exit itself is recorded.
+ */
 async function readAll(
   world: HostileWorld,
   instances: ReadonlySet<string>,
@@ -175,7 +185,7 @@ function record(
   }
 }
 
-/** Records the instances whose process has ended meanwhile, and waits until they are back. */
+/** Records the instances whose process has exited, and waits until they are ready again. */
 async function recordEnds(
   world: HostileWorld,
   before: ReadonlyMap<string, number | undefined>,
@@ -187,13 +197,13 @@ async function recordEnds(
     if (now.get(instance) === pid) continue
     findings.problems.push({
       about: window.map(describeCase).join('; '),
-      problem: `the process of ${instance} ended`,
+      problem: `the process of ${instance} exited`,
     })
     await world.cluster.waitUntilReady(instance)
   }
 }
 
-/** Cancels the tasks that hostile requests have started, so that they do not slow down the next ones. */
+/** Cancels the tasks that hostile requests have started, so that they do not slow down later requests. */
 async function cancelTasks(world: HostileWorld, window: readonly HostileCase[]): Promise<void> {
   const submits = ({ endpoint: { role, method, path } }: HostileCase) =>
     role === 'overlord' && method === 'POST' && /\/(task|supervisor)$/.test(path)

@@ -5,32 +5,35 @@ import type { HostileCase } from './cases.ts'
 import { pathOf } from './input-classes.ts'
 import type { HostileWorld } from './world.ts'
 
-/** What became of one hostile request. */
+/** The result of one hostile request. */
 export interface Outcome {
-  /** The status, or that the server closed the connection, or that nothing came in time. */
+  /** The status, or that the server closed the connection, or that the request timed out. */
   readonly status: number | 'closed' | 'timed out'
   readonly durationMs: number
-  /** What is wrong with the answer; undefined if nothing is. */
+  /** What is wrong with the answer; undefined if nothing is wrong. */
   readonly problem?: string
 }
 
-/** What is left unanswered for so long counts as hanging. */
+/** Requests without an answer for this long count as hanging. */
 const answerTimeoutMs = 60_000
 const shownCharacters = 400
 
 /** The statuses with which any hostile request may be refused. */
 const refusals: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 431])
 
-/** Whether an endpoint may answer so: a refusal, or what its description lists, as the request may be a valid one. */
+/**
+ * Whether an endpoint may answer with this status: to refuse the request, or as documented, because the
+ * request may be valid.
+ */
 function isAllowed({ answers, failures }: Endpoint, status: number): boolean {
   const isListed = answers.some((answer) => answer.status === status)
   return refusals.has(status) || isListed || failures.some((code) => statusOf[code] === status)
 }
 
-/** A frame of a stack, or a path of the source, is for the log only; pages of HTML are made by nothing of ours. */
+/** Stack traces and source paths must only be in the log, and no server returns HTML pages. */
 const leaked = /\bat .+:\d+:\d+|\/src\/|node_modules|<html|<pre>/i
 
-/** The request of a case: where it goes, and what is sent. */
+/** The request of a case: its target and content. */
 export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase) {
   const { path, query, headers = {}, body } = inputClass.build(sizeBytes)
   const own = path ?? pathOf(endpoint)
@@ -43,7 +46,7 @@ export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase)
   }
 }
 
-/** Sends the request of a case, as often at once as the case says, and judges the answers. */
+/** Sends the copies of a case's request at once, and checks the answers. */
 export async function sendCase(world: HostileWorld, hostile: HostileCase): Promise<Outcome[]> {
   const request = requestOf(hostile)
   const instance = world.instanceOf(hostile.way === 'router' ? 'router' : hostile.endpoint.role)
@@ -77,7 +80,10 @@ async function sendOnce(
   }
 }
 
-/** A server that refuses a large request may close the connection while it is still being sent, and must not otherwise. */
+/**
+ * A server that refuses a large request may close the connection while the request is still being sent, but
+ * not in other cases.
+ */
 function problemOfClosing(error: unknown, { body, path, headers }: Dispatcher.RequestOptions) {
   const sentBytes =
     (body instanceof Buffer ? body.length : 0) + path.length + JSON.stringify(headers ?? {}).length

@@ -10,7 +10,7 @@ before(async () => {
 })
 
 describe('bodies shaped by the schema of their endpoint', () => {
-  it('are valid before one value is blown up, and JSON afterwards', () => {
+  it('are valid before one value is inflated, and JSON afterwards', () => {
     const ajv = new Ajv2020({ strict: false })
     for (const { body, path: route } of endpoints) {
       const isValid = ajv.compile(body!.schema)
@@ -20,7 +20,7 @@ describe('bodies shaped by the schema of their endpoint', () => {
     }
   })
 
-  it('have valid documents of many members, so that the cost behind the validation is measured', () => {
+  it('have valid documents with many members, to measure the cost after validation', () => {
     const ajv = new Ajv2020({ strict: false })
     for (const { body, path: route } of endpoints) {
       const bodies = shapedBodies(body!.schema)
@@ -31,7 +31,7 @@ describe('bodies shaped by the schema of their endpoint', () => {
     }
   })
 
-  it('have lists of as many members as are allowed, not more', () => {
+  it('have lists with at most the allowed number of members', () => {
     const schema = { type: 'array', items: { type: 'string' }, maxItems: 3 }
     const lists = shapedBodies(schema).filter(({ name }) => /members/.test(name))
     assert.deepEqual(

@@ -10,15 +10,15 @@ import {
   manyKeys,
 } from './fillers.ts'
 
-/** A valid document in which one value is blown up. */
+/** A valid document in which one value is inflated. */
 export interface ShapedBody {
-  /** Where the value is and what it is made of, such as `[].interval: long string`. */
+  /** The position of the value and its filler, such as `[].interval: long string`. */
   readonly name: string
   /** The text of the document with a value of about `sizeBytes` bytes. */
   text(sizeBytes: number): string
 }
 
-/** The datasource that the requests are about, which the caller with one datasource may read and write. */
+/** The datasource in the requests, which the caller with one datasource can read and write. */
 export const attackedDataSource = 'hostile_one'
 
 const day = (index: number): string =>
@@ -27,7 +27,7 @@ const interval = (index: number): string => `${day(index)}/${day(index + 1)}`
 const segmentId = (index: number): string =>
   `${attackedDataSource}_${day(index)}T00:00:00.000Z_${day(index + 1)}T00:00:00.000Z_2026-01-01T00:00:00.000Z`
 
-/** Values of fields whose schema only says that they are text, numbered where they are to differ. */
+/** Values of fields whose schema only says that they are strings, numbered where they must differ. */
 const sampleTexts: Readonly<Record<string, (index: number) => string>> = {
   interval,
   intervals: interval,
@@ -50,7 +50,7 @@ const sampleTexts: Readonly<Record<string, (index: number) => string>> = {
   timeout: () => '1000',
 }
 
-/** Texts that are valid for their field and costly to read. */
+/** Strings that are valid for their field and expensive to parse. */
 const costlyTexts: Readonly<Record<string, Readonly<Record<string, (sizeBytes: number) => string>>>> = {
   query: {
     'long sum': (sizeBytes) => `SELECT 1${'+1'.repeat(Math.floor(sizeBytes / 2))}`,
@@ -88,13 +88,13 @@ const propertiesOf = (schema: JsonSchema) =>
   Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>)
 const isNull = (schema: JsonSchema): boolean => schema.type === 'null'
 
-/** The schemas of which a value has to have one. */
+/** The schemas of which a value must match one. */
 function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
   const alternatives = [...listOf(schema.anyOf), ...listOf(schema.oneOf)].filter((one) => !isNull(one))
   return alternatives.length > 0 ? alternatives.flatMap(alternativesOf) : [schema]
 }
 
-/** The text of a small valid value of a schema; values of one list differ by `index`. */
+/** The text of a small valid value of a schema; `index` makes the values of a list different. */
 export function sampleText(schema: JsonSchema, field = '', index = 0): string {
   const [first = schema] = alternativesOf(schema)
   if (first.const !== undefined) return JSON.stringify(first.const)
@@ -117,7 +117,7 @@ export function sampleText(schema: JsonSchema, field = '', index = 0): string {
   return '1'
 }
 
-/** Some text around a value. */
+/** The text around a value. */
 type Frame = (value: string) => string
 
 interface Place {
@@ -127,7 +127,7 @@ interface Place {
   readonly frame: Frame
 }
 
-/** All bodies of a schema with one value blown up; values of the same name and schema once. */
+/** All bodies of a schema with one value inflated; values of the same name and schema only once. */
 export function shapedBodies(schema: JsonSchema): ShapedBody[] {
   const seen = new Set<string>()
   const bodies = new Map<string, ShapedBody>()
@@ -138,7 +138,7 @@ export function shapedBodies(schema: JsonSchema): ShapedBody[] {
       seen.add(key)
       const branch = { ...place, schema: alternative }
       for (const [kind, filler] of fillersOf(branch)) {
-        // Alternatives with the same way to a value differ by a number.
+        // A number distinguishes alternatives with the same path to a value.
         let name = `${place.path || 'body'}: ${kind}`
         for (let number = 2; bodies.has(name); number++) name = `${place.path || 'body'} (${number}): ${kind}`
         bodies.set(name, { name, text: (sizeBytes) => place.frame(filler(sizeBytes)) })
@@ -179,7 +179,7 @@ function placesIn({ schema, field, path, frame }: Place): Place[] {
   return places
 }
 
-/** What a value of a schema can be blown up with. */
+/** The fillers for a value of a schema. */
 function* fillersOf({ schema, field }: Place): Generator<readonly [string, Filler]> {
   const types = typesOf(schema)
   if (schema.const !== undefined || schema.enum !== undefined) return

@@ -11,7 +11,7 @@ import type { Caller } from './cases.ts'
 import { type HealthyUser, startHealthyUser } from './healthy-samples.ts'
 import { attackedDataSource } from './shaped-bodies.ts'
 
-/** What a server reports about the time since its last reading. */
+/** Metrics of a server since its last reading. */
 export interface ServerReading {
   /** Longest delay of the event loop. */
   readonly delayMs: number
@@ -23,13 +23,16 @@ export interface HostileWorld {
   readonly cluster: TestCluster
   readonly agent: Agent
   readonly healthyUser: HealthyUser
-  /** The instance that has the endpoints of a role. */
+  /** The instance with the endpoints of a role. */
   instanceOf(role: Endpoint['role']): string
   /** The Authorization header of a caller; undefined for nobody. */
   authorizationOf(caller: Caller): string | undefined
   /** Reads the event-loop delay since the last reading, and the memory. */
   read(instance: string): Promise<ServerReading>
-  /** Makes the segment of the attacked datasource used again, and removes the rules that hostile requests have set. */
+  /**
+   * Marks the segment of the attacked datasource as used again, and removes the rules that hostile requests
+   * have set.
+   */
   restoreData(): Promise<void>
   /** The processes of all instances, by instance. */
   pids(): ReadonlyMap<string, number | undefined>
@@ -39,10 +42,12 @@ export interface HostileWorld {
 }
 
 const healthyPeriodMs = 100
-// A server that is blocked answers when it is free again: the reading waits for that.
+// The reading waits, because a blocked server answers once it is free again.
 const readingTimeoutMs = 10 * 60_000
 
-/** Starts the cluster, with one segment in the attacked datasource, and a healthy user on each of its ports. */
+/**
+ * Starts the cluster, with one segment in the attacked datasource, and a healthy user on each of its ports.
+ */
 export async function startHostileWorld(): Promise<HostileWorld> {
   const cluster = await startTestCluster({ instances: 'worker=1', set: ['overlord.svc.worker.capacity=1'] })
   const agent = new Agent({
@@ -108,7 +113,7 @@ function describeWorld(cluster: TestCluster, agent: Agent): HostileWorld {
       })
       const text = await answer.body.text()
       if (answer.statusCode !== 200)
-        throw new Error(`The metrics of ${instance}: ${answer.statusCode} ${text}`)
+        throw new Error(`Failed to read the metrics of ${instance}: ${answer.statusCode} ${text}`)
       return {
         delayMs: metricOf(text, 'nodejs_eventloop_lag_max_seconds') * 1000,
         residentBytes: metricOf(text, 'process_resident_memory_bytes'),
@@ -132,7 +137,7 @@ function describeWorld(cluster: TestCluster, agent: Agent): HostileWorld {
 
 function metricOf(text: string, name: string): number {
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]
-  if (value === undefined) throw new Error(`The metrics do not have [${name}]`)
+  if (value === undefined) throw new Error(`The metrics do not contain [${name}]`)
   return Number(value)
 }
 

@@ -7,13 +7,16 @@ import { pipeline } from 'node:stream/promises'
 import { Agent } from 'undici'
 import { basicAuthorization } from '../support/http-client.ts'
 
-/** A console like on its own router: serves its files, and forwards every other path to the router of a cluster. */
+/**
+ * A console like the one of Druid's router: serves the console's files, and forwards every other path to the
+ * router of a cluster.
+ */
 export interface ConsoleServer {
   readonly url: string
   close(): Promise<void>
 }
 
-/** The sources of a console. */
+/** The files of a console and its cluster. */
 export interface ConsoleServerOptions {
   /** The folder of the console's files. */
   readonly folder: string

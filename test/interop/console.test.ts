@@ -1,5 +1,5 @@
-// Druid's web console works unchanged with svc.api.aliases=["druid"]: its files come from Maven, its pages are opened in
-// Chromium, and the router of a cluster with logins and TLS serves all its requests.
+// Druid's web console works unchanged with svc.api.aliases=["druid"]. Its files come from Maven, Chromium opens
+// its pages, and the router of a cluster with logins and TLS serves all its requests.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -28,7 +28,7 @@ const chromiumFile = ['chromium', 'chromium-browser', 'google-chrome']
 const mayBeAbsent = [
   /^\/druid\/v2\/sql\/task\/enabled$/,
   /^\/druid\/coordinator\/v1\/lookups\//,
-  // The list of examples, which is on another server.
+  // The list of examples, which is on an external server.
   /^\/druid\/indexer\/v1\/sampler$/,
 ]
 
@@ -41,7 +41,7 @@ async function fetchConsole(): Promise<string> {
   return path.join(unpacked, 'org/apache/druid/console')
 }
 
-const skip = chromiumFile === undefined && 'There is no Chromium on PATH'
+const skip = chromiumFile === undefined && 'Chromium is not on PATH'
 
 describe("Druid's web console", { skip }, () => {
   let cluster: TestCluster
@@ -93,7 +93,7 @@ describe("Druid's web console", { skip }, () => {
     assert.deepEqual(found, [])
   })
 
-  /** Opens a page of the console, whatever is open. */
+  /** Opens a page of the console, even if another one is open. */
   async function open(hash: string): Promise<void> {
     await page.goto('about:blank')
     await page.goto(`${server.url}/#${hash}`)
@@ -218,7 +218,7 @@ describe("Druid's web console", { skip }, () => {
     await untilInHistory()
   })
 
-  test('the configuration of the overlord is shown', async () => {
+  test('the overlord configuration is shown', async () => {
     await open('')
     await openHeaderMenu('Overlord dynamic config')
     await dialog().getByText('equalDistribution').first().waitFor()

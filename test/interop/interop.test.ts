@@ -1,5 +1,5 @@
-// Druid's Java clients work unchanged with svc.api.aliases=["druid"], with the servers directly and through the router:
-// interop/Interop.java calls every method of the clients, or says why not.
+// Druid's Java clients work unchanged with svc.api.aliases=["druid"], with the servers directly and through the
+// router: interop/Interop.java calls every method of the clients, or states why not.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'

@@ -36,7 +36,7 @@ async function kubectl(...args: string[]): Promise<string> {
 const lines = async (...args: string[]): Promise<string[]> =>
   (await kubectl(...args)).split('\n').filter(Boolean)
 
-describe('the manifests of Kubernetes', () => {
+describe('the Kubernetes manifests', () => {
   const folder = newTestFolder()
   const home = openHome(path.join(folder, 'home'))
   const manifests = path.join(folder, 'deploy/kubernetes')
@@ -76,7 +76,7 @@ describe('the manifests of Kubernetes', () => {
     }
   })
 
-  /** The manifests with the settings of an installation, and small enough for one node. */
+  /** The manifests with a user's settings, and small enough for one node. */
   function copyManifests(): void {
     cpSync(path.join(repositoryRoot, 'deploy/kubernetes'), manifests, {
       recursive: true,
@@ -124,14 +124,14 @@ describe('the manifests of Kubernetes', () => {
   }
   const untilAnswered = () =>
     waitUntil(
-      'the row is found',
+      'the query returns the row',
       () => askSql(router, query),
       ({ json }) => isDeepStrictEqual(json, row),
       patience,
     )
   const untilLoaded = () =>
     waitUntil(
-      'all copies are there',
+      'all replicas are loaded',
       () => router.get<object>(`/svc/coordinator/v1/loadstatus?full`),
       (left) => isDeepStrictEqual(left, { _default_tier: { [dataSource]: 0 } }),
       patience,

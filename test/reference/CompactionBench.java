@@ -28,9 +28,10 @@ import org.joda.time.DateTime;
 import org.joda.time.Interval;
 
 /**
- * Times how the recorded system decides what is to be compacted, over the same segments as `svc dev bench compaction`: daily
- * intervals of 20 segments, a third never compacted, a third as configured, a third otherwise. Its timelines are built
- * before. Arguments: segments, datasources, rounds. Prints a line of JSON for each case, with the milliseconds of each round.
+ * Measures how long Druid 37 takes to decide what to compact, for the same segments as `svc dev bench compaction`: daily
+ * intervals of 20 segments, one third never compacted, one third compacted as configured, and one third compacted with
+ * another configuration. The timelines are built in advance. Arguments: segments, datasources, rounds. Prints one line of
+ * JSON per case, with the milliseconds of each round.
  */
 public class CompactionBench {
   private static final int SEGMENTS_OF_DAY = 20;
@@ -85,7 +86,7 @@ public class CompactionBench {
     }
   }
 
-  /** None, as configured, and otherwise. */
+  /** Never compacted, compacted as configured, and compacted with another configuration. */
   private static List<CompactionState> states(DataSourceCompactionConfig config, String granularity) {
     IndexSpec indexSpec = IndexSpec.getDefault().getEffectiveSpec();
     PartitionsSpec configured =

@@ -1,15 +1,15 @@
 import type { HttpClient } from './http-client.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** The roles that have a leader, with the word that their interface has for them. */
+/** The roles that have a leader, with the path segment of their interface. */
 export const ledRoles = [
   ['coordinator', 'coordinator'],
   ['overlord', 'indexer'],
 ] as const
 
 /**
- * Kills the leading server of a role by `kill`, which is given the name of its host, and returns when another one leads.
- * The names of hosts begin with the role.
+ * Kills the leader of a role with `kill`, which receives its hostname, and returns once another server leads.
+ * Hostnames begin with the role.
  */
 export async function untilAnotherLeads(
   router: HttpClient,
@@ -21,7 +21,7 @@ export async function untilAnotherLeads(
   const former = await leader()
   await kill(new URL(former).hostname)
   await waitUntil(
-    'another leads',
+    'another server leads',
     leader,
     (url) => url.startsWith(`https://${role}-`) && url !== former,
     patience,

@@ -12,7 +12,7 @@ const pointer = (...parts: readonly string[]): string =>
 
 const validators = new Map<string, ValidateFunction>()
 
-/** The check of a schema of the document, named by the way to it. */
+/** Returns the validator of a schema of the document, given the path to it. */
 function validatorAt(...parts: readonly string[]): ValidateFunction {
   const reference = `${documentId}#${pointer(...parts)}`
   const validator = validators.get(reference) ?? ajv.compile({ $ref: reference })
@@ -20,7 +20,7 @@ function validatorAt(...parts: readonly string[]): ValidateFunction {
   return validator
 }
 
-/** An operation of the document, with the template of its path and its method as they stand there. */
+/** An operation of the document, with its path template and method. */
 export interface Operation {
   readonly template: string
   readonly method: string
@@ -41,7 +41,7 @@ const patterns = Object.keys(document.paths)
   }))
   .sort((left, right) => left.parameters - right.parameters)
 
-/** The operation of the document that a request at the router is for; undefined where it is for none. */
+/** The operation of the document for a request at the router; undefined if there is none. */
 export function operationOf(method: string, path: string): Operation | undefined {
   const [ownPath = ''] = path.split('?', 1)
   const template = patterns.find(({ pattern }) => pattern.test(ownPath))?.template
@@ -50,7 +50,7 @@ export function operationOf(method: string, path: string): Operation | undefined
   return template && operation ? { template, method: name, operation } : undefined
 }
 
-/** What is wrong with an answer by what the document tells of its operation; undefined if nothing is. */
+/** Returns how an answer differs from the documentation of its operation; undefined if it matches. */
 function problemOfAnswer(
   { template, method, operation }: Operation,
   { status, headers, text, json }: Answer,
@@ -59,7 +59,7 @@ function problemOfAnswer(
   const response = operation.responses[status] as
     | { readonly $ref?: string; readonly content?: Readonly<Record<string, unknown>> }
     | undefined
-  if (response === undefined) return `${told}, which is not told: ${text.slice(0, 300)}`
+  if (response === undefined) return `${told}, which is not documented: ${text.slice(0, 300)}`
   const name = response.$ref?.split('/').at(-1)
   const place = name
     ? ['components', 'responses', name]
@@ -68,17 +68,17 @@ function problemOfAnswer(
     ? (document.components.responses as Record<string, typeof response>)[name]?.content
     : response.content
   const [type = ''] = String(headers['content-type'] ?? '').split(';', 1)
-  if (content === undefined) return text === '' ? undefined : `${told} with a body, which is not told`
-  if (!(type in content)) return `${told} as [${type}], told is [${Object.keys(content)}]`
+  if (content === undefined) return text === '' ? undefined : `${told} with a body, which is not documented`
+  if (!(type in content)) return `${told} with [${type}], expected [${Object.keys(content)}]`
   if (type !== 'application/json') return undefined
   const validate = validatorAt(...place, 'content', type, 'schema')
   if (validate(json)) return undefined
-  return `${told} otherwise than told: ${ajv.errorsText(validate.errors).slice(0, 600)}: ${text.slice(0, 600)}`
+  return `${told} with a body that does not match the document: ${ajv.errorsText(validate.errors).slice(0, 600)}: ${text.slice(0, 600)}`
 }
 
-/** What the document has against a body of a request; undefined if nothing. */
+/** Returns why a request body does not match the document; undefined if it does. */
 export function problemOfBody({ template, method, operation }: Operation, body: unknown): string | undefined {
-  if (!operation.requestBody) return 'no body is told'
+  if (!operation.requestBody) return 'no body is documented'
   const validate = validatorAt(
     'paths',
     template,
@@ -91,15 +91,17 @@ export function problemOfBody({ template, method, operation }: Operation, body: 
   return validate(body) ? undefined : ajv.errorsText(validate.errors).slice(0, 600)
 }
 
-/** What the document has against a value that is to have a shape that it names; undefined if nothing. */
+/** Returns why a value does not match a named shape of the document; undefined if it does. */
 export function problemOfShape(name: string, value: unknown): string | undefined {
   const validate = validatorAt('components', 'schemas', name)
   return validate(value) ? undefined : ajv.errorsText(validate.errors).slice(0, 600)
 }
 
-/** Throws where an answer of the router is not what the document tells, if it tells of the request at all. */
+/**
+ * Throws if an answer of the router does not match the document. Ignores requests that are not documented.
+ */
 export function checkAnswer({ method = 'GET', path }: SentRequest, answer: Answer): void {
   const operation = operationOf(method, path)
   const problem = operation && problemOfAnswer(operation, answer)
-  if (problem !== undefined) throw new Error(`The OpenAPI document is not kept to: ${problem}`)
+  if (problem !== undefined) throw new Error(`An answer does not match the OpenAPI document: ${problem}`)
 }

@@ -5,18 +5,21 @@ import { buffer } from 'node:stream/consumers'
 import { checkAnswer } from './check-answer.ts'
 import { createHttpClient } from './http-client.ts'
 
-/** A server that hands on what it is asked, and looks at each answer. */
+/** A proxy that checks each answer. */
 export interface CheckingRelay {
   readonly url: string
-  /** Where answers were not what the OpenAPI document tells. */
+  /** The answers that did not match the OpenAPI document. */
   readonly problems: readonly string[]
   end(): Promise<void>
 }
 
-// What concerns one connection only; the body comes whole here.
+// Drop the headers of a single connection; the body arrives complete.
 const ownHeaders = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive']
 
-/** Starts one in front of the server at `url`, whose certificate `trusted` is to have signed where it has one. */
+/**
+ * Starts a proxy in front of the server at `url`; `trusted` is the authority of the server's certificate, if
+ * it has one.
+ */
 export async function startCheckingRelay(url: string, trusted: string | undefined): Promise<CheckingRelay> {
   const problems: string[] = []
   const client = createHttpClient(url, {

@@ -3,24 +3,24 @@ import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 import { unpackDebianPackages } from '../../launcher/debian-packages.mjs'
 
-/** A program that a test runs beside the cluster. */
+/** A program that a test runs next to the cluster. */
 export interface Program {
   readonly file: string
-  /** The folder of the unpacked package; empty where the system has it. */
+  /** The folder of the unpacked package; empty if the system has the program. */
   readonly base: string
 }
 
-/** What is looked for. */
+/** The name of the program. */
 export interface ProgramSource {
   readonly name: string
   /** Its folder in the package, such as `usr/sbin`. */
   readonly folder: string
   readonly package: string
-  /** The packages that come with it, where the system has them not. */
+  /** The packages that contain it and its dependencies, in case the system does not have them. */
   readonly alsoNeeded: RegExp
 }
 
-/** The program from PATH, else from the cache, else from the package archive; missing is a failure. */
+/** Finds the program on PATH, in the cache, or in the package archive. Throws if it is in none of them. */
 export async function findProgram(source: ProgramSource): Promise<Program> {
   const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
   const file = folders.map((folder) => path.join(folder, source.name)).find(existsSync)

@@ -1,6 +1,6 @@
 import type { Access } from '@svc/shared/http'
 
-/** What an endpoint asks for, in one text. */
+/** The access that an endpoint requires, as one string. */
 export function neededFor(access: Access): string {
   if (access.kind === 'open') return 'nothing'
   if (access.kind === 'authenticated') return 'a login'
@@ -10,8 +10,8 @@ export function neededFor(access: Access): string {
 }
 
 /**
- * What every endpoint of every server is meant to ask for. Written down apart from the routes, so that a new endpoint, or
- * another permission of an old one, is decided here as well.
+ * The access that every endpoint of every server should require. Repeats the routes on purpose, so that a new
+ * endpoint, or a changed permission, must be confirmed here.
  */
 export const endpointPermissions: Readonly<Record<string, readonly string[]>> = {
   nothing: [

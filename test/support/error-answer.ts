@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Answer } from './http-client.ts'
 
-/** What stands in an error answer of each status: the table of the interface, written down once more. */
+/** The fields of an error answer for each status. Repeats the table of the interface on purpose. */
 const kinds: Readonly<Record<number, { errorCode: string; category: string; persona: string }>> = {
   400: { errorCode: 'invalidInput', category: 'INVALID_INPUT', persona: 'USER' },
   401: { errorCode: 'unauthorized', category: 'UNAUTHORIZED', persona: 'USER' },
@@ -17,15 +17,15 @@ const kinds: Readonly<Record<number, { errorCode: string; category: string; pers
   503: { errorCode: 'unavailable', category: 'UNAVAILABLE', persona: 'OPERATOR' },
 }
 
-/** Checks that an answer is an error of this status, in the one shape and with the headers that belong to it. */
+/** Checks that an answer is an error with this status, in the standard format and with the right headers. */
 export function assertError(answer: Answer, status: number, about = ''): void {
   const shown = `${about} ${answer.status} ${answer.text.slice(0, 500)}`
   assert.equal(answer.status, status, shown)
   const kind = kinds[status]
-  assert.ok(kind, `no error of status ${status} is known: ${shown}`)
+  assert.ok(kind, `unknown error status ${status}: ${shown}`)
   assert.match(String(answer.headers['content-type']), /^application\/json\b/, shown)
   const body = answer.json as Record<string, unknown> | undefined
-  assert.ok(body !== undefined, `no JSON: ${shown}`)
+  assert.ok(body !== undefined, `not JSON: ${shown}`)
   const { errorMessage, context, ...rest } = body
   assert.deepEqual(rest, { error: 'svcException', ...kind }, shown)
   assert.ok(typeof errorMessage === 'string' && errorMessage.length > 0, shown)
@@ -34,7 +34,7 @@ export function assertError(answer: Answer, status: number, about = ''): void {
     Object.values(context).every((value) => typeof value === 'string'),
     shown,
   )
-  // A frame of a stack, or a path of the source, is for the log only.
+  // Stack traces and source paths must only be in the log.
   assert.doesNotMatch(answer.text, /\bat .+:\d+:\d+|\/src\/|node_modules/, shown)
   if (status === 401) assert.match(String(answer.headers['www-authenticate']), /^Basic\b/, shown)
   if (status === 405) assert.match(String(answer.headers.allow), /^[A-Z, ]+$/, shown)

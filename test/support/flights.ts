@@ -3,12 +3,12 @@ import { repositoryRoot } from '@svc/cli/home'
 import type { HttpClient } from './http-client.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** The shipped data set, in numbers. */
+/** Figures of the example data set. */
 export const flights = { dataSource: 'flights', days: 90, rows: 20_000 } as const
 
 const TASK_PATIENCE_MS = 120_000
 
-/** The task that ingests the shipped flights from `folder`, which is where the overlord sees them. */
+/** The task that ingests the example flights from `folder`, as seen by the overlord. */
 export function flightsTask({
   dataSource = flights.dataSource as string,
   segmentGranularity = 'DAY',
@@ -45,10 +45,10 @@ export async function submitTask(router: HttpClient, task: object): Promise<stri
   return id
 }
 
-/** Waits until a task is over. Throws when it did not succeed. */
+/** Waits until a task is complete. Throws if it failed. */
 export async function untilTaskSucceeds(router: HttpClient, id: string): Promise<void> {
   const { status } = await waitUntil(
-    `task ${id} is over`,
+    `task ${id} is complete`,
     () => router.get<TaskStatusAnswer>(`/svc/indexer/v1/task/${encodeURIComponent(id)}/status`),
     (answer) => answer.status.statusCode !== 'RUNNING',
     { timeoutMs: TASK_PATIENCE_MS },

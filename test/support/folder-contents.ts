@@ -2,16 +2,18 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** A file as it lies on a disk. */
+/** A file on disk. */
 export interface FoundFile {
   readonly sizeBytes: number
-  /** As segments have it. */
+  /** In the format of segment checksums. */
   readonly checksum: string
   /** The content of a .json file. */
   readonly json?: unknown
 }
 
-/** The files below a folder, by path relative to it. This file is also run by itself, inside of containers. */
+/**
+ * Returns the files below a folder, by path relative to it. This function also runs on its own in containers.
+ */
 export function folderContents(folder: string): Record<string, FoundFile> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -1,34 +1,34 @@
 import { Agent, type Dispatcher } from 'undici'
 
-/** One request as it is sent; the path goes out exactly as it stands here. */
+/** One request; the path is sent exactly as given. */
 export interface SentRequest {
   readonly method?: string
   readonly path: string
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is, instead of `json`. */
+  /** Sent unchanged, instead of `json`. */
   readonly text?: string | Buffer
   readonly headers?: Readonly<Record<string, string>>
   /** `name:password`, instead of the client's own; null for none. */
   readonly credentials?: string | null
 }
 
-/** What came back. */
+/** The response. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  /** The text as JSON, where it is that; undefined otherwise. */
+  /** The text as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 
-/** Talks to one server as one user. */
+/** A client for one server and one user. */
 export interface HttpClient {
   readonly url: string
   send(request: SentRequest): Promise<Answer>
-  /** The JSON of a GET. Throws when the answer is not 200. */
+  /** Returns the JSON of a GET. Throws if the status is not 200. */
   get<Json>(path: string): Promise<Json>
-  /** Posts JSON. Throws when the answer is not 200. */
+  /** Posts JSON. Throws if the status is not 200. */
   post(path: string, json: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>
   close(): Promise<void>
 }
@@ -38,21 +38,21 @@ export function basicAuthorization(credentials: string): string {
   return `Basic ${Buffer.from(credentials).toString('base64')}`
 }
 
-/** How a client comes to its server. */
+/** How a client reaches its server. */
 export interface HttpClientOptions {
   /** The certificates that it trusts, PEM. */
   readonly trusted?: string | undefined
   /** `name:password`. */
   readonly credentials?: string | undefined
-  /** The name that the server's certificate has to be for, where it is not the host of the URL. */
+  /** The name that the server's certificate must be for, if it is not the host of the URL. */
   readonly serverName?: string | undefined
-  /** The address of this machine that it calls from. */
+  /** The local address to connect from. */
   readonly localAddress?: string | undefined
-  /** Sees every answer before whoever asked; what it throws, that one gets. */
+  /** Sees every answer before the caller does; the caller gets the errors that it throws. */
   readonly onAnswer?: ((request: SentRequest, answer: Answer) => void) | undefined
 }
 
-/** A client of the server at `url`. */
+/** Creates a client for the server at `url`. */
 export function createHttpClient(
   url: string,
   { trusted, credentials, serverName, localAddress, onAnswer }: HttpClientOptions = {},

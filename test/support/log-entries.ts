@@ -1,6 +1,6 @@
 import type { TestCluster } from './test-cluster.ts'
 
-/** One line that a service has logged. */
+/** One line logged by a service. */
 export interface LogEntry {
   readonly timestamp: string
   readonly level: string
@@ -9,9 +9,9 @@ export interface LogEntry {
   readonly [detail: string]: unknown
 }
 
-/** What a service has logged, oldest first. Throws when it has printed a whole line that is none of a log. */
+/** Returns the log entries of a service, oldest first. Throws if a complete line is not a log entry. */
 export function logEntries(cluster: TestCluster, instance: string): LogEntry[] {
-  // The last line may be half written.
+  // The last line may be incomplete.
   const lines = cluster.logOf(instance).split('\n').slice(0, -1)
   return lines.map((line) => {
     const entry = JSON.parse(line) as LogEntry

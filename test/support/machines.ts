@@ -3,25 +3,25 @@ import { once } from 'node:events'
 import { mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Something like a machine: a network of its own with one cable, and names that lead to addresses. */
+/** A simulated machine: a network of its own with one cable, and names that resolve to addresses. */
 export interface Machine {
   readonly address: string
-  /** Command line that runs a program there. */
+  /** Command line that runs a program on it. */
   readonly launch: readonly string[]
-  /** Starts a program there; what it prints goes into a file. */
+  /** Starts a program on it; the output goes to a file. */
   start(file: string, args: readonly string[], log: string): ChildProcess
-  /** Pulls the cable, or plugs it in. */
+  /** Unplugs or plugs in the network cable. */
   connect(isConnected: boolean): void
 }
 
-/** Several machines at one switch, to which this process belongs too. */
+/** Several machines on one switch, to which this process is also connected. */
 export interface Machines {
-  /** The address of this process there. */
+  /** The address of this process on that network. */
   readonly address: string
   readonly machines: readonly Machine[]
-  /** Tells all machines which names lead where. */
+  /** Sets the hostnames that all machines resolve. */
   name(addressOf: Readonly<Record<string, string>>): void
-  /** Ends what was started there, and takes everything down. */
+  /** Stops everything that was started, and removes the networks. */
   stop(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ const ip = (...args: readonly string[]): void => {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** Why no machines can be made here; undefined where they can. That takes root and network namespaces. */
+/** Why machines cannot be created; undefined if they can. They require root and network namespaces. */
 export function machinesProblem(): string | undefined {
   const name = `svc-try-${process.pid}`
   try {
@@ -39,17 +39,17 @@ export function machinesProblem(): string | undefined {
     ip('link', 'delete', name.slice(0, 15))
     return undefined
   } catch (error) {
-    return `this system makes no networks for a test: ${(error as Error).message.trim().split('\n').at(-1)}`
+    return `this system cannot create networks for a test: ${(error as Error).message.trim().split('\n').at(-1)}`
   }
 }
 
-/** Makes `count` machines. */
+/** Creates `count` machines. */
 export function makeMachines(count: number): Machines {
-  // Out of the range for tests of networks (RFC 2544), which nobody uses.
+  // From the address range for network tests (RFC 2544), which nobody else uses.
   const net = `198.18.${process.pid % 250}`
   const running = new Set<ChildProcess>()
   const names: string[] = []
-  // The switch has a network of its own too: what this system's firewall forwards is not its concern.
+  // The switch also has its own network, so that the firewall of this system does not filter its traffic.
   const hub = `svc-${process.pid}-switch`
   const ownCable = `svcv${process.pid}`
   ip('netns', 'add', hub)
@@ -96,7 +96,7 @@ export function makeMachines(count: number): Machines {
     }
     ip('netns', 'delete', hub)
   }
-  // Also when the test is told to end.
+  // Also if the test is terminated.
   process.once('exit', takeDown)
   return {
     address: `${net}.1`,
@@ -104,7 +104,7 @@ export function makeMachines(count: number): Machines {
     name: (addressOf) => {
       const lines = Object.entries(addressOf).map(([name, address]) => `${address} ${name}`)
       for (const name of names) {
-        // `ip netns exec` shows these files in the place of those in /etc.
+        // `ip netns exec` shows these files instead of those in /etc.
         mkdirSync(`/etc/netns/${name}`, { recursive: true })
         writeFileSync(`/etc/netns/${name}/hosts`, `127.0.0.1 localhost\n${lines.join('\n')}\n`)
       }

@@ -5,7 +5,7 @@ import type { TestCluster } from './test-cluster.ts'
 
 const folder = path.join(import.meta.dirname, '../fixtures/conformance')
 
-/** What playing recorded scenarios printed. */
+/** The output of playing recorded scenarios. */
 export interface Played {
   readonly status: number
   readonly output: string
@@ -13,16 +13,16 @@ export interface Played {
   readonly lastLine: string
 }
 
-/** How the steps that the recorded coordinator answered reach ours. */
+/** How steps that were recorded at Druid's coordinator reach svc's. */
 export type Way = 'directly' | 'through the router'
 
 /** The number of steps of a recorded scenario. */
 export const stepsOf = (scenario: string): number => readScenario(scenario).steps.length
 
 /**
- * Plays recorded security scenarios, one after the other, against a cluster. Through the router, the steps for the
- * coordinator go out as `/proxy/coordinator/...`, but for those paths that are open at the coordinator itself: there
- * the router asks for a login.
+ * Plays recorded security scenarios, one after another, against a cluster. Through the router, the steps for
+ * the coordinator are sent to `/proxy/coordinator/...`, except for paths that are open at the coordinator
+ * itself, because the router requires a login for them.
  */
 export async function playSecurityScenarios(
   cluster: TestCluster,

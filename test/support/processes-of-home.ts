@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The processes whose command line names a folder, such as the home of a cluster: number and command line. */
+/**
+ * Returns the processes whose command line contains a folder, such as the home of a cluster: process id and
+ * command line.
+ */
 export function processesNaming(folder: string): string[] {
   return listProcesses().filter((line) => line.includes(folder) && !line.startsWith(`${process.pid} `))
 }
 
-/** The process that started a process; undefined where that has ended meanwhile. */
+/** Returns the parent of a process; undefined if the process has exited. */
 export function parentOf(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name before it stands in brackets and may hold anything.
+    // The name before it is in parentheses and may contain anything.
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   } catch {
     return undefined
@@ -29,7 +32,7 @@ function listProcesses(): string[] {
       try {
         return [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`]
       } catch {
-        // It has ended meanwhile.
+        // It has exited in the meantime.
         return []
       }
     })

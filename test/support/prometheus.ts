@@ -5,22 +5,22 @@ import { freePort } from '@svc/shared/testing'
 import { findProgram, type Program } from './debian-program.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** One series that an expression gives, with its value now. */
+/** One series of an expression, with its current value. */
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>
   readonly value: readonly [time: number, value: string]
 }
 
-/** One server that is scraped. */
+/** One scrape target. */
 export interface ScrapedTarget {
   readonly labels: Readonly<Record<string, string>>
   readonly health: string
   readonly lastError: string
 }
 
-/** A Prometheus of a test. */
+/** A Prometheus server for a test. */
 export interface Prometheus {
-  /** What an expression gives now. Throws for what is no expression. */
+  /** Returns the current value of an expression. Throws if the expression is invalid. */
   query(expression: string): Promise<readonly Sample[]>
   targets(): Promise<readonly ScrapedTarget[]>
   stop(): Promise<void>
@@ -29,7 +29,7 @@ export interface Prometheus {
 const findIn = (name: string): Promise<Program> =>
   findProgram({ name, folder: 'usr/bin', package: 'prometheus', alsoNeeded: /^$/ })
 
-/** What `promtool` prints. Throws with it when promtool is not content. */
+/** Returns the output of `promtool`. Throws an Error with the output if promtool fails. */
 export async function promtool(...args: readonly string[]): Promise<string> {
   const { file } = await findIn('promtool')
   return await new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ export async function promtool(...args: readonly string[]): Promise<string> {
   })
 }
 
-/** Starts a Prometheus with the configuration of a folder, which holds its data too. */
+/** Starts Prometheus with the configuration in a folder, which also stores its data. */
 export async function startPrometheus(folder: string): Promise<Prometheus> {
   const { file } = await findIn('prometheus')
   const port = await freePort()
@@ -67,7 +67,7 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
     await waitUntil(
       'Prometheus answers',
       async () => {
-        if (child.exitCode !== null) throw new Error(`It ended with status ${child.exitCode}`)
+        if (child.exitCode !== null) throw new Error(`Prometheus exited with status ${child.exitCode}`)
         return (await fetch(`http://127.0.0.1:${port}/-/ready`)).status
       },
       (status) => status === 200,

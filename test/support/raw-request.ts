@@ -3,14 +3,17 @@ import { connect as connectWithTls } from 'node:tls'
 
 const PATIENCE_MS = 10_000
 
-/** What came back for bytes that no client library would send. */
+/** The response to bytes that no client library would send. */
 export interface RawAnswer {
-  /** Undefined when the connection was closed without an answer. */
+  /** Undefined if the connection was closed without an answer. */
   readonly status: number | undefined
   readonly text: string
 }
 
-/** Sends bytes as they are and reads until the server closes: a request must ask for that, or be one to refuse. */
+/**
+ * Sends raw bytes and reads until the server closes the connection. A valid request must therefore ask for
+ * that.
+ */
 export async function sendRaw(url: string, bytes: string, trusted?: string): Promise<RawAnswer> {
   const { hostname, port, protocol } = new URL(url)
   const socket =
@@ -23,15 +26,14 @@ export async function sendRaw(url: string, bytes: string, trusted?: string): Pro
       : connect(Number(port), hostname)
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  // A server that refuses may reset the connection while we still send; what it has said by then counts.
+  // A server that refuses a request may reset the connection before the request is sent completely; its answer
+  // until then counts.
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   let timer: NodeJS.Timeout | undefined
   const patience = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(
-        new Error(`Neither an end nor a whole answer within ${PATIENCE_MS} ms: ${Buffer.concat(chunks)}`),
-      )
+      reject(new Error(`No complete answer within ${PATIENCE_MS} ms: ${Buffer.concat(chunks)}`))
     }, PATIENCE_MS)
   })
   socket.write(bytes)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
 
-/** A manifest, as far as tests look into it. */
+/** The parts of a manifest that tests read. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -29,8 +29,8 @@ interface Kustomization {
 }
 
 /**
- * The manifests of a kustomization, as far as ours go: resources, strategic patches by kind, images, generators (the
- * names of what they make without the hash that kustomize adds) and one namespace for all.
+ * Returns the manifests of a kustomization. Supports only what ours use: resources, strategic patches by
+ * kind, images, generators (without the hash that kustomize adds to the names), and one namespace for all.
  */
 export function renderKustomization(folder: string): readonly Manifest[] {
   const read = (name: string) => readFileSync(path.join(folder, name), 'utf8')
@@ -79,16 +79,16 @@ export function renderKustomization(folder: string): readonly Manifest[] {
   )
 }
 
-/** The lines `name=value` of a file of properties. */
+/** Parses the `name=value` lines of a properties file. */
 function entriesOf(text: string): [string, string][] {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])
 }
 
-// What tells apart the entries of a list that a patch merges; other lists are replaced.
+// The keys that identify the entries of a list in a patch; other lists are replaced.
 const mergeKeys = ['mountPath', 'containerPort', 'name'] as const
 
-/** A strategic merge: maps key by key, lists of named things entry by entry. */
+/** Applies a strategic merge patch: maps key by key, lists of named entries entry by entry. */
 function merge(base: unknown, patch: unknown): unknown {
   if (Array.isArray(base) && Array.isArray(patch)) {
     const key = mergeKeys.find((name) => patch.every((entry) => isMap(entry) && name in entry))

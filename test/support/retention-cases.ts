@@ -1,4 +1,4 @@
-// The cases of retention that hold for a cluster however it runs: as processes, or in containers.
+// Retention tests for clusters of processes and of containers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flights, runTask } from './flights.ts'
@@ -11,7 +11,10 @@ const { dataSource } = flights
 export const rulesPath = `/svc/coordinator/v1/rules/${dataSource}`
 export const loadStatusPath = '/svc/coordinator/v1/loadstatus'
 
-/** What the cases need of a cluster with two historicals in the tier `hot` and one in `_default_tier`. */
+/**
+ * The parts of a cluster that these tests need, with two historicals in the tier `hot` and one in
+ * `_default_tier`.
+ */
 export interface RetentionScene extends Pick<TestCluster, 'router' | 'at' | 'store' | 'nameOf'> {
   readonly hot: readonly [string, string]
   readonly standard: string
@@ -23,18 +26,18 @@ export interface RetentionScene extends Pick<TestCluster, 'router' | 'at' | 'sto
   cache(instance: string): Promise<Record<string, FoundFile>>
 }
 
-/** Enough for a machine that has much else to do; a cluster that works is not waited for so long. */
+/** Long enough for a busy machine; a working cluster needs much less. */
 const patience = { timeoutMs: 120_000 }
 
-/** The rule that keeps so many copies in each tier for good. */
+/** A rule that keeps a number of replicas in each tier forever. */
 export const load = (tieredReplicants: Record<string, number>): object[] => [
   { type: 'loadForever', tieredReplicants },
 ]
 
-/** Waits until the coordinator misses no copy in any tier. */
+/** Waits until the coordinator reports no missing replicas in any tier. */
 export async function untilNothingIsMissing({ router }: Pick<RetentionScene, 'router'>): Promise<void> {
   await waitUntil(
-    'no copy is missing',
+    'no replica is missing',
     () => router.get<Record<string, Record<string, number>>>(`${loadStatusPath}?full`),
     (byTier) =>
       Object.values(byTier).every((missing) => missing[dataSource] === 0) && Object.keys(byTier).length > 0,
@@ -42,7 +45,7 @@ export async function untilNothingIsMissing({ router }: Pick<RetentionScene, 'ro
   )
 }
 
-/** The bytes of the complete segments in the cache of an instance, by id. */
+/** Returns the sizes in bytes of the complete segments in the cache of an instance, by id. */
 export async function segmentsInCache(
   scene: RetentionScene,
   instance: string,
@@ -56,20 +59,24 @@ export async function segmentsInCache(
   return new Map(segments.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Waits until the disk of an instance holds so many segments. */
+/** Waits until an instance has a number of segments on disk. */
 export async function untilCached(scene: RetentionScene, instance: string, count: number): Promise<void> {
   await waitUntil(
-    `${instance} holds ${count} segments`,
+    `${instance} has ${count} segments on disk`,
     async () => (await segmentsInCache(scene, instance)).size,
     (held) => held === count,
     patience,
   )
 }
 
-/** Compares disk, announcement and inventory of an instance; returns the ids. */
+/** Compares disk, announcements, and inventory of an instance; returns the segment ids. */
 export async function heldBy(scene: RetentionScene, instance: string): Promise<string[]> {
   const ids = [...(await segmentsInCache(scene, instance)).keys()]
-  assert.deepEqual(await servedBy(scene, instance), ids, `${instance} serves what lies on its disk`)
+  assert.deepEqual(
+    await servedBy(scene, instance),
+    ids,
+    `${instance} does not serve exactly the segments on its disk`,
+  )
   await waitUntil(
     `the coordinator knows what ${instance} serves`,
     () => servedByInventory(scene, instance),
@@ -81,7 +88,7 @@ export async function heldBy(scene: RetentionScene, instance: string): Promise<s
 
 /** Ingests the data set, and loads it into two tiers. */
 export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
-  test('the data set becomes one segment a day, with all its rows', async () => {
+  test('the data set becomes one segment a day with all rows', async () => {
     const { router, store } = scene
     await router.post(rulesPath, load({ hot: 1, _default_tier: 1 }), { 'x-svc-author': 'test' })
     await runTask(router, scene.task)
@@ -95,10 +102,10 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
     const files = await scene.deepStorage()
     for (const { path: file, sizeBytes, checksum } of segments)
       assert.deepEqual(files[file], { sizeBytes, checksum }, file)
-    assert.equal(Object.keys(files).length, flights.days, 'deep storage holds nothing else')
+    assert.equal(Object.keys(files).length, flights.days, 'deep storage has other files too')
   })
 
-  test('rules that name two tiers bring the bytes into both, and the load status to 100', async () => {
+  test('rules that name two tiers load the segments in both, and raise the load status to 100', async () => {
     const { router, store, hot, standard } = scene
     await untilNothingIsMissing(scene)
     assert.deepEqual(await router.get(loadStatusPath), { [dataSource]: 100 })
@@ -110,10 +117,10 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
     const segments = await storedSegments(store, dataSource)
     const ids = segments.map(({ id }) => id)
     const [first, second] = [await heldBy(scene, hot[0]), await heldBy(scene, hot[1])]
-    assert.deepEqual([...first, ...second].sort(), ids, 'the tier holds every segment once')
+    assert.deepEqual([...first, ...second].sort(), ids, 'the tier does not have every segment once')
     assert.ok(
       first.length > 0 && second.length > 0,
-      `both servers share the load: ${first.length}, ${second.length}`,
+      `the servers do not share the load: ${first.length}, ${second.length}`,
     )
     assert.deepEqual(await heldBy(scene, standard), ids)
 
@@ -123,7 +130,7 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
         assert.equal(sizeBytes, sizes.get(id), `${id} at ${instance}`)
     }
     await waitUntil(
-      'the broker knows all that is served',
+      'the broker knows all served segments',
       () => router.get<{ inventoryInitialized: boolean; segmentCount: number }>('/svc/broker/v1/loadstatus'),
       (status) => status.inventoryInitialized && status.segmentCount === ids.length,
       patience,
@@ -131,7 +138,7 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
   })
 }
 
-/** Moves everything into one tier, and drops it. */
+/** Moves everything to one tier, and then drops it. */
 export function testMovingAndDropping(scene: RetentionScene): void {
   test('rules that name another tier move everything there', async () => {
     const { router, store, hot, standard } = scene
@@ -144,24 +151,24 @@ export function testMovingAndDropping(scene: RetentionScene): void {
     assert.deepEqual(await router.get(loadStatusPath), { [dataSource]: 100 })
   })
 
-  test('a drop rule empties the caches and leaves deep storage', async () => {
+  test('a drop rule empties the caches but keeps deep storage', async () => {
     const { router, store, hot, standard } = scene
     const before = await scene.deepStorage()
     await router.post(rulesPath, [{ type: 'dropForever' }])
     for (const instance of hot) await untilCached(scene, instance, 0)
     for (const instance of [...hot, standard]) {
       assert.deepEqual(await heldBy(scene, instance), [])
-      assert.deepEqual(await scene.cache(instance), {}, `${instance} keeps no bytes`)
+      assert.deepEqual(await scene.cache(instance), {}, `${instance} still has files`)
     }
     assert.deepEqual(await scene.deepStorage(), before)
     const segments = await storedSegments(store, dataSource)
-    assert.equal(segments.length, flights.days, 'the metadata stays')
+    assert.equal(segments.length, flights.days, 'the metadata changed')
     assert.deepEqual(
       segments.filter(({ used }) => used),
       [],
-      'nothing is used any more',
+      'a segment is still used',
     )
-    assert.deepEqual(await router.get(loadStatusPath), {}, 'no datasource is left to load')
+    assert.deepEqual(await router.get(loadStatusPath), {}, 'a datasource still has to load')
     const { status } = await router.send({
       path: `/svc/coordinator/v1/datasources/${dataSource}/loadstatus`,
     })

@@ -1,6 +1,6 @@
-/** Properties of security as `name=value`, for clusters of the plain profile that are to ask for logins. */
+/** Security properties as `name=value`, for clusters of the plain profile that require logins. */
 
-/** One metadata authenticator and authorizer, with the names and passwords of the recorded system. */
+/** One metadata authenticator and authorizer, with the names and passwords of the recorded Druid cluster. */
 export const metadataLoginProperties: readonly string[] = [
   ...basicAuthenticator('MyBasicMetadataAuthenticator', {
     authorizerName: 'MyBasicMetadataAuthorizer',
@@ -13,7 +13,7 @@ export const metadataLoginProperties: readonly string[] = [
   ...escalator('password2', 'MyBasicMetadataAuthorizer'),
 ]
 
-/** Two metadata authenticators, the first of which passes on what it does not know, or does not. */
+/** Two metadata authenticators; whether the first one passes unknown users on varies. */
 export const chainProperties = (skipOnFailure: boolean): readonly string[] => [
   ...['A', 'B'].flatMap((name) =>
     basicAuthenticator(name, {
@@ -39,7 +39,7 @@ function basicAuthenticator(name: string, properties: Readonly<Record<string, st
   ]
 }
 
-/** The identity of the servers among themselves. */
+/** The identity that servers use for each other. */
 function escalator(password: string, authorizer: string): string[] {
   return [
     'svc.escalator.type=basic',

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type Database, sql } from '@svc/shared/postgres'
 import type { TestCluster } from './test-cluster.ts'
 
-/** A segment as the metadata store has it. */
+/** A segment in the metadata store. */
 export interface StoredSegment {
   readonly id: string
   readonly used: boolean
@@ -15,7 +15,7 @@ export interface StoredSegment {
   readonly checksum: string
 }
 
-/** All segments of a datasource, by id. */
+/** Returns all segments of a datasource, by id. */
 export async function storedSegments(store: Database, dataSource: string): Promise<StoredSegment[]> {
   return await store.query<StoredSegment>(sql`
     SELECT id, used, size_bytes AS "sizeBytes", total_rows AS "totalRows",
@@ -23,7 +23,7 @@ export async function storedSegments(store: Database, dataSource: string): Promi
     FROM segments WHERE datasource = ${dataSource} ORDER BY id`)
 }
 
-/** The copy of a segment in the cache of a server. */
+/** A segment in the cache of a server. */
 export interface CachedSegment {
   readonly id: string
   /** The Parquet file. */
@@ -31,7 +31,7 @@ export interface CachedSegment {
   readonly sizeBytes: number
 }
 
-/** The complete segments that lie in the cache folder of an instance, by id. */
+/** Returns the complete segments in the cache folder of an instance, by id. */
 export function cachedSegments({ home }: TestCluster, instance: string): CachedSegment[] {
   const folder = path.join(home.cache, instance, 'segments')
   return readdirSync(folder)
@@ -43,7 +43,7 @@ export function cachedSegments({ home }: TestCluster, instance: string): CachedS
     .sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** The files of a folder with their sizes in bytes, by path relative to it. */
+/** Returns the files of a folder with their sizes in bytes, by path relative to it. */
 export function filesIn(folder: string): Record<string, number> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
   const files = names
@@ -52,12 +52,12 @@ export function filesIn(folder: string): Record<string, number> {
   return Object.fromEntries(files.sort().map((file) => [path.relative(folder, file), statSync(file).size]))
 }
 
-/** The checksum of a file as segments have it. */
+/** Returns the checksum of a file, in the format of segments. */
 export function checksumOf(file: string): string {
   return `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`
 }
 
-/** The ids of the segments that a data server itself says it serves. */
+/** Returns the ids of the segments that a data server claims to serve. */
 export async function servedBy(cluster: Pick<TestCluster, 'at'>, instance: string): Promise<string[]> {
   const { requests } = await cluster
     .at(instance)
@@ -65,7 +65,7 @@ export async function servedBy(cluster: Pick<TestCluster, 'at'>, instance: strin
   return requests.map(({ id }) => id).sort()
 }
 
-/** The ids of the segments that the leading coordinator says an instance serves. */
+/** Returns the ids of the segments that an instance serves according to the leading coordinator. */
 export async function servedByInventory(
   cluster: Pick<TestCluster, 'router' | 'nameOf'>,
   instance: string,

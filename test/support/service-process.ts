@@ -7,21 +7,21 @@ import type { Role } from '@svc/shared/config'
 
 const PATIENCE_MS = 20_000
 
-/** How a service is started by hand. */
+/** How to start a service manually. */
 export interface ServiceStart {
   readonly role: Role
-  /** Holds the two files. */
+  /** The folder of the two properties files. */
   readonly folder: string
-  /** The lines of the file that all services read; no file when left out. */
+  /** The lines of the common properties file; the file is missing if undefined. */
   readonly common?: readonly string[] | undefined
   /** The lines of the service's own file. */
   readonly runtime?: readonly string[] | undefined
   readonly environment?: Readonly<Record<string, string>> | undefined
-  /** More arguments of the command line. */
+  /** Additional command-line arguments. */
   readonly args?: readonly string[] | undefined
 }
 
-/** How a service that was started ended by itself. */
+/** The result of a service that exited by itself. */
 export interface ServiceEnd {
   readonly status: number | null
   readonly stdout: string
@@ -29,7 +29,7 @@ export interface ServiceEnd {
   readonly tookMs: number
 }
 
-/** The files that a start with these lines reads. */
+/** The files that such a service reads. */
 export function configurationFiles(folder: string): { common: string; runtime: string } {
   return {
     common: path.join(folder, 'common.runtime.properties'),
@@ -37,7 +37,10 @@ export function configurationFiles(folder: string): { common: string; runtime: s
   }
 }
 
-/** Starts a service whose configuration it should refuse, and waits for its end. A service that runs on is killed. */
+/**
+ * Starts a service that should refuse its configuration, and waits until it exits. Kills a service that keeps
+ * running.
+ */
 export async function runService(start: ServiceStart): Promise<ServiceEnd> {
   const files = configurationFiles(start.folder)
   const args: string[] = []

@@ -7,21 +7,21 @@ import { freePort } from '@svc/shared/testing'
 import { libraryPath } from '../../launcher/debian-packages.mjs'
 import { findProgram } from './debian-program.ts'
 
-/** An OpenLDAP of a test, filled as the test says, with the memberOf overlay. */
+/** An OpenLDAP server for a test, filled by the test, with the memberOf overlay. */
 export interface Slapd {
   readonly url: string
   readonly tlsUrl: string
-  /** Ends it; it can be started again with the same data. */
+  /** Stops it; it can be started again with the same data. */
   stop(): Promise<void>
   start(): Promise<void>
 }
 
-/** The suffix, and who may write below it. */
+/** The suffix, and the user who can write below it. */
 export const suffix = 'dc=example,dc=org'
 const rootDn = `cn=root,${suffix}`
 const rootPassword = 'root-secret'
 
-/** Certificate and key of the TLS port, PEM files, with the authority that clients trust. */
+/** Certificate and key of the TLS port as PEM files, with the authority that clients trust. */
 export interface SlapdTls {
   readonly certificateFile: string
   readonly keyFile: string
@@ -49,7 +49,7 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
       'moduleload memberof',
       `pidfile ${folder}/slapd.pid`,
       `argsfile ${folder}/slapd.args`,
-      // Many directories take a name without a password for an anonymous success: the worst case.
+      // Many directories treat a bind without a password as an anonymous success, which is the worst case.
       'allow bind_anon_cred bind_anon_dn',
       `TLSCertificateFile ${tls.certificateFile}`,
       `TLSCertificateKeyFile ${tls.keyFile}`,
@@ -72,10 +72,10 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
-    // -d 0 keeps it in the foreground, so that it ends with this process's signal.
+    // -d 0 keeps slapd in the foreground, so that it receives signals.
     child = spawn(program.file, ['-f', configuration, '-h', addresses, '-d', '0'], { env, stdio: 'ignore' })
     for (;;) {
-      if (child.exitCode !== null) throw new Error(`slapd ended with status ${child.exitCode}`)
+      if (child.exitCode !== null) throw new Error(`slapd exited with status ${child.exitCode}`)
       if (await isListening(tlsUrl)) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -92,7 +92,7 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
   return { url, tlsUrl, start, stop }
 }
 
-/** Adds entries over the wire, as the overlay keeps memberOf only then. */
+/** Adds entries with a client, because the overlay maintains memberOf only then. */
 async function addEntries(url: string, ldif: string): Promise<void> {
   const { Client } = await import('ldapts')
   const client = new Client({ url })
@@ -110,7 +110,7 @@ async function addEntries(url: string, ldif: string): Promise<void> {
   await client.unbind()
 }
 
-/** A self-signed certificate for hosts, made by openssl, as PEM files. */
+/** Creates a self-signed certificate for hosts with openssl, as PEM files. */
 export async function makeCertificate(folder: string, name: string, subjects: string): Promise<SlapdTls> {
   const keyFile = path.join(folder, `${name}.key`)
   const certificateFile = path.join(folder, `${name}.pem`)

@@ -1,6 +1,6 @@
 import type { Answer, HttpClient } from './http-client.ts'
 
-/** What a query may be sent with, beside its text. */
+/** Options of a query, in addition to its text. */
 export interface SqlOptions {
   readonly resultFormat?: string
   readonly header?: boolean
@@ -10,7 +10,7 @@ export interface SqlOptions {
   readonly credentials?: string
 }
 
-/** Sends a query and returns whatever comes back. */
+/** Sends a query and returns the answer. */
 export async function askSql(client: HttpClient, query: string, options: SqlOptions = {}): Promise<Answer> {
   const { credentials, ...more } = options
   return await client.send({
@@ -21,7 +21,7 @@ export async function askSql(client: HttpClient, query: string, options: SqlOpti
   })
 }
 
-/** The rows of a query as lists. Throws when the answer is not 200. */
+/** Returns the rows of a query as lists. Throws if the status is not 200. */
 export async function sqlRows(
   client: HttpClient,
   query: string,

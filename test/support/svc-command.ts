@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 
-/** How a command ended and what it printed. */
+/** Exit status and output of a command. */
 export interface CommandResult {
   readonly status: number
   readonly stdout: string
@@ -12,7 +12,7 @@ export interface CommandResult {
 /** The ./svc command of this checkout. */
 export const svcCommand = path.join(repositoryRoot, 'svc')
 
-/** Runs ./svc and waits for its end, at most two minutes. */
+/** Runs ./svc and waits until it exits, for at most two minutes. */
 export async function runSvc(...args: string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     execFile(svcCommand, args, { timeout: 120_000 }, (error, stdout, stderr) => {

@@ -16,33 +16,33 @@ import { checkAnswer } from './check-answer.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
-/** A cluster of a test in a home of its own, with ways to ask it. */
+/** A cluster for a test in a home of its own, with clients. */
 export interface TestCluster extends Cluster {
-  /** The router, asked as admin; an answer that is not what the OpenAPI document tells is an error. */
+  /** The router as admin; throws if an answer does not match the OpenAPI document. */
   readonly router: HttpClient
-  /** A server by its instance, asked as admin. */
+  /** A server by its instance, as admin. */
   at(instance: string): HttpClient
   /** The metadata store. */
   readonly store: Database
-  /** The configuration of the first coordinator, for what tests open by themselves. */
+  /** The configuration of the first coordinator, for tests that connect to its stores themselves. */
   readonly settings: Settings
-  /** Host and port of an instance, by which the servers call it. */
+  /** Host and port of an instance, as other servers call it. */
   nameOf(instance: string): string
-  /** All that an instance has printed. */
+  /** The complete output of an instance. */
   logOf(instance: string): string
-  /** Stops everything and removes the home. */
+  /** Stops everything and deletes the home. */
   end(): Promise<void>
 }
 
-/** What may differ between the clusters of tests. */
+/** Options of a test cluster. */
 export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOffset'> {
-  /** Called before each attempt to start, with what the ports of the plan are moved by. */
+  /** Called before each start attempt, with the offset of the plan's ports. */
   readonly beforeStart?: (portOffset: number) => Promise<void>
-  /** Called once with the folder of the home, which is not there yet: a home that was made before can be put there. */
+  /** Called once with the path of the home before it exists, so that an existing home can be copied there. */
   readonly placeHome?: (home: string) => void
 }
 
-/** Starts a cluster at free ports. Throws, and leaves nothing behind, when a service is not ready in time. */
+/** Starts a cluster on free ports. Throws, and leaves nothing behind, if a service is not ready in time. */
 export async function startTestCluster({
   placeHome,
   ...options
@@ -64,7 +64,7 @@ export async function startTestCluster({
   }
 }
 
-/** Another cluster may take the ports between the look at them and the start. */
+/** Another cluster may take the ports between the check and the start. */
 async function startAtFreePorts(
   home: string,
   { beforeStart, ...options }: Omit<TestClusterOptions, 'placeHome'>,
@@ -86,7 +86,8 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
   const clients = new Map<string, HttpClient>()
   const at = (instance: string): HttpClient => {
     const url = urls[instance]
-    if (url === undefined) throw new Error(`No instance ${instance}; there are ${Object.keys(urls)}`)
+    if (url === undefined)
+      throw new Error(`Unknown instance ${instance}; expected one of ${Object.keys(urls)}`)
     const client =
       clients.get(instance) ??
       createHttpClient(url, {

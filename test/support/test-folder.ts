@@ -9,13 +9,13 @@ function removeAll(): void {
     try {
       removeTestFolder(folder)
     } catch {
-      // A process that is just being killed has written into it once more.
+      // A process that is being killed may have written another file.
     }
   }
 }
 
 process.once('beforeExit', removeAll)
-// A test that is told to end takes along what it has started, by listeners to its end, and then what it has made.
+// A terminated test runs its exit listeners: first to stop what it started, then to delete its folders.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
     process.once('exit', removeAll)
@@ -23,14 +23,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-/** A new empty folder, which is gone at the latest when this process ends. */
+/** Returns a new empty folder, which is deleted at the latest when this process exits. */
 export function newTestFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-e2e-'))
   folders.add(folder)
   return folder
 }
 
-/** Removes a folder that `newTestFolder` has made, with all that is in it. */
+/** Deletes a folder of `newTestFolder` with all its files. */
 export function removeTestFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   folders.delete(folder)

@@ -5,13 +5,13 @@ import { waitUntil } from './wait-until.ts'
 const authentication = '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
 const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'
 
-/** The password that all users have whom a test adds. */
+/** The password of all users that tests add. */
 const password = 'a-password-of-tests'
 
 /** The credentials of a user that a test has added. */
 export const credentialsOf = (name: string): string => `${name}:${password}`
 
-/** Adds users with their permissions to a secure cluster, and returns when every service knows them. */
+/** Adds users with their permissions to a secure cluster, and returns once every service knows them. */
 export async function addUsers(
   cluster: TestCluster,
   users: Readonly<Record<string, readonly Permission[]>>,

@@ -17,27 +17,27 @@ import { findRedis } from '@svc/cli/redis'
 import { freePort } from '@svc/shared/testing'
 import { waitUntil } from './wait-until.ts'
 
-/** A Postgres and a Redis of a test that speak TLS only, each with a password. */
+/** A Postgres and a Redis for a test that accept TLS only, each with a password. */
 export interface TlsStores {
   readonly ports: { readonly postgres: number; readonly redis: number }
   stop(): Promise<void>
 }
 
-/** The user of that Redis; there is no other. */
+/** The only user of that Redis. */
 export const redisUser = 'queues'
 
-/** Where they live and what they are called. */
+/** Where they are and what they are called. */
 export interface TlsStoresOptions {
   readonly home: HomeLayout
-  /** Of the key store, the user `svc` of Postgres and the user of Redis. */
+  /** Password of the key store, the Postgres user `svc`, and the Redis user. */
   readonly password: string
-  /** The names and addresses that their certificate is for. */
+  /** The names and addresses in their certificate. */
   readonly hosts: readonly string[]
-  /** Where they listen. */
+  /** Addresses to listen on. */
   readonly address?: string
 }
 
-/** Starts both with a certificate of the authority of the home, which is made at first. */
+/** Starts both with a certificate from the authority of the home, which is created first. */
 export async function startTlsStores(options: TlsStoresOptions): Promise<TlsStores> {
   const { address = '127.0.0.1' } = options
   const ports = { postgres: await freePort(), redis: await freePort() }
@@ -48,7 +48,7 @@ export async function startTlsStores(options: TlsStoresOptions): Promise<TlsStor
   ])
   const [postgres] = running
   await waitUntil(
-    'the stores are there',
+    'the stores are ready',
     async () =>
       isPostgresReady(options.home, postgres.pid!) &&
       (await isListening(`rediss://${address}:${ports.redis}`)),
@@ -90,7 +90,7 @@ async function startPostgres(
   const runAs = decideRunAs(home, postgresBinaries())
   await ensureDataFolder(home, runAs, password, new AbortController().signal)
   const files = { 'server.key': certificate.key, 'server.crt': certificate.chain }
-  // Nobody comes in without TLS.
+  // Only allow connections with TLS.
   writeFileSync(path.join(home.postgres, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
   for (const [name, text] of Object.entries(files)) {
     const file = path.join(home.postgres, name)

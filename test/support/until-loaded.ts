@@ -1,10 +1,10 @@
 import type { HttpClient } from './http-client.ts'
 import { type Patience, waitUntil } from './wait-until.ts'
 
-/** Waits until no copy of a segment is missing that rules want. */
+/** Waits until all replicas that the rules require are loaded. */
 export async function untilLoaded(router: HttpClient, patience: Patience = {}): Promise<void> {
   await waitUntil(
-    'no copy is missing',
+    'no replica is missing',
     () => router.get<Record<string, Record<string, number>>>('/svc/coordinator/v1/loadstatus?full'),
     (byTier) => {
       const missing = Object.values(byTier).flatMap((tier) => Object.values(tier))

@@ -3,15 +3,15 @@ import { inspect } from 'node:util'
 const POLL_MS = 50
 const TIMEOUT_MS = 30_000
 
-/** How long to wait and how often to look, in milliseconds. */
+/** Timeout and poll interval, in milliseconds. */
 export interface Patience {
   readonly timeoutMs?: number
   readonly pollMs?: number
 }
 
 /**
- * Looks again and again until what is seen is right, and returns it. Throws when that takes longer than the patience,
- * with what was seen last; a look that throws is one that saw its error.
+ * Polls until a value is right, and returns it. Throws an Error with the last value after the timeout; an
+ * error thrown by the poll counts as its value.
  */
 export async function waitUntil<Seen>(
   description: string,
@@ -31,7 +31,7 @@ export async function waitUntil<Seen>(
     }
     if (performance.now() >= deadline) {
       const shown = inspect(last, { depth: 6, breakLength: 120 }).slice(0, 4000)
-      throw new Error(`Not within ${timeoutMs} ms: ${description}. Seen last: ${shown}`)
+      throw new Error(`Timed out after ${timeoutMs} ms, expected: ${description}. Last value: ${shown}`)
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }

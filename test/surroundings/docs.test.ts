@@ -1,5 +1,5 @@
-// Runs the commands of the how-to page about several machines, each on the machine that the page says, with the stores on
-// a third one that is reached over TLS.
+// Runs the commands of the how-to page about several machines, each on the machine that the page names, with the
+// stores on a third machine, over TLS.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'

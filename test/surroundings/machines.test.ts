@@ -18,7 +18,8 @@ import { waitUntil } from '../support/wait-until.ts'
 const skip = machinesProblem() ?? false
 const password = 'a password of machines'
 const routerPort = 9088
-// A busy machine takes long to start eight servers, and a disconnected server notices it only after timeouts.
+// A busy machine takes long to start eight servers, and a server only notices through timeouts that it is
+// disconnected.
 const patience = { timeoutMs: 150_000, pollMs: 200 }
 
 const hostOf = (role: string, machine: number): string => `${role}-${machine}.${role}s.svc.svc`

@@ -1,6 +1,6 @@
-// The files of deploy/monitoring with a real Prometheus: it accepts the configuration and the rules, each alert fires for
-// its problem and for nothing else, a cluster is scraped over TLS by a user who may only read STATE, and every expression
-// of the dashboard returns data.
+// Tests deploy/monitoring with a real Prometheus: it accepts the configuration and the rules, each alert fires
+// for its problem and for nothing else, a user who can only read STATE scrapes a cluster over TLS, and every
+// expression of the dashboard returns data.
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -81,7 +81,7 @@ const troubles: readonly [alerts: readonly string[], series: string, values: str
   [['SvcRouterDown', 'SvcServerDown'], 'up{role="router"', '0x60'],
   [['SvcServerNotReady'], 'svc_ready', '0x60'],
   [['SvcNoLeader'], 'svc_leader{role="overlord"', '0x60'],
-  // It is dead and reports nothing anymore.
+  // It is dead and no longer reports anything.
   [['SvcNoLeader'], 'svc_leader{role="overlord"', '1x20 _x40'],
   // The second one runs no duties.
   [['SvcTwoLeaders', 'SvcDutiesStuck'], 'svc_leader{role="coordinator",instance="c:2"', '1x60'],
@@ -169,7 +169,7 @@ describe('a cluster', () => {
   let prometheus: Prometheus
   after(() => prometheus?.stop())
 
-  test('is scraped over TLS by a user who may only read STATE', async () => {
+  test('is scraped over TLS by a user who can only read STATE', async () => {
     await addUsers(cluster, { monitor: [{ resource: { type: 'STATE', name: '.*' }, action: 'READ' }] })
     const [, password = ''] = credentialsOf('monitor').split(':')
     writeFileSync(path.join(folder, 'password'), password)

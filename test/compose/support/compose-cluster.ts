@@ -37,7 +37,10 @@ export interface ComposeCluster {
   readonly password: string
   /** The certificate of the authority, PEM. */
   readonly trusted: string
-  /** A client for an instance, logged in as admin; its certificate must be valid for the name of the container. */
+  /**
+   * A client for an instance, logged in as admin; the instance's certificate must be valid for the name of
+   * its container.
+   */
   at(instance: string): HttpClient
   /** Host and port of an instance, as used by other servers. */
   nameOf(instance: string): string

@@ -1,4 +1,4 @@
-// Every invariant of the check is broken by a made-up history, and found; the same history without the break is good.
+// Made-up histories break each invariant, and the check finds it. The same history without the violation passes.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CountedRows, Entry, Rest, SeenSegment } from '../history.ts'
@@ -35,7 +35,7 @@ const firstSegments: readonly SeenSegment[] = all.flatMap((dataSource) =>
 )
 const firstRows: readonly CountedRows[] = days.map((day) => ({ task: firstTask, day, rows: firstRowsPerDay }))
 
-/** What is there when nothing was done. */
+/** The state when nothing was done. */
 const quiet: Rest = {
   rules: { _default: load(2) },
   compaction: {},
@@ -93,7 +93,7 @@ interface Sent {
   readonly register?: string
 }
 
-/** A piece of work that was done at once, unless it is said otherwise. */
+/** A piece of work that finished immediately, unless a test overrides it. */
 function sent(
   id: string,
   work: Work,
@@ -114,7 +114,7 @@ const leaders = (until: number): Entry[] =>
     probe(at),
   ])
 
-/** A history of 60 seconds: what is given, between a quiet begin and a rest. */
+/** A history of 60 seconds: the given entries, between a quiet start and the final state. */
 const historyOf = (
   entries: readonly Entry[],
   rest: Partial<Rest> = {},
@@ -126,7 +126,7 @@ const historyOf = (
   ...entries,
   { type: 'rest', at: 60_000, problem, rest: { ...quiet, ...rest } },
 ]
-/** The same without a leader or a probe of its own. */
+/** The same without its own leader and probe entries. */
 const bareHistoryOf = (entries: readonly Entry[]): Entry[] => [
   begin,
   ...entries,
@@ -188,7 +188,7 @@ const markFirst = (used: boolean): Work => ({
 const markedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.marked)!
 const ruledFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.ruled)!
 const erasedFirst = firstSegments.find(({ dataSource }) => dataSource === dataSources.erased)!
-/** Everything as in the quiet rest, but for one segment, which no server has any more. */
+/** The quiet final state, except that no server has one of the segments. */
 const restWith = (segment: SeenSegment): Partial<Rest> => {
   const others = quiet.segments.filter(({ id }) => id !== segment.id)
   const servedOf = (server: string) => (quiet.served[server] ?? []).filter((id) => id !== segment.id)
@@ -220,7 +220,7 @@ const made = (task: string, id = `${task}_segment`, dataSource: string = appende
   state: 'used',
   task,
 })
-/** The rest after one task more, whose segment is served. */
+/** The final state after one more task, whose segment is served. */
 const restAfter = (task: string, rows: number, state = 'SUCCESS'): Partial<Rest> => ({
   tasks: [...quiet.tasks, ended(task, state)],
   segments: [...quiet.segments, { ...made(task), file: 'sound' }],
@@ -242,16 +242,16 @@ const queryStable: Work = { kind: 'query', dataSource: dataSources.stable }
 const queryAppended: Work = { kind: 'query', dataSource: appended }
 
 const good: readonly [name: string, history: Entry[]][] = [
-  ['a quiet one', historyOf([])],
+  ['a quiet history', historyOf([])],
   [
-    'rules of which the last that was done is there',
+    'rules that match the last acknowledged write',
     historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
       rules: { ...quiet.rules, marked: load(2) },
       audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)],
     }),
   ],
   [
-    'rules of unknown end that came after all',
+    'rules of an unanswered write that succeeded',
     historyOf(
       [...sent('w1', setRules(3), { at: 100, outcome: 'unknown' }), ...sent('w2', setRules(2), { at: 200 })],
       {
@@ -261,7 +261,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'rules of unknown end that never came',
+    'rules of an unanswered write that failed',
     historyOf([...sent('w1', setRules(1), { at: 100, outcome: 'unknown' })]),
   ],
   [
@@ -320,11 +320,11 @@ const good: readonly [name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'a right that was granted and revoked',
+    'a permission that was granted and revoked',
     historyOf([...revokedAt200, letIn(150), letIn(200)], revokedAudit),
   ],
   [
-    'a user who is let in before a revocation is acknowledged, and after one by a grant of unknown end',
+    'a user with access before a revocation is acknowledged, and again after an unanswered grant',
     historyOf(
       [
         ...sent('w1', setRight(true), { at: 100, outcome: 'unknown' }),
@@ -335,14 +335,14 @@ const good: readonly [name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'a user who is let in by a server that was frozen when the right was revoked',
+    'a user with access at a server that was frozen during the revocation',
     historyOf(
       [...fault(150, 250, { kind: 'freeze', target: 'overlord' }), ...revokedAt200, letIn(300)],
       revokedAudit,
     ),
   ],
   [
-    'a user who is let in by a server that a revocation has waited for in vain',
+    'a user with access at a server that did not confirm the revocation in time',
     historyOf(
       [
         ...sent('w1', setRight(true), { at: 100 }),
@@ -376,7 +376,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     historyOf(sent('w1', ingest('t'), { at: 100 }), { tasks: [...quiet.tasks, ended('t', 'FAILED')] }),
   ],
   [
-    'rows that no server had loaded when the query came',
+    'rows that no server had loaded at the time of the query',
     historyOf(
       [...sent('w1', ingest('t'), { at: 100 }), ...sent('w2', queryAppended, { at: 9000, told: firstRows })],
       restAfter('t', 3),
@@ -384,7 +384,7 @@ const good: readonly [name: string, history: Entry[]][] = [
   ],
   ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, told: firstRows }))],
   [
-    'a change of leaders',
+    'a change of leader',
     bareHistoryOf([
       ...[0, 1000].flatMap((at) => [claim(at, 'coordinator'), lease(at, 'coordinator', 1)]),
       ...[9000, 10_000].flatMap((at) => [
@@ -396,7 +396,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'an answer of the former leader that was under way while another took over',
+    'a late answer of the former leader during a takeover',
     bareHistoryOf([
       ...Array.from({ length: 13 }, (_, n) => [
         claim(n * 5000, 'overlord'),
@@ -409,7 +409,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'no leader while Postgres is away',
+    'no leader while Postgres is unavailable',
     bareHistoryOf([
       ...fault(1000, 30_000, { kind: 'kill', target: 'postgres' }),
       ...(['coordinator', 'overlord'] as const).flatMap((role) => [
@@ -420,7 +420,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'a server that was killed and took its time to start',
+    'a server that was killed and started slowly',
     bareHistoryOf([
       ...Array.from({ length: 13 }, (_, n) => n * 5000).flatMap((at) => [
         claim(at, 'coordinator'),
@@ -432,28 +432,24 @@ const good: readonly [name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'a login that was not answered',
+    'a login without an answer',
     historyOf(sent('w1', { kind: 'login', login: 'admin' }, { at: 1, outcome: 'unknown', status: 503 })),
   ],
 ]
 
 const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
-    'every acknowledged write is there',
-    'rules that are those before',
+    'no acknowledged write is lost',
+    'old rules',
     historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
       rules: { ...quiet.rules, marked: load(1) },
       audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)],
     }),
   ],
+  ['no acknowledged write is lost', 'deleted rules', historyOf(sent('w1', setRules(1), { at: 100 }))],
   [
-    'every acknowledged write is there',
-    'rules that are gone',
-    historyOf(sent('w1', setRules(1), { at: 100 })),
-  ],
-  [
-    'every acknowledged write is there',
-    'a configuration of compaction that came back',
+    'no acknowledged write is lost',
+    'a compaction configuration that reappeared',
     historyOf(
       [
         ...sent(
@@ -467,30 +463,26 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'every acknowledged write is there',
-    'a mark that was lost',
+    'no acknowledged write is lost',
+    'a lost mark',
     historyOf(sent('w1', markFirst(false), { at: 100, told: 1 })),
   ],
+  ['no acknowledged write is lost', 'a lost task', historyOf(sent('w1', ingest('t'), { at: 100 }))],
   [
-    'every acknowledged write is there',
-    'a task that was lost',
-    historyOf(sent('w1', ingest('t'), { at: 100 })),
-  ],
-  [
-    'every acknowledged write is there',
-    'a task that was refused and is there',
+    'no acknowledged write is lost',
+    'a refused task that exists',
     historyOf(sent('w1', ingest('t'), { at: 100, outcome: 'refused', status: 409 }), restAfter('t', 3)),
   ],
   [
-    'every acknowledged write is there',
-    'a right that one server has not heard of',
+    'no acknowledged write is lost',
+    'a permission that one server does not know',
     historyOf(sent('w1', { kind: 'setRight', granted: true }, { at: 100 }), {
       letIn: { coordinator: true, overlord: false },
     }),
   ],
   [
-    'every acknowledged write is there',
-    'rules that were read after they had been replaced',
+    'no acknowledged write is lost',
+    'an old version of rules, read after their replacement',
     historyOf(
       [
         ...sent('w1', setRules(1), { at: 100 }),
@@ -501,12 +493,12 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'every acknowledged write is there',
-    'a mark of what is to be erased that has changed nothing',
+    'no acknowledged write is lost',
+    'a mark for erasure that changed nothing',
     historyOf(sent('w1', markErased, { at: 100, told: 1 }), { audit: [marksAudit('erased', 'w1')] }),
   ],
   [
-    'every acknowledged write is there',
+    'no acknowledged write is lost',
     'an erasure that succeeded and erased nothing',
     historyOf(
       [
@@ -521,38 +513,38 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       },
     ),
   ],
-  ['every acknowledged write is there', 'a cluster that never came to rest', [begin, ...leaders(60_000)]],
+  ['no acknowledged write is lost', 'a cluster that never became idle', [begin, ...leaders(60_000)]],
   [
-    'the audit is complete',
+    'the audit log is complete',
     'a write without an entry',
     historyOf(sent('w1', setRules(1), { at: 100 }), { rules: { ...quiet.rules, marked: load(1) } }),
   ],
   [
-    'the audit is complete',
-    'a write with two',
+    'the audit log is complete',
+    'a write with two entries',
     historyOf(sent('w1', setRules(1), { at: 100 }), {
       rules: { ...quiet.rules, marked: load(1) },
       audit: [rulesAudit('w1', 1), rulesAudit('w1', 1)],
     }),
   ],
   [
-    'the audit is complete',
-    'a refused write with one',
+    'the audit log is complete',
+    'a refused write with an entry',
     historyOf(sent('w1', setRules(1), { at: 100, outcome: 'refused', status: 403 }), {
       audit: [rulesAudit('w1', 1)],
     }),
   ],
   [
-    'the audit is complete',
-    'entries in another order than the writes',
+    'the audit log is complete',
+    'entries in a different order than the writes',
     historyOf([...sent('w1', setRules(1), { at: 100 }), ...sent('w2', setRules(2), { at: 200 })], {
       rules: { ...quiet.rules, marked: load(2) },
       audit: [rulesAudit('w2', 2), rulesAudit('w1', 1)],
     }),
   ],
   [
-    'the audit is complete',
-    'a last entry that is not what is there',
+    'the audit log is complete',
+    'a last entry that differs from the current state',
     historyOf(sent('w1', setRules(1), { at: 100 }), {
       rules: { ...quiet.rules, marked: load(2) },
       audit: [rulesAudit('w1', 1)],
@@ -573,12 +565,12 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       ],
       ['a mark', markFirst(false), marksAudit('marked', 'w1', 'markUsed')],
       ['a mark', markFirst(false), marksAudit('erased', 'w1')],
-      ['a right', setRight(true), rightAudit('w1', false)],
+      ['a permission', setRight(true), rightAudit('w1', false)],
     ] as const
   ).map(([what, work, entry]): [Invariant, string, Entry[]] => [
-    'the audit is complete',
-    `an entry of ${what} that says [${entry.type}] [${entry.key}] ${entry.payload}`,
-    // What is there is what the entry says, so that it is wrong of this write only.
+    'the audit log is complete',
+    `an entry of ${what} with [${entry.type}] [${entry.key}] ${entry.payload}`,
+    // The current state matches the entry, so the entry is wrong only about this write.
     historyOf(sent('w1', work, { at: 100, outcome: 'unknown' }), {
       rules: { ...quiet.rules, marked: load(2) },
       compaction: { [appended]: JSON.parse(entry.payload)?.taskPriority },
@@ -586,8 +578,8 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     }),
   ]),
   [
-    'the audit is complete',
-    'compaction configurations in another order than they were written',
+    'the audit log is complete',
+    'entries of compaction configurations in a different order than the writes',
     historyOf(
       [
         ...sent('w1', setCompaction(3), { at: 100, register: 'c' }),
@@ -600,36 +592,36 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'the audit is complete',
-    'rights in another order than they were written',
+    'the audit log is complete',
+    'entries of permissions in a different order than the writes',
     historyOf(revokedAt200, {
       audit: [rightAudit('w2', false), rightAudit('w1', true)],
     }),
   ],
   [
-    'the audit is complete',
-    'a last entry of a compaction configuration that is not what is there',
+    'the audit log is complete',
+    'a last entry of a compaction configuration that differs from the current one',
     historyOf(sent('w1', setCompaction(3), { at: 100 }), {
       compaction: { [appended]: 4 },
       audit: [compactionAudit('w1', 3)],
     }),
   ],
   [
-    'the audit is complete',
-    'an entry of what was never sent',
+    'the audit log is complete',
+    'an entry of a write that was never sent',
     historyOf([], { audit: [rulesAudit('w9', 1)] }),
   ],
   [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    'a segment that became unused by itself',
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    'a segment that became unused without a request',
     historyOf(
       [look(500, [{ ...markedFirst, state: 'unused' }])],
       restWith({ ...markedFirst, state: 'unused' }),
     ),
   ],
   [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    'one that a rule dropped that had long been replaced',
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    'a segment that was dropped by rules that had been replaced long ago',
     historyOf(
       [
         ...sent('w1', { kind: 'setRules', dataSource: dataSources.ruled, rules: drop }, { at: 100 }),
@@ -641,8 +633,8 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    'one that became used by itself',
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    'a segment that became used without a request',
     historyOf([
       ...sent('w1', markFirst(false), { at: 100, told: 1 }),
       look(500, [{ ...markedFirst, state: 'unused' }]),
@@ -650,8 +642,8 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    'one that was erased though nobody asked',
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    'a segment that was erased without a request',
     historyOf(
       [
         ...sent('w1', markFirst(false), { at: 100, told: 1 }),
@@ -662,58 +654,62 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    'one that no cache held for a while',
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    'a segment that was in no cache for a while',
     historyOf([{ type: 'held', from: 100, until: 120, missing: ['stable_2026-01-01'] }]),
   ],
   ...(['missing', 'damaged'] as const).map((file): [Invariant, string, Entry[]] => [
-    'no segment is dropped, marked unused or erased without a rule or request',
-    `one whose file is ${file}`,
+    'no segment is dropped, marked unused, or erased without a rule or request',
+    `a segment whose file is ${file}`,
     historyOf([], {
       segments: quiet.segments.map((segment, n) => (n === 0 ? { ...segment, file } : segment)),
     }),
   ]),
   [
-    'copies reach what the rules ask for',
-    'a copy too few',
+    'every segment reaches the replicas that its rules require',
+    'too few replicas',
     historyOf([], { served: { ...quiet.served, 'historical-2': [] } }),
   ],
   [
-    'copies reach what the rules ask for',
-    'a copy too many',
+    'every segment reaches the replicas that its rules require',
+    'too many replicas',
     historyOf([], { served: { ...quiet.served, 'historical-hot-1': [markedFirst.id] } }),
   ],
   [
-    'copies reach what the rules ask for',
-    'a copy of what is no segment',
+    'every segment reaches the replicas that its rules require',
+    'a replica of an unknown segment',
     historyOf([], { served: { ...quiet.served, 'historical-hot-1': ['nothing'] } }),
   ],
   [
-    'copies reach what the rules ask for',
-    'a segment that a rule drops and that stays',
+    'every segment reaches the replicas that its rules require',
+    'a segment that is still used although a rule drops it',
     historyOf([], { rules: { ...quiet.rules, ruled: drop } }),
   ],
   [
-    'copies reach what the rules ask for',
-    'an older version that stays beside a newer one',
+    'every segment reaches the replicas that its rules require',
+    'an old version that is still used next to a newer one',
     historyOf([], {
       segments: [...quiet.segments, { ...markedFirst, id: 'newer', version: 'v2', file: 'sound' }],
     }),
   ],
-  ['copies reach what the rules ask for', 'a wait in vain', historyOf([], {}, 'task [t] is RUNNING')],
+  [
+    'every segment reaches the replicas that its rules require',
+    'a wait that timed out',
+    historyOf([], {}, 'task [t] is RUNNING'),
+  ],
   [
     'no task publishes twice or in part',
-    'rows that are there twice',
+    'duplicate rows',
     historyOf([...sent('w1', ingest('t'), { at: 100 })], restAfter('t', 6)),
   ],
   [
     'no task publishes twice or in part',
-    'rows that are not there',
+    'missing rows',
     historyOf([...sent('w1', ingest('t'), { at: 100 })], restAfter('t', 0)),
   ],
   [
     'no task publishes twice or in part',
-    'two segments of a task on a day',
+    'two segments of one task on the same day',
     historyOf(
       [...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t'), made('t', 'again')])],
       restAfter('t', 3),
@@ -721,7 +717,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   ],
   [
     'no task publishes twice or in part',
-    'a segment of a task that failed',
+    'a segment of a failed task',
     historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t')])], restAfter('t', 3, 'FAILED')),
   ],
   [
@@ -733,12 +729,12 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   ],
   [
     'there is one leader at a time, and it is the one with the lease',
-    'two that lead',
+    'two leaders at a time',
     historyOf([claim(1500, 'coordinator', 'coordinator-2')]),
   ],
   [
     'there is one leader at a time, and it is the one with the lease',
-    'a term that goes back',
+    'a decreasing term',
     bareHistoryOf([lease(0, 'coordinator', 2), lease(100, 'coordinator', 1)]),
   ],
   [
@@ -748,7 +744,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   ],
   [
     'there is one leader at a time, and it is the one with the lease',
-    'a former leader that says so again, after another has, before the lease is looked at',
+    'a former leader that claims leadership again after another one did, before the lease is read',
     bareHistoryOf([
       lease(0, 'coordinator', 1),
       claim(100, 'coordinator'),
@@ -759,7 +755,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   ],
   [
     'there is one leader at a time, and it is the one with the lease',
-    'one that the other has replaced in a term that was never looked at',
+    'a former leader that was replaced in a term that was never read',
     bareHistoryOf([
       lease(0, 'coordinator', 1),
       claim(100, 'coordinator', 'coordinator-2'),
@@ -779,41 +775,41 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       ['wrongPassword', 403],
     ] as const
   ).map(([kind, status]): [Invariant, string, Entry[]] => [
-    'rights never widen, and those who have them are let in',
+    'permissions never widen, and users who have them have access',
     `${kind} answered ${status}`,
     historyOf(login(kind, status)),
   ]),
   [
-    'rights never widen, and those who have them are let in',
-    'a user who is let in after a revocation',
+    'permissions never widen, and users who have them have access',
+    'a user with access after a revocation',
     historyOf([...revokedAt200, letIn(300)], revokedAudit),
   ],
   [
-    'rights never widen, and those who have them are let in',
-    'a user who is let in after a revocation, while another server is away',
+    'permissions never widen, and users who have them have access',
+    'a user with access after a revocation, while another server is down',
     historyOf(
       [...fault(150, 250, { kind: 'freeze', target: 'broker' }), ...revokedAt200, letIn(300)],
       revokedAudit,
     ),
   ],
   [
-    'rights never widen, and those who have them are let in',
-    'a user who is let in and was never granted anything',
+    'permissions never widen, and users who have them have access',
+    'a user with access who was never granted a permission',
     historyOf([letIn(300)]),
   ],
   [
-    'answers of queries are whole',
-    'rows that are missing in an answer',
+    'query results are complete',
+    'missing rows in an answer',
     historyOf(sent('w1', queryStable, { at: 100, told: firstRows.slice(1) })),
   ],
   [
-    'answers of queries are whole',
+    'query results are complete',
     'an empty answer',
     historyOf(sent('w1', queryStable, { at: 100, told: [] })),
   ],
   [
-    'answers of queries are whole',
-    'rows that an earlier answer had',
+    'query results are complete',
+    'rows missing that an earlier answer had',
     historyOf(
       [
         ...sent('w1', ingest('t'), { at: 100 }),
@@ -827,7 +823,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'answers of queries are whole',
+    'query results are complete',
     'too few rows of a task',
     historyOf(
       [
@@ -841,18 +837,18 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ),
   ],
   [
-    'a leader is back in time',
-    'nobody who leads though another could',
+    'a new leader takes over in time',
+    'nobody who leads although a server could',
     bareHistoryOf([
       ...fault(1000, 40_000, { kind: 'freeze', target: 'coordinator' }),
       claim(900, 'coordinator'),
       claim(15_000, 'coordinator', 'coordinator-2'),
     ]),
   ],
-  ['a leader is back in time', 'nobody who ever leads', bareHistoryOf([])],
+  ['a new leader takes over in time', 'no leader at all', bareHistoryOf([])],
   [
-    'the cluster works again in time',
-    'no probe that succeeds after a fault',
+    'the cluster recovers in time',
+    'no successful probe after a fault',
     bareHistoryOf([
       ...fault(1000, 2000, { kind: 'flush', target: 'redis' }),
       probe(5000, 'write: 503'),
@@ -860,22 +856,22 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     ]),
   ],
   [
-    'the cluster works again in time',
-    'a server that was killed and never serves again',
+    'the cluster recovers in time',
+    'a server that was killed and never became ready again',
     historyOf(fault(1000, 2000, { kind: 'kill', target: 'broker' })),
   ],
   [
-    'the cluster works again in time',
-    'no probe that ever succeeds',
+    'the cluster recovers in time',
+    'no successful probe at all',
     bareHistoryOf([...fault(1000, 2000, { kind: 'flush', target: 'redis' })]),
   ],
 ]
 
-describe('the check finds nothing in', () => {
+describe('the check accepts', () => {
   for (const [name, history] of good) it(name, () => assert.deepEqual(checkHistory(history).violations, []))
 })
 
-describe('the check finds', () => {
+describe('the check detects', () => {
   for (const [invariant, name, history] of bad) {
     it(`${name}: ${invariant}`, () => {
       const found = checkHistory(history).violations.map((violation) => violation.invariant)
@@ -883,21 +879,21 @@ describe('the check finds', () => {
     })
   }
 
-  it('each of its invariants broken by some history', () => {
+  it('violates each invariant in at least one history', () => {
     assert.deepEqual(new Set(bad.map(([invariant]) => invariant)), new Set(Object.keys(invariants)))
   })
 })
 
-it('the made-up cluster has the servers of a run', () => {
+it('uses the servers of a run in the made-up cluster', () => {
   assert.deepEqual(Object.keys(quiet.served), [...instances.historical].sort())
 })
 
-it('the longest times without a leader and until it works again are told', () => {
+it('returns the longest times without a leader and until recovery', () => {
   const { longest } = checkHistory(
     bareHistoryOf([
       ...fault(1000, 2000, { kind: 'flush', target: 'redis' }),
       probe(4500),
-      // The next fault came before it worked again: how long that would have taken is not known.
+      // The next fault came before recovery, so the recovery time is unknown.
       ...fault(6000, 7000, { kind: 'flush', target: 'redis' }),
       ...fault(12_000, 13_000, { kind: 'flush', target: 'redis' }),
       probe(14_000),

@@ -6,35 +6,35 @@ import { copiesAsAsked, segmentsStay } from './segments.ts'
 import { readStory } from './story.ts'
 import { acknowledgedWrites, completeAudit } from './writes.ts'
 
-/** What every history has to show. */
+/** The invariants of every history. */
 export const invariants = {
-  'every acknowledged write is there': acknowledgedWrites,
-  'the audit is complete': completeAudit,
-  'no segment is dropped, marked unused or erased without a rule or request': segmentsStay,
-  'copies reach what the rules ask for': copiesAsAsked,
+  'no acknowledged write is lost': acknowledgedWrites,
+  'the audit log is complete': completeAudit,
+  'no segment is dropped, marked unused, or erased without a rule or request': segmentsStay,
+  'every segment reaches the replicas that its rules require': copiesAsAsked,
   'no task publishes twice or in part': publishedOnce,
   'there is one leader at a time, and it is the one with the lease': oneLeader,
-  'rights never widen, and those who have them are let in': rightsHold,
-  'answers of queries are whole': wholeAnswers,
-  'a leader is back in time': leaderBack,
-  'the cluster works again in time': recovery,
+  'permissions never widen, and users who have them have access': rightsHold,
+  'query results are complete': wholeAnswers,
+  'a new leader takes over in time': leaderBack,
+  'the cluster recovers in time': recovery,
 } as const
 export type Invariant = keyof typeof invariants
 
-/** One thing that should not have happened. */
+/** One violation of an invariant. */
 export interface Violation {
   readonly invariant: Invariant
   readonly what: string
 }
 
-/** What a history has shown. */
+/** The result of checking a history. */
 export interface Verdict {
-  /** All that should not be; empty for a good one. */
+  /** All violations; empty if the history is good. */
   readonly violations: readonly Violation[]
   readonly longest: LongestTimes
 }
 
-/** Looks at a history for all that should not be. */
+/** Checks a history against all invariants. */
 export function checkHistory(entries: readonly Entry[]): Verdict {
   const story = readStory(entries)
   const violations = (Object.keys(invariants) as Invariant[]).flatMap((invariant) =>

@@ -1,3 +1,3 @@
-/** What a history shows that should not be: pure, so that any recorded history can be checked again. */
+/** Finds the violations in a history. Pure, so that any recorded history can be checked again. */
 export { checkHistory, type Invariant, invariants, type Verdict } from './check.ts'
 export { wrongCopies } from './segments.ts'

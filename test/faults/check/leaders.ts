@@ -2,18 +2,18 @@ import type { Entry } from '../history.ts'
 import { type Fault, instances } from '../schedule.ts'
 import { ofType, type Story } from './story.ts'
 
-/** The longest that a role may be without a leader while one of its servers could lead. */
+/** Max time without a leader for a role while one of its servers could lead. */
 const leaderBackMs = 10_000
-/** The longest until the cluster works again after all faults have ended. */
+/** Max time until the cluster works again after all faults have ended. */
 const recoveryMs = 30_000
 
-/** Only who has the lease says that it leads, and terms grow. */
+/** Only the server with the lease claims to be the leader, and terms increase. */
 export function oneLeader({ entries }: Story): string[] {
   const found: string[] = []
   const looks = ofType(entries, 'leases')
   const roles = ['coordinator', 'overlord'] as const
   for (const role of roles) {
-    // The times from which and until which an instance is known to have had the lease.
+    // The times between which an instance is known to have had the lease.
     const held = looks.flatMap(({ from, until, leases }) => {
       const lease = leases.find((other) => other.role === role)
       return lease ? [{ from, until, ...lease }] : []
@@ -22,16 +22,19 @@ export function oneLeader({ entries }: Story): string[] {
       const before = held[index - 1]
       if (!before) continue
       if (now.term < before.term)
-        found.push(`The term of [${role}] went from ${before.term} back to ${now.term}`)
+        found.push(`The term of [${role}] decreased from ${before.term} to ${now.term}`)
       if (now.term === before.term && now.instance !== before.instance)
-        found.push(`Term ${now.term} of [${role}] was of [${before.instance}] and then of [${now.instance}]`)
+        found.push(
+          `Term ${now.term} of [${role}] belonged to [${before.instance}] and then to [${now.instance}]`,
+        )
     }
     const holders = new Map(held.map(({ term, instance }) => [term, instance]))
     const claims = claimsOf(entries, role)
-    /** Earlier claims with the least term that each can have been made under. */
+    /** Earlier claims, each with the lowest term that it can have been made in. */
     const placed: { instance: string; until: number; term: number }[] = []
     for (const { instance, from, until } of claims) {
-      // An answer may have been under way for long: only what had ended before the question was asked came before it.
+      // An answer may have been in flight for long, so only claims that ended before this request was sent came
+      // earlier.
       const known = held.findLast((look) => look.until <= from)
       const newest = held.find((look) => look.from >= until)?.term ?? Number.POSITIVE_INFINITY
       const least = Math.max(
@@ -44,7 +47,7 @@ export function oneLeader({ entries }: Story): string[] {
       while (term <= newest && (holders.get(term) ?? instance) !== instance) term++
       if (term > newest)
         found.push(
-          `[${instance}] said after ${Math.round(from)} ms that it leads, when the term was at least ${least} and none up to ${newest} was its own`,
+          `[${instance}] claimed leadership after ${Math.round(from)} ms, when the term was at least ${least}, but it had none of the terms up to ${newest}`,
         )
       else placed.push({ instance, until, term })
     }
@@ -63,7 +66,7 @@ interface FaultSpan extends Span {
   readonly fault: Fault
 }
 
-/** When faults were on. A server that was killed is at fault until it serves again. */
+/** The times of faults. A killed server counts as faulty until it is ready again. */
 export function faultsOf(entries: readonly Entry[]): FaultSpan[] {
   const ends = new Map(ofType(entries, 'faultEnd').map((end) => [end.id, end]))
   const readies = ofType(entries, 'ready')
@@ -77,7 +80,7 @@ export function faultsOf(entries: readonly Entry[]): FaultSpan[] {
   })
 }
 
-/** When an instance could not lead. */
+/** The times at which an instance could not lead. */
 const awaySpans = (entries: readonly Entry[], instance: string): Span[] =>
   faultsOf(entries).filter(
     ({ fault }) => fault.target === instance || fault.target === 'postgres' || isCutOff(fault, instance),
@@ -86,17 +89,17 @@ const awaySpans = (entries: readonly Entry[], instance: string): Span[] =>
 const isCutOff = (fault: Fault, instance: string): boolean =>
   'to' in fault && fault.target === instance && fault.to === 'postgres'
 
-/** A time for which something was missing, that ought to be short; at least so long where another fault ended it. */
+/** A time span that should be short; at least this long if another fault ended it. */
 interface Gap {
   readonly since: number
   readonly ms: number
   readonly isWhole: boolean
 }
 
-/** The times without a leader of a role, as far as one of its servers could lead. */
+/** The times of a role without a leader while one of its servers could lead. */
 function leaderlessGaps({ entries }: Story, role: 'coordinator' | 'overlord'): Gap[] {
   const away = instances[role].map((instance) => awaySpans(entries, instance))
-  /** The time within a span in which some instance could lead, in one piece: the longest such. */
+  /** The longest uninterrupted time within a span in which one instance could lead. */
   const longestFree = ({ from, until }: Span): number => {
     const edges = [from, until, ...away.flat().flatMap((span) => [span.from, span.until])]
       .filter((edge) => edge >= from && edge <= until)
@@ -126,7 +129,7 @@ const claimsOf = (entries: readonly Entry[], role: string) =>
     .filter((claim) => claim.role === role)
     .sort((a, b) => a.from - b.from)
 
-/** Roles have a leader again soon after one was lost. */
+/** Roles have a leader again soon after they lost one. */
 export function leaderBack(story: Story): string[] {
   return (['coordinator', 'overlord'] as const).flatMap((role) => {
     if (claimsOf(story.entries, role).length === 0) return [`[${role}] never had a leader`]
@@ -138,7 +141,9 @@ export function leaderBack(story: Story): string[] {
   })
 }
 
-/** How long it took after the last of overlapping faults until the cluster worked, or until the next fault. */
+/**
+ * The time from the end of the last of overlapping faults until the cluster worked, or until the next fault.
+ */
 function recoveries({ entries }: Story): Gap[] {
   const faults = faultsOf(entries)
   const probes = ofType(entries, 'probe').filter(({ problem }) => problem === null)
@@ -157,19 +162,22 @@ export function recovery(story: Story): string[] {
     .filter(({ ms }) => ms > recoveryMs)
     .map(({ since, ms }) => {
       const took = ms === Number.POSITIVE_INFINITY ? 'Never' : `Only ${Math.round(ms)} ms`
-      return `${took} after the faults that ended at ${Math.round(since)} ms it worked again`
+      return `${took} after the faults that ended at ${Math.round(since)} ms, the cluster worked again`
     })
 }
 
 /** The longest times of a history, in milliseconds. */
 export interface LongestTimes {
-  /** Without a leader of a role, while one of its servers could lead. */
+  /** Without a leader of a role while one of its servers could lead. */
   readonly leaderlessMs: number
-  /** From the end of the last of overlapping faults until the cluster worked again, where it did before the next one. */
+  /**
+   * From the end of the last of overlapping faults until the cluster worked again, if it did before the next
+   * fault.
+   */
   readonly recoveryMs: number
 }
 
-/** Reads them out of a history. */
+/** Returns the longest times of a history. */
 export function longestTimes(story: Story): LongestTimes {
   const gaps = (['coordinator', 'overlord'] as const).flatMap((role) => leaderlessGaps(story, role))
   const longest = (of: readonly Gap[]) =>

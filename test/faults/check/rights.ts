@@ -4,7 +4,7 @@ import { mayHaveHappened, ofKind, ofType, type Story } from './story.ts'
 
 const isSuccess = (status: number | null): boolean => status !== null && status < 400
 
-/** What may never be answered to each kind of caller. */
+/** Statuses that each kind of caller must never get. */
 const wrongAnswers: Readonly<Record<Login, (status: number | null) => boolean>> = {
   admin: (status) => status === 401 || status === 403,
   reader: (status) => status === 401 || status === 403,
@@ -14,18 +14,21 @@ const wrongAnswers: Readonly<Record<Login, (status: number | null) => boolean>> 
   wrongPassword: (status) => status !== null && status < 500 && status !== 401 && status !== 429,
 }
 
-/** A revocation is not waited for at a server that is away, and it may be so long until one is back that was. */
+/**
+ * A revocation does not wait for a server that is down. A server that comes back may take this long to learn
+ * of it.
+ */
 const awayAfterFaultMs = 10_000
-/** A revocation is acknowledged at the latest after so long, also where servers have not told that they know of it. */
+/** A revocation is acknowledged after at most this time, even if servers have not confirmed it. */
 const longestWaitMs = 6000
 
-/** What has to work for a server to hear of a change of rights. */
+/** What must work for a server to learn of a change of permissions. */
 function concerns(fault: Fault, instance: string): boolean {
   const needed: readonly string[] = [instance, ...instances.coordinator, 'postgres', 'redis']
   return needed.includes(fault.target) || ('to' in fault && needed.includes(fault.to))
 }
 
-/** Nobody is let in after a revocation that was acknowledged, and before a grant. */
+/** No user has access between an acknowledged revocation and the next grant. */
 function afterRevocation(story: Story): string[] {
   const faults = faultsOf(story.entries)
   const writes = ofKind(story, 'setRight').filter(mayHaveHappened)
@@ -34,7 +37,7 @@ function afterRevocation(story: Story): string[] {
   return ofType(story.entries, 'letIn').flatMap(({ instance, isLetIn, from, until }) => {
     if (!isLetIn) return []
     const revoked = revocations.filter(({ answeredAt }) => answeredAt <= from)
-    // One of unknown end may be carried out at any time.
+    // A request with an unknown outcome may be executed at any time.
     const mayBeGranted = grants.some(
       (grant) => grant.at < until && !revoked.some((revocation) => revocation.at >= grant.answeredAt),
     )
@@ -47,15 +50,15 @@ function afterRevocation(story: Story): string[] {
             concerns(span.fault, instance) && span.from < until && span.until + awayAfterFaultMs > last.at,
         ))
     if (mayBeGranted || mayNotKnow) return []
-    return [`[${instance}] let in a user after ${Math.round(from)} ms who had no right to it`]
+    return [`[${instance}] gave a user without the permission access after ${Math.round(from)} ms`]
   })
 }
 
-/** Everybody is let in as far as their rights go, and no further. */
+/** All users can do what their permissions allow, and nothing else. */
 export function rightsHold(story: Story): string[] {
   const wrong = ofKind(story, 'login').flatMap(({ work, status, step }) =>
     wrongAnswers[work.login](status)
-      ? [`[${work.login}] was answered ${status} by [${step.to}] ([${step.id}])`]
+      ? [`[${work.login}] got status ${status} from [${step.to}] ([${step.id}])`]
       : [],
   )
   return [...wrong, ...afterRevocation(story)]

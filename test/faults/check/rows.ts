@@ -2,7 +2,7 @@ import type { CountedRows } from '../history.ts'
 import { dataSources, days, firstRowsPerDay, firstTask } from '../schedule.ts'
 import { ofKind, ofType, type Story } from './story.ts'
 
-/** The rows that a task brings, by day. */
+/** The rows that a task writes, by day. */
 function rowsOfTasks(story: Story): Map<string, ReadonlyMap<string, number>> {
   const found = new Map<string, ReadonlyMap<string, number>>()
   found.set(firstTask, new Map(days.map((day) => [day, firstRowsPerDay])))
@@ -11,7 +11,7 @@ function rowsOfTasks(story: Story): Map<string, ReadonlyMap<string, number>> {
   return found
 }
 
-/** What tasks have brought is there once and whole. */
+/** Rows written by tasks are complete and not duplicated. */
 export function publishedOnce(story: Story): string[] {
   const { rest } = story
   if (!rest) return []
@@ -25,11 +25,11 @@ export function publishedOnce(story: Story): string[] {
       if (task === null || !ingested.has(task)) continue
       const key = `${task} ${day}`
       made.set(key, (made.get(key) ?? new Set()).add(id))
-      if (tasks.get(task)?.state === 'FAILED') found.push(`Task [${task}] failed and has published [${id}]`)
+      if (tasks.get(task)?.state === 'FAILED') found.push(`Task [${task}] failed but published [${id}]`)
     }
   }
   for (const [key, ids] of made)
-    if (ids.size > 1) found.push(`Task and day [${key}] have segments ${[...ids].join(', ')}`)
+    if (ids.size > 1) found.push(`Task and day [${key}] have several segments: ${[...ids].join(', ')}`)
 
   for (const dataSource of dataSources.appended) {
     const rows = rest.rows[dataSource] ?? []
@@ -40,7 +40,7 @@ export function publishedOnce(story: Story): string[] {
       const hasSucceeded = tasks.get(work.task)?.state === 'SUCCESS'
       if (hasSucceeded !== present.has(work.task))
         found.push(
-          `Rows of task [${work.task}] are ${hasSucceeded ? 'not ' : ''}there, which ${hasSucceeded ? 'succeeded' : 'did not succeed'}`,
+          `Task [${work.task}] ${hasSucceeded ? 'succeeded, but its rows are missing' : 'did not succeed, but it has rows'}`,
         )
     }
   }
@@ -48,7 +48,7 @@ export function publishedOnce(story: Story): string[] {
   for (const day of days) {
     const there = replaced.filter((row) => row.day === day)
     if (there.length !== 1) {
-      found.push(`Day [${day}] of [${dataSources.replaced}] has rows of ${there.length} tasks, not of one`)
+      found.push(`Day [${day}] of [${dataSources.replaced}] has rows of ${there.length} tasks, expected one`)
       continue
     }
     const [row] = there as [CountedRows]
@@ -61,12 +61,13 @@ export function publishedOnce(story: Story): string[] {
         return false
       return writer === undefined || other.createdAt > (writer.finishedAt ?? Number.POSITIVE_INFINITY)
     })
-    if (later) found.push(`Day [${day}] has rows of [${row.task}], which [${later.work.task}] has replaced`)
+    if (later)
+      found.push(`Day [${day}] has rows of [${row.task}], which were replaced by [${later.work.task}]`)
   }
   return found
 }
 
-/** Rows of tasks that came in part, or more often than once. */
+/** Rows of tasks that are incomplete or duplicated. */
 function wrongRows(
   rows: readonly CountedRows[],
   expected: ReadonlyMap<string, ReadonlyMap<string, number>>,
@@ -77,12 +78,14 @@ function wrongRows(
     const there = new Map(counted.map(({ day, rows: count }) => [day, count]))
     for (const day of new Set([...wanted.keys(), ...there.keys()]))
       if (wanted.get(day) !== there.get(day))
-        found.push(`task [${task}] has ${there.get(day) ?? 0} rows on [${day}], not ${wanted.get(day) ?? 0}`)
+        found.push(
+          `task [${task}] has ${there.get(day) ?? 0} rows on [${day}], expected ${wanted.get(day) ?? 0}`,
+        )
   }
   return found
 }
 
-/** What no server has loaded yet may be missing in an answer, but never what an earlier one had. */
+/** An answer may lack rows that no server has loaded yet, but never rows that an earlier answer had. */
 export function wholeAnswers(story: Story): string[] {
   const expected = rowsOfTasks(story)
   const queries = ofKind(story, 'query').filter(
@@ -100,6 +103,6 @@ export function wholeAnswers(story: Story): string[] {
       .filter((other) => other.work.dataSource === work.dataSource && other.answeredAt < at)
       .flatMap((other) => (other.told as readonly CountedRows[]).map(key))
     const missing = [...first, ...seenBefore].filter((row) => !there.has(row))
-    return [...wrong, ...missing.map((row) => `The answer to [${step.id}] has nothing of ${row}`)]
+    return [...wrong, ...missing.map((row) => `The answer to [${step.id}] has no rows of ${row}`)]
   })
 }

@@ -2,13 +2,13 @@ import type { Rest, SeenSegment } from '../history.ts'
 import { intervalOf, type ScheduledRule, tiers } from '../schedule.ts'
 import { type Done, mayHaveHappened, ofKind, ofType, type Story } from './story.ts'
 
-/** A decision may be carried out so long after the rules that it was made by have changed. */
+/** Max time that a decision may take effect after the rules behind it have changed. */
 const decisionMs = 10_000
 
 const firstRuleFor = (rules: readonly ScheduledRule[], day: string): ScheduledRule | undefined =>
   rules.find((rule) => rule.type === 'loadForever' || rule.interval === intervalOf(day))
 
-/** Segments change, and their bytes go, only for a reason. */
+/** Segments change state, and their files are deleted, only for a reason. */
 export function segmentsStay(story: Story): string[] {
   const found: string[] = []
   const seen = new Map<string, { segment: SeenSegment; from: number }>()
@@ -52,7 +52,7 @@ export function segmentsStay(story: Story): string[] {
     for (const segment of changed) {
       const before = seen.get(segment.id)
       seen.set(segment.id, { segment, from })
-      // Nothing else was seen since the last look, and that is when it was last so.
+      // Nothing changed since the last look, so the previous state was last confirmed then.
       const since = before ? lastLook : 0
       const was = before?.segment.state ?? (segment.task === null ? undefined : 'used')
       const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
@@ -75,13 +75,13 @@ export function segmentsStay(story: Story): string[] {
     lastLook = from
   }
   for (const { missing, from } of ofType(story.entries, 'held'))
-    for (const id of missing) found.push(`Segment [${id}] lay in no cache after ${Math.round(from)} ms`)
+    for (const id of missing) found.push(`Segment [${id}] was in no cache after ${Math.round(from)} ms`)
   for (const { id, file } of story.rest?.segments ?? [])
     if (file !== 'sound') found.push(`The file of segment [${id}] in deep storage is ${file}`)
   return found
 }
 
-/** Copies by tier that the rules at rest ask for; undefined where no rule applies or the first one drops. */
+/** Replicas by tier that the final rules require; undefined if no rule applies or the first one drops. */
 function copiesAskedFor(
   rest: Rest,
   { dataSource, day }: SeenSegment,
@@ -91,7 +91,10 @@ function copiesAskedFor(
   return first === undefined || first.type === 'dropByInterval' ? undefined : first.tieredReplicants
 }
 
-/** What is not as the rules ask for when the cluster is at rest; also how a run knows that it is. */
+/**
+ * Returns what does not match the rules while the cluster is idle. A run also uses it to detect that the
+ * cluster is done.
+ */
 export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): string[] {
   const found: string[] = []
   const newest = new Map<string, string>()
@@ -103,27 +106,30 @@ export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): 
     const asked = segment.state === 'used' ? copiesAskedFor(rest as Rest, segment) : {}
     const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
     if (asked === undefined || (isHidden && segment.state === 'used')) {
-      found.push(`Segment [${segment.id}] is used, and should not be`)
+      found.push(`Segment [${segment.id}] is used, but should not be`)
       continue
     }
     for (const [tier, servers] of Object.entries(tiers)) {
       const wanted = Math.min(asked[tier] ?? 0, servers.length)
       const holders = servers.filter((server) => rest.served[server]?.includes(segment.id))
       if (holders.length !== wanted)
-        found.push(`Segment [${segment.id}] has ${holders.length} copies in tier [${tier}], not ${wanted}`)
+        found.push(
+          `Segment [${segment.id}] has ${holders.length} replicas in tier [${tier}], expected ${wanted}`,
+        )
     }
   }
   const known = new Set(rest.segments.map(({ id }) => id))
   for (const [server, ids] of Object.entries(rest.served))
-    for (const id of ids) if (!known.has(id)) found.push(`[${server}] serves [${id}], which is no segment`)
+    for (const id of ids)
+      if (!known.has(id)) found.push(`[${server}] serves [${id}], which is not a known segment`)
   return found
 }
 
-/** The cluster came to rest with the copies that rules ask for. */
+/** The cluster became idle with the replicas that the rules require. */
 export function copiesAsAsked({ entries, rest }: Story): string[] {
   const problem = ofType(entries, 'rest').at(-1)?.problem
   return [
-    ...(problem ? [`The cluster did not come to rest: ${problem}`] : []),
+    ...(problem ? [`The cluster did not become idle: ${problem}`] : []),
     ...(rest ? wrongCopies(rest) : []),
   ]
 }

@@ -1,26 +1,26 @@
 import type { Entry, Outcome, Rest } from '../history.ts'
 import type { Work, WorkStep } from '../schedule.ts'
 
-/** A piece of work with what became of it. */
+/** A piece of work and its outcome. */
 export interface Done {
   readonly step: WorkStep
   readonly work: Work
   readonly at: number
-  /** When its answer came; never, where none did. */
+  /** When its answer arrived; Infinity if none did. */
   readonly answeredAt: number
   readonly outcome: Outcome
   readonly status: number | null
   readonly told: unknown
 }
 
-/** A history as the checks read it. */
+/** A history in the form that the checks use. */
 export interface Story {
   readonly entries: readonly Entry[]
   readonly work: readonly Done[]
   readonly rest: Rest | undefined
 }
 
-/** Brings requests and their answers together. */
+/** Combines requests with their answers. */
 export function readStory(entries: readonly Entry[]): Story {
   const answers = new Map(ofType(entries, 'answer').map((answer) => [answer.id, answer]))
   const work = ofType(entries, 'work').map(({ step, at }): Done => {
@@ -42,7 +42,7 @@ export function readStory(entries: readonly Entry[]): Story {
   }
 }
 
-/** The entries of one type. */
+/** Returns the entries of one type. */
 export function ofType<Type extends Entry['type']>(
   entries: readonly Entry[],
   type: Type,
@@ -50,22 +50,25 @@ export function ofType<Type extends Entry['type']>(
   return entries.filter((entry): entry is Extract<Entry, { type: Type }> => entry.type === type)
 }
 
-/** The work of some kinds. */
+/** Returns the work of some kinds. */
 export const ofKind = <Kind extends Work['kind']>(story: Story, ...kinds: Kind[]) =>
   story.work.filter((done): done is Done & { work: Extract<Work, { kind: Kind }> } =>
     (kinds as string[]).includes(done.work.kind),
   )
 
-/** Whether it was done, or nobody knows. */
+/** Whether it was done, or its outcome is unknown. */
 export const mayHaveHappened = ({ outcome }: Done): boolean => outcome !== 'refused'
 
-/** Writes of one register of which the last one may be what is there: the last that was done, and all of unknown end. */
+/**
+ * Returns the writes of one register that may be the current state: the last one that was done, and all with
+ * an unknown outcome.
+ */
 export function possiblyLast<Some extends Done>(writes: readonly Some[]): Some[] {
   const lastDone = writes.findLast(({ outcome }) => outcome === 'done')
   return writes.filter((write) => write === lastDone || write.outcome === 'unknown')
 }
 
-/** Writes by what they write. */
+/** Groups writes by what they write. */
 export function byRegister<Some extends Done>(writes: readonly Some[]): Map<string, Some[]> {
   return Map.groupBy(writes, ({ step }) => step.register)
 }

@@ -3,10 +3,10 @@ import type { Rest, SeenAudit } from '../history.ts'
 import { dataSources, type Work } from '../schedule.ts'
 import { byRegister, type Done, mayHaveHappened, ofKind, possiblyLast, type Story } from './story.ts'
 
-/** What was acknowledged is there at rest, and in every later read. */
+/** Acknowledged writes are in the final state, and in every later read. */
 export function acknowledgedWrites(story: Story): string[] {
   const { rest } = story
-  if (!rest) return ['The cluster never came to rest']
+  if (!rest) return ['The cluster never became idle']
   const found: string[] = []
   const check = <Some extends Done>(
     writes: readonly Some[],
@@ -21,7 +21,7 @@ export function acknowledgedWrites(story: Story): string[] {
       const value = present(group[0] as Some)
       if (values.some((other) => isDeepStrictEqual(other, value))) continue
       const writers = possible.map(({ step }) => step.id).join(', ')
-      found.push(`[${register}] is ${JSON.stringify(value)}, which none of [${writers}] has written`)
+      found.push(`[${register}] is ${JSON.stringify(value)}, which was not written by any of [${writers}]`)
     }
   }
   check(
@@ -42,11 +42,11 @@ export function acknowledgedWrites(story: Story): string[] {
     ({ work }) => (work.used ? ['used'] : ['unused']),
     ['used'],
   )
-  // Nothing makes these used again, so one acknowledged mark decides. Erased ones are no longer there.
+  // Nothing marks these segments used again, so one acknowledged mark decides. Erased segments no longer exist.
   for (const { work, outcome, step } of ofKind(story, 'mark'))
     if (work.dataSource === dataSources.erased && !work.used && outcome === 'done') {
       if (statesOf(rest, work.dataSource, work.day).includes('used'))
-        found.push(`[${step.id}] has marked [${work.dataSource}] unused on [${work.day}], and it is used`)
+        found.push(`[${step.id}] marked [${work.dataSource}] unused on [${work.day}], but it is used`)
     }
   for (const [instance, isIn] of Object.entries(rest.letIn)) {
     check(
@@ -62,10 +62,10 @@ export function acknowledgedWrites(story: Story): string[] {
   const tasks = new Map(rest.tasks.map((task) => [task.id, task]))
   for (const { work, outcome, step } of ofKind(story, 'ingest', 'kill')) {
     const task = tasks.get(work.task)
-    if (outcome === 'done' && !task) found.push(`Task [${work.task}] of [${step.id}] is not there`)
-    if (outcome === 'refused' && task) found.push(`Task [${work.task}] was refused and is there`)
+    if (outcome === 'done' && !task) found.push(`Task [${work.task}] of [${step.id}] does not exist`)
+    if (outcome === 'refused' && task) found.push(`Task [${work.task}] was refused but exists`)
     if (task && task.state !== 'SUCCESS' && task.state !== 'FAILED')
-      found.push(`Task [${work.task}] is not over: ${task.state}`)
+      found.push(`Task [${work.task}] is not finished: ${task.state}`)
   }
   for (const { work, at } of ofKind(story, 'kill')) {
     const wasUnused = ofKind(story, 'mark').some(
@@ -78,7 +78,7 @@ export function acknowledgedWrites(story: Story): string[] {
     )
     const left = statesOf(rest, work.dataSource, work.day)
     if (wasUnused && tasks.get(work.task)?.state === 'SUCCESS' && left.length > 0)
-      found.push(`Task [${work.task}] succeeded and [${work.dataSource}] is still there on [${work.day}]`)
+      found.push(`Task [${work.task}] succeeded, but [${work.dataSource}] still has data on [${work.day}]`)
   }
   for (const { work, told, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
     if (outcome !== 'done') continue
@@ -95,7 +95,7 @@ export function acknowledgedWrites(story: Story): string[] {
     const values = [...possible.map((write): unknown => write.work.rules), ...(nothingYet ? [[]] : [])]
     if (!values.some((value) => isDeepStrictEqual(value, told)))
       found.push(
-        `[${step.id}] read ${JSON.stringify(told)} of [${work.dataSource}], which was not there then`,
+        `[${step.id}] read ${JSON.stringify(told)} from [${work.dataSource}], which was not its state then`,
       )
   }
   return found
@@ -108,7 +108,7 @@ function statesOf(rest: Rest, dataSource: string, day: string): string[] {
   return [...new Set(states)].sort()
 }
 
-/** How often a piece of work has to stand in the audit: a least and a most. */
+/** The min and max number of audit entries of a piece of work. */
 function entriesOf({ outcome, work, told }: Done): readonly [number, number] {
   const isWrite = ['setRules', 'setCompaction', 'removeCompaction', 'mark', 'setRight'].includes(work.kind)
   if (!isWrite || outcome === 'refused') return [0, 0]
@@ -116,7 +116,7 @@ function entriesOf({ outcome, work, told }: Done): readonly [number, number] {
   return work.kind === 'mark' && told === 0 ? [0, 0] : [1, 1]
 }
 
-/** Every write stands in the audit once, in the order of the writes, and nothing else does. */
+/** The audit log has one entry per write, in the order of the writes, and nothing else. */
 export function completeAudit(story: Story): string[] {
   const { rest } = story
   if (!rest) return []
@@ -126,18 +126,20 @@ export function completeAudit(story: Story): string[] {
     const [least, most] = entriesOf(done)
     const count = byWork.get(done.step.id)?.length ?? 0
     if (count < least || count > most)
-      found.push(`[${done.step.id}] (${done.work.kind}, ${done.outcome}) has ${count} entries, not ${most}`)
+      found.push(
+        `[${done.step.id}] (${done.work.kind}, ${done.outcome}) has ${count} entries, expected ${most}`,
+      )
   }
   const known = new Set(story.work.map(({ step }) => step.id))
   for (const { comment } of rest.audit)
     if (/^w\d+$/.test(comment) && !known.has(comment))
-      found.push(`An entry is of [${comment}], which was not sent`)
+      found.push(`An entry belongs to [${comment}], which was not sent`)
   const works = new Map(story.work.map(({ step, work }) => [step.id, work]))
   for (const entry of rest.audit) {
     const work = works.get(entry.comment)
     if (work && !isEntryOf(work, entry))
       found.push(
-        `The entry of [${entry.comment}] (${work.kind}) is of [${entry.type}] [${entry.key}] and says ${entry.payload}`,
+        `The entry of [${entry.comment}] (${work.kind}) is for [${entry.type}] [${entry.key}] with payload ${entry.payload}`,
       )
   }
   const places = new Map(rest.audit.map(({ comment }, place) => [comment, place]))
@@ -148,7 +150,7 @@ export function completeAudit(story: Story): string[] {
         const [first, second] = [places.get(earlier.step.id), places.get(later.step.id)]
         if (first === undefined || second === undefined || earlier.answeredAt >= later.at || first < second)
           continue
-        found.push(`In the audit of [${register}] [${later.step.id}] stands before [${earlier.step.id}]`)
+        found.push(`In the audit log of [${register}], [${later.step.id}] is before [${earlier.step.id}]`)
       }
     }
   }
@@ -164,17 +166,17 @@ export function completeAudit(story: Story): string[] {
       : priorityIn(said) === rest.compaction[work.dataSource]
     if (!isThere)
       found.push(
-        `The last entry of ${isRules ? 'rules' : 'compaction'} of [${work.dataSource}] is not what is there`,
+        `The last entry for the ${isRules ? 'rules' : 'compaction'} of [${work.dataSource}] differs from the current state`,
       )
   }
   return found
 }
 
-/** The priority in a compaction configuration as the audit has it; undefined where it was removed. */
+/** The priority in a compaction configuration according to the audit log; undefined if it was removed. */
 const priorityIn = (config: unknown): unknown =>
   (config as { readonly taskPriority?: unknown } | null)?.taskPriority
 
-/** Whether an entry says what a piece of work has written, and of what. */
+/** Whether an entry matches what a piece of work wrote. */
 function isEntryOf(work: Work, { type, key, payload }: SeenAudit): boolean {
   const says = (otherType: string, otherKey: string, isSaid: (said: unknown) => boolean) =>
     type === otherType && key === otherKey && isSaid(JSON.parse(payload))
