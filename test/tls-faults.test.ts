@@ -228,9 +228,7 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
         'the coordinator logs the recovery',
         () => logEntriesSince('coordinator'),
         (entries) =>
-          entries.some(
-            ({ message }) => message === `Server [historical ${faultyName}] has recovered`,
-          ),
+          entries.some(({ message }) => message === `Server [historical ${faultyName}] has recovered`),
       )
       assert.ok(existsSync(keyStore))
     })
