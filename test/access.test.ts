@@ -62,7 +62,7 @@ before(() => addUsers(cluster, users))
 const instanceOf = ({ role }: Endpoint): string => (role === 'historical' ? 'historical-1' : role)
 
 /** The routes to an endpoint: directly at its server, and through the router where the router forwards it. */
-function waysTo(endpoint: Endpoint): { instance: string; path: string }[] {
+function routesTo(endpoint: Endpoint): { instance: string; path: string }[] {
   const direct = { instance: instanceOf(endpoint), path: fillPath(endpoint.path) }
   const routed = pathThroughRouter(endpoint)
   return routed === undefined || endpoint.role === 'router'
@@ -71,12 +71,12 @@ function waysTo(endpoint: Endpoint): { instance: string; path: string }[] {
 }
 
 /** Requests an endpoint in every way; each answer must pass `check`. */
-async function askEveryWay(
+async function requestEveryWay(
   endpoint: Endpoint,
   request: Omit<SentRequest, 'path' | 'method'>,
   check: (answer: Answer, about: string) => void,
 ): Promise<void> {
-  for (const { instance, path } of waysTo(endpoint)) {
+  for (const { instance, path } of routesTo(endpoint)) {
     const answer = await cluster.at(instance).send({ ...request, method: endpoint.method, path })
     check(
       answer,
@@ -88,12 +88,13 @@ async function askEveryWay(
 const isClosed = ({ access }: Endpoint): boolean => access.kind !== 'open'
 
 /** Whether authentication and authorization let this request pass. */
-function assertLetIn({ status }: Answer, about: string): void {
+function assertAccepted({ status }: Answer, about: string): void {
   assert.ok(status !== 401 && status !== 403 && status < 500, about)
 }
 
 /** Whether a path changes all supervisors of the datasources that the caller can write, and no others. */
-const changesWhatIsOnes = (path: string): boolean => /\/supervisor\/(suspend|resume|terminate)All$/.test(path)
+const changesOwnSupervisors = (path: string): boolean =>
+  /\/supervisor\/(suspend|resume|terminate)All$/.test(path)
 
 describe('the permissions that servers require', () => {
   const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`
@@ -101,14 +102,14 @@ describe('the permissions that servers require', () => {
     [...new Set(endpoints.filter(({ access }) => access.kind === kind).map(nameOf))].sort()
 
   test('match the table of permissions, which covers every endpoint', () => {
-    const asked = new Map<string, Set<string>>()
+    const tested = new Map<string, Set<string>>()
     for (const endpoint of endpoints) {
       const needed = neededFor(endpoint.access)
-      asked.set(needed, (asked.get(needed) ?? new Set()).add(nameOf(endpoint)))
+      tested.set(needed, (tested.get(needed) ?? new Set()).add(nameOf(endpoint)))
     }
     const sorted = (names: Iterable<string>) => [...names].sort()
     assert.deepEqual(
-      Object.fromEntries([...asked].map(([needed, names]) => [needed, sorted(names)])),
+      Object.fromEntries([...tested].map(([needed, names]) => [needed, sorted(names)])),
       Object.fromEntries(
         Object.entries(endpointPermissions).map(([needed, names]) => [needed, sorted(names)]),
       ),
@@ -143,7 +144,7 @@ describe('the permissions that servers require', () => {
         path.startsWith('/svc/v2') ||
         path.endsWith('/rules/simulate') ||
         path.endsWith('/metadata/datasources/:dataSource/segments')
-      if (access.kind === 'authenticated') assert.ok(isRead || changesWhatIsOnes(path), nameOf(endpoint))
+      if (access.kind === 'authenticated') assert.ok(isRead || changesOwnSupervisors(path), nameOf(endpoint))
       else assert.equal(access.action, isRead ? 'READ' : 'WRITE', nameOf(endpoint))
     }
   })
@@ -180,19 +181,19 @@ describe('unauthenticated callers', () => {
     test(`${name}: 401 at every closed endpoint`, async () => {
       const request = { credentials: null, headers: authorization === undefined ? {} : { authorization } }
       // Every password costs the server a hash, so most endpoints are tested without one.
-      const asked = authorization === undefined ? endpoints.filter(isClosed) : someOfEachRole()
-      assert.ok(asked.length > 4)
-      for (const endpoint of asked) {
-        await askEveryWay(endpoint, request, (answer, about) => assertError(answer, 401, about))
+      const tested = authorization === undefined ? endpoints.filter(isClosed) : someOfEachRole()
+      assert.ok(tested.length > 4)
+      for (const endpoint of tested) {
+        await requestEveryWay(endpoint, request, (answer, about) => assertError(answer, 401, about))
       }
     })
   }
 
   test('open endpoints answer without credentials', async () => {
-    const asked = endpoints.filter((endpoint) => !isClosed(endpoint))
-    assert.ok(asked.some(({ path }) => path === '/status/health'))
-    for (const endpoint of asked) {
-      await askEveryWay(endpoint, { credentials: null }, (answer, about) => {
+    const tested = endpoints.filter((endpoint) => !isClosed(endpoint))
+    assert.ok(tested.some(({ path }) => path === '/status/health'))
+    for (const endpoint of tested) {
+      await requestEveryWay(endpoint, { credentials: null }, (answer, about) => {
         if (endpoint.role === 'router' || !about.includes('at the router'))
           assert.equal(answer.status, 200, about)
         // The router has no caller to forward as, so it requires a login first.
@@ -248,32 +249,32 @@ const holds = (name: UserName, endpoint: Endpoint): boolean => {
 describe('authenticated users', () => {
   for (const name of Object.keys(users) as UserName[]) {
     test(`${name} can use the endpoints that it has permission for, and no others`, async () => {
-      let letIn = 0
+      let accepted = 0
       for (const endpoint of endpoints) {
         const { access } = endpoint
-        await askEveryWay(endpoint, { credentials: credentialsOf(name) }, (answer, about) => {
+        await requestEveryWay(endpoint, { credentials: credentialsOf(name) }, (answer, about) => {
           if (access.kind === 'internal') assertError(answer, 403, about)
           else if (access.kind === 'permission' && !holds(name, endpoint)) assertError(answer, 403, about)
-          else assertLetIn(answer, about)
+          else assertAccepted(answer, about)
         })
-        if (holds(name, endpoint)) letIn += 1
+        if (holds(name, endpoint)) accepted += 1
       }
       const holdsNothingNeeded = ['nothing', 'visible-reader', 'visible-writer'].includes(name)
-      assert.equal(letIn > 0, !holdsNothingNeeded, `${name} could use ${letIn} endpoints`)
+      assert.equal(accepted > 0, !holdsNothingNeeded, `${name} could use ${accepted} endpoints`)
     })
   }
 
   test('admin can use everything except server-only endpoints', async () => {
     for (const endpoint of endpoints.filter(({ method }) => method === 'GET')) {
-      await askEveryWay(endpoint, {}, (answer, about) => {
+      await requestEveryWay(endpoint, {}, (answer, about) => {
         if (endpoint.access.kind === 'internal') assertError(answer, 403, about)
-        else assertLetIn(answer, about)
+        else assertAccepted(answer, about)
       })
     }
     const closed = endpoints.filter(({ access }) => access.kind === 'internal')
     assert.ok(closed.length >= 2)
     for (const endpoint of closed) {
-      await askEveryWay(endpoint, {}, (answer, about) => assertError(answer, 403, about))
+      await requestEveryWay(endpoint, {}, (answer, about) => assertError(answer, 403, about))
     }
   })
 
@@ -315,7 +316,7 @@ describe('a user who can read one datasource', () => {
     )
     let shown = 0
     for (const endpoint of lists) {
-      for (const { instance, path } of waysTo(endpoint)) {
+      for (const { instance, path } of routesTo(endpoint)) {
         const seen = await cluster.at(instance).send({ path, credentials })
         assert.equal(seen.status, 200, `${path}: ${seen.text}`)
         assert.ok(!seen.text.includes('hidden'), `${path}: ${seen.text}`)
@@ -338,7 +339,7 @@ describe('a user who can read one datasource', () => {
   test('a user who can read the cluster and its configuration sees one datasource and not the other', async () => {
     const compaction = { dataSource: 'hidden', skipOffsetFromLatest: 'P1D' }
     await cluster.router.post('/svc/coordinator/v1/config/compaction', compaction)
-    const overseer = credentialsOf('overseer')
+    const stateReader = credentialsOf('overseer')
     let shown = 0
     for (const endpoint of endpoints) {
       const { access, method, path: template } = endpoint
@@ -354,7 +355,7 @@ describe('a user who can read one datasource', () => {
         .replace(':tier', '_default_tier')
       for (const query of queries) {
         const at = cluster.at(instanceOf(endpoint))
-        const seen = await at.send({ path: `${fillPath(path)}${query}`, credentials: overseer })
+        const seen = await at.send({ path: `${fillPath(path)}${query}`, credentials: stateReader })
         const about = `${path}${query}: ${seen.status} ${seen.text.slice(0, 300)}`
         assert.ok(seen.status < 500 && seen.status !== 403, about)
         if (seen.status !== 200) continue
@@ -376,7 +377,7 @@ describe('a user who can read one datasource', () => {
       const pathOf = (dataSource: string) => fillPath(template.replace(`:${access.parameter}`, dataSource))
       const at = cluster.at(role)
       assertError(await at.send({ path: pathOf('hidden'), credentials }), 403, template)
-      assertLetIn(await at.send({ path: pathOf('visible'), credentials }), template)
+      assertAccepted(await at.send({ path: pathOf('visible'), credentials }), template)
     }
   })
 
@@ -386,7 +387,7 @@ describe('a user who can read one datasource', () => {
       const { send } = cluster.at(instance)
       for (const path of [task, `${task}/status`, `${task}/log`]) {
         assertError(await send({ path, credentials }), 404, path)
-        assertLetIn(await send({ path }), path)
+        assertAccepted(await send({ path }), path)
       }
       assertError(await send({ method: 'POST', path: `${task}/shutdown`, credentials }), 404)
       const submit = { method: 'POST', path: '/svc/indexer/v1/task', json: inlineTask('hidden') }
@@ -476,7 +477,7 @@ describe('the router only connects to its targets', () => {
   const directory = 'svc-internal/v1/security/directory'
 
   /** Sends a raw request line as the internal user, whom no permission would stop. */
-  async function ask(line: string, headers = ''): Promise<{ status: number | undefined; text: string }> {
+  async function request(line: string, headers = ''): Promise<{ status: number | undefined; text: string }> {
     const host = /^Host:/im.test(headers) ? '' : `Host: ${new URL(cluster.routerUrl).host}\r\n`
     const authorization = `Authorization: ${basicAuthorization(internalUser)}\r\n`
     const bytes = `${line} HTTP/1.1\r\n${host}${authorization}Connection: close\r\n${headers}\r\n`
@@ -484,13 +485,13 @@ describe('the router only connects to its targets', () => {
   }
 
   /** Checks that the request reached no other host and no server-only endpoint. */
-  function assertNotAstray({ text }: { text: string }, about: string): void {
+  function assertNotMisrouted({ text }: { text: string }, about: string): void {
     assert.equal(visits, 0, `${about} reached something else: ${text}`)
     assert.ok(!text.includes('EVIL') && !text.includes('"authenticators"'), `${about}: ${text.slice(0, 500)}`)
   }
 
   test('forwards a plain path, so that the refusals below mean something', async () => {
-    const answer = await ask(`GET ${rules}`)
+    const answer = await request(`GET ${rules}`)
     assert.equal(answer.status, 200, answer.text)
     assert.ok(answer.text.includes('_default'))
     const inside = createHttpClient(cluster.urls.coordinator!, {
@@ -562,8 +563,8 @@ describe('the router only connects to its targets', () => {
       '',
     ]
     for (const requestTarget of targets) {
-      const answer = await ask(`GET ${requestTarget}`)
-      assertNotAstray(answer, requestTarget)
+      const answer = await request(`GET ${requestTarget}`)
+      assertNotMisrouted(answer, requestTarget)
       const isRefused = answer.status === undefined || (answer.status >= 400 && answer.status < 500)
       assert.ok(isRefused, `${requestTarget}: ${answer.text.slice(0, 300)}`)
     }
@@ -571,8 +572,8 @@ describe('the router only connects to its targets', () => {
 
   test('rejects other methods that would open a tunnel', async () => {
     for (const line of [`CONNECT ${target}`, `CONNECT /proxy/coordinator`, `TRACE ${rules}`, `PRI *`]) {
-      const answer = await ask(line)
-      assertNotAstray(answer, line)
+      const answer = await request(line)
+      assertNotMisrouted(answer, line)
       assert.ok(answer.status === undefined || answer.status >= 400, `${line}: ${answer.text}`)
     }
   })
@@ -592,11 +593,11 @@ describe('the router only connects to its targets', () => {
       `Expect: 100-continue\r\n`,
     ]
     for (const header of headers) {
-      const answer = await ask(`GET ${rules}`, header)
-      assertNotAstray(answer, header)
-      const isHandedOn = answer.text.includes('_default')
+      const answer = await request(`GET ${rules}`, header)
+      assertNotMisrouted(answer, header)
+      const isForwarded = answer.text.includes('_default')
       const isRefused = answer.status !== undefined && answer.status >= 400 && answer.status < 500
-      assert.ok(isHandedOn || isRefused, `${header}: ${answer.text.slice(0, 300)}`)
+      assert.ok(isForwarded || isRefused, `${header}: ${answer.text.slice(0, 300)}`)
     }
   })
 
@@ -637,7 +638,7 @@ describe('the router only connects to its targets', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 8 }), async (parts) => {
         const requestTarget = parts.join('').replaceAll('TARGET', target)
-        assertNotAstray(await ask(`GET ${requestTarget}`), requestTarget)
+        assertNotMisrouted(await request(`GET ${requestTarget}`), requestTarget)
       }),
       { seed, numRuns: 300 },
     )
@@ -652,9 +653,9 @@ describe('TLS', () => {
         'GET /status/health HTTP/1.1\r\nHost: x\r\n\r\n',
       )
       assert.ok(status === undefined || status === 400, `${instance}: ${text}`)
-      const stranger = createHttpClient(cluster.urls[instance]!)
-      await assert.rejects(stranger.send({ path: '/status/health' }), /certificate/i, instance)
-      await stranger.close()
+      const anonymous = createHttpClient(cluster.urls[instance]!)
+      await assert.rejects(anonymous.send({ path: '/status/health' }), /certificate/i, instance)
+      await anonymous.close()
     }
   })
 })

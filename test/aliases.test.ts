@@ -43,9 +43,9 @@ describe('with svc.api.aliases=["druid"]', () => {
     const stored = { dataSource: 'wiki', taskContext: { service: 'svc/x', error: 'svcException' } }
     await cluster.router.post('/druid/coordinator/v1/config/compaction', stored)
     const path = 'coordinator/v1/config/compaction/wiki'
-    const told = await cluster.router.get<{ taskContext: object }>(`/druid/${path}`)
-    assert.deepEqual(told.taskContext, stored.taskContext)
-    assert.deepEqual(told, await cluster.router.get(`/svc/${path}`))
+    const answer = await cluster.router.get<{ taskContext: object }>(`/druid/${path}`)
+    assert.deepEqual(answer.taskContext, stored.taskContext)
+    assert.deepEqual(answer, await cluster.router.get(`/svc/${path}`))
   })
 
   test('shows services with that prefix', async () => {
@@ -62,9 +62,9 @@ describe('with svc.api.aliases=["druid"]', () => {
   test('uses the prefix of the request in errors', async () => {
     const path = 'coordinator/v1/rules/history?count=none'
     for (const client of [cluster.router, coordinator]) {
-      const asked = await client.send({ path: `/druid/${path}` })
-      assert.equal(asked.status, 400)
-      assert.equal((asked.json as { error: string }).error, 'druidException')
+      const requested = await client.send({ path: `/druid/${path}` })
+      assert.equal(requested.status, 400)
+      assert.equal((requested.json as { error: string }).error, 'druidException')
       const plain = await client.send({ path: `/svc/${path}` })
       assert.equal((plain.json as { error: string }).error, 'svcException')
     }
@@ -100,7 +100,7 @@ describe('with svc.api.aliases=["druid"]', () => {
   })
 
   test('shows datasources in SQL in the schema of the requested prefix', async () => {
-    const ask = async (word: string, query: string) =>
+    const request = async (word: string, query: string) =>
       (await cluster.router.post(`/${word}/v2/sql`, { query, resultFormat: 'array' })).json
     await runTask(cluster.router, inlineTask('wiki'))
     await untilLoaded(cluster.router)
@@ -108,12 +108,12 @@ describe('with svc.api.aliases=["druid"]', () => {
       ['druid', 'svc'],
       ['svc', 'druid'],
     ] as const) {
-      assert.deepEqual(await ask(word, `SELECT count(*) > 0 FROM ${word}.wiki`), [[true]])
+      assert.deepEqual(await request(word, `SELECT count(*) > 0 FROM ${word}.wiki`), [[true]])
       const tables = `SELECT TABLE_CATALOG, TABLE_SCHEMA FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'wiki'`
-      assert.deepEqual(await ask(word, tables), [[word, word]])
+      assert.deepEqual(await request(word, tables), [[word, word]])
       const schemata = 'SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA'
-      assert.deepEqual(await ask(word, schemata), [[word], ['INFORMATION_SCHEMA'], ['sys']])
-      await assert.rejects(ask(word, `SELECT * FROM ${other}.wiki`), /does not exist/)
+      assert.deepEqual(await request(word, schemata), [[word], ['INFORMATION_SCHEMA'], ['sys']])
+      await assert.rejects(request(word, `SELECT * FROM ${other}.wiki`), /does not exist/)
     }
   })
 

@@ -51,8 +51,8 @@ const leftOfNone = (): string[] => readdirSync(folder).filter((name) => name.sta
 /** Starts a restore to `none` and sends a signal once the first segment file is there. */
 async function endRestore(signal: NodeJS.Signals) {
   const child = execFile(svcCommand, ['restore', backup, '--home', path.join(folder, 'none')])
-  const told: string[] = []
-  child.stderr?.on('data', (text: string) => told.push(text))
+  const progress: string[] = []
+  child.stderr?.on('data', (text: string) => progress.push(text))
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   let postgresPid = 0
   await waitUntil(
@@ -66,7 +66,7 @@ async function endRestore(signal: NodeJS.Signals) {
     { pollMs: 2 },
   )
   child.kill(signal)
-  return { status: await ended, stderr: told.join(''), postgresPid }
+  return { status: await ended, stderr: progress.join(''), postgresPid }
 }
 
 describe('a backup', () => {
@@ -81,8 +81,8 @@ describe('a backup', () => {
   test('is written while the cluster works, readable by its owner only', async () => {
     const { status, stdout, stderr } = await runSvc('backup', backup, '--home', cluster.home.root, '--json')
     assert.equal(status, 0, stderr)
-    const told = JSON.parse(stdout) as { files: number; folder: string }
-    assert.equal(told.files, 90)
+    const progress = JSON.parse(stdout) as { files: number; folder: string }
+    assert.equal(progress.files, 90)
     assert.equal(statSync(backup).mode & 0o777, 0o700)
   })
 
@@ -175,14 +175,14 @@ describe('a backup', () => {
     )
     assert.equal(lost.status, 1)
     assert.match(lost.stderr, /damaged: \[virtual-servers\.json\] is missing/)
-    const spoilt = await restoreChanged(imported, (changed) =>
+    const corrupted = await restoreChanged(imported, (changed) =>
       damage(path.join(changed, 'virtual-servers.json')),
     )
-    assert.equal(spoilt.status, 1)
-    assert.match(spoilt.stderr, /damaged: \[virtual-servers\.json\] has a different checksum/)
+    assert.equal(corrupted.status, 1)
+    assert.match(corrupted.stderr, /damaged: \[virtual-servers\.json\] has a different checksum/)
     assert.deepEqual(leftOfNone(), [])
-    const whole = await restoreChanged(imported, () => undefined)
-    assert.equal(whole.status, 0, whole.stderr)
+    const full = await restoreChanged(imported, () => undefined)
+    assert.equal(full.status, 0, full.stderr)
     const none = path.join(folder, 'none')
     assert.equal(readFileSync(path.join(none, 'virtual-servers.json'), 'utf8'), servers)
     rmSync(none, { recursive: true })
@@ -218,11 +218,11 @@ describe('a backup', () => {
   test('restores nothing if its deep storage is damaged', async () => {
     const storage = path.join(backup, 'deep-storage')
     const [changed, missing] = segmentFilesIn(storage) as [string, string]
-    const mend = damage(path.join(storage, changed))
+    const repair = damage(path.join(storage, changed))
     const missingFile = path.join(storage, missing)
     renameSync(missingFile, path.join(folder, 'aside'))
     const damaged = await runSvc('restore', backup, '--home', path.join(folder, 'none'))
-    mend()
+    repair()
     renameSync(path.join(folder, 'aside'), missingFile)
     assert.equal(damaged.status, 1)
     assert.match(
@@ -263,9 +263,9 @@ describe('a backup', () => {
   test('refuses deep storage with a file that differs from what was stored', async () => {
     const storage = cluster.home.deepStorage
     const changed = segmentFilesIn(storage)[0]!
-    const mend = damage(path.join(storage, changed))
+    const repair = damage(path.join(storage, changed))
     const { status, stderr } = await runSvc('backup', path.join(folder, 'none'), '--home', cluster.home.root)
-    mend()
+    repair()
     assert.equal(status, 1)
     assert.match(stderr, /is damaged: \[1\] of \[90\] files/)
     assert.ok(stderr.includes(`[${changed}] has a different checksum`), stderr)

@@ -603,8 +603,8 @@ describe('all endpoints of all servers', () => {
 
   test('never fail', async () => {
     // Without a body it requests the default slots, which is a change like any other.
-    const asked = tables.filter(({ method, path }) => !(method === 'POST' && path.endsWith('/taskslots')))
-    for (const endpoint of asked) {
+    const requested = tables.filter(({ method, path }) => !(method === 'POST' && path.endsWith('/taskslots')))
+    for (const endpoint of requested) {
       const path = fillPath(endpoint.path)
       const at = cluster.at(instanceOf(endpoint))
       const { method } = endpoint

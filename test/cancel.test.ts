@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import type { Answer } from './support/http-client.ts'
-import { askSql } from './support/sql.ts'
+import { querySql } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
@@ -51,7 +51,9 @@ describe('a query in SQL', () => {
     const id = 'of/two brokers'
     const path = `/svc/v2/sql/${encodeURIComponent(id)}`
     const context = { sqlQueryId: id }
-    const asked = ['broker', 'broker-2'].map((broker) => askSql(cluster.at(broker), endless, { context }))
+    const querying = ['broker', 'broker-2'].map((broker) =>
+      querySql(cluster.at(broker), endless, { context }),
+    )
     for (const broker of ['broker', 'broker-2']) await untilRead(path, cluster.at(broker))
     const refused = await cancel(path, credentialsOf('other'))
     assert.equal(refused.status, 403)
@@ -59,7 +61,7 @@ describe('a query in SQL', () => {
     assert.ok(!refused.text.includes('flights'), 'the answer reveals what other users query')
     const { status, text } = await cancel(path, credentialsOf('reader'))
     assert.deepEqual([status, text], [202, ''])
-    for (const answer of await Promise.all(asked)) {
+    for (const answer of await Promise.all(querying)) {
       assert.equal(answer.status, 500)
       assert.deepEqual(answer.json, {
         error: 'svcException',
@@ -74,26 +76,26 @@ describe('a query in SQL', () => {
   })
 
   test('is canceled through an alias, with the prefix of the alias', async () => {
-    const asked = router.send({
+    const querying = router.send({
       method: 'POST',
       path: '/druid/v2/sql',
       json: { query: endless, context: { sqlQueryId: 'by-alias' } },
     })
     await untilRead('/druid/v2/sql/by-alias')
     assert.equal((await cancel('/druid/v2/sql/by-alias')).status, 202)
-    const { status, json } = await asked
+    const { status, json } = await querying
     assert.equal(status, 500)
     assert.equal((json as { error: string }).error, 'druidException')
   })
 
   test('stops in the middle of its answer', async () => {
     const rows = 'SELECT a.origin, b.origin FROM flights a, flights b'
-    const asked = askSql(router, rows, { context: { sqlQueryId: 'begun' }, resultFormat: 'csv' })
-    asked.catch(() => undefined)
+    const querying = querySql(router, rows, { context: { sqlQueryId: 'begun' }, resultFormat: 'csv' })
+    querying.catch(() => undefined)
     await untilRead('/svc/v2/sql/begun')
     assert.equal((await cancel('/svc/v2/sql/begun')).status, 202)
     // Its first rows may not have been sent yet.
-    const answer = await asked.catch(() => undefined)
+    const answer = await querying.catch(() => undefined)
     assert.ok(answer === undefined || answer.status === 500)
   })
 
@@ -112,9 +114,9 @@ describe('a query in SQL', () => {
 describe('a native query', () => {
   test('is canceled while it waits, and an unknown id counts as canceled', async () => {
     const broker = cluster.at('broker')
-    const before = askSql(broker, endless, { context: { sqlQueryId: 'before' } })
+    const before = querySql(broker, endless, { context: { sqlQueryId: 'before' } })
     await untilRead('/svc/v2/sql/before')
-    const asked = broker.send({
+    const querying = broker.send({
       method: 'POST',
       path: '/svc/v2',
       json: { queryType: 'timeBoundary', dataSource: flights.dataSource, context: { queryId: 'native' } },
@@ -123,7 +125,7 @@ describe('a native query', () => {
     assert.equal((await cancel('/svc/v2/sql/native')).status, 404)
     const { status, text } = await cancel('/svc/v2/native', credentialsOf('reader'))
     assert.deepEqual([status, text], [202, ''])
-    const answer = await asked
+    const answer = await querying
     assert.equal(answer.status, 500)
     assert.equal((answer.json as { errorCode: string }).errorCode, 'cancelled')
     assert.equal((await cancel('/svc/v2/native', credentialsOf('other'))).status, 202)

@@ -27,7 +27,7 @@ const random = seededRandom()
 const { dataSource } = flights
 const appends = 3
 const points = Number(process.env.SVC_TEST_KILLS ?? 4)
-const patienceMs = 90_000
+const timeoutMs = 90_000
 const historicals = ['historical-1', 'historical-2']
 // Servers, and the process of a task.
 const kinds = ['overlord', 'peon', 'historical-1', 'worker', 'historical-2']
@@ -48,7 +48,8 @@ const status = async (): Promise<Status | undefined> => {
 }
 
 const query = 'SELECT sum(distance), count(DISTINCT origin), min(__time), max(__time) FROM flights'
-const ask = () => router.send({ method: 'POST', path: '/svc/v2/sql', json: { query, resultFormat: 'array' } })
+const request = () =>
+  router.send({ method: 'POST', path: '/svc/v2/sql', json: { query, resultFormat: 'array' } })
 
 async function setCompaction(more: object): Promise<void> {
   const json = {
@@ -83,16 +84,16 @@ async function visibleFigures() {
 /** Compares a status with the metadata store. Returns false if the metadata store changed in the meantime. */
 async function checkStatus(): Promise<boolean> {
   const before = await visibleFigures()
-  const told = await status().catch(() => undefined)
+  const state = await status().catch(() => undefined)
   const { ids, segments, bytes } = await visibleFigures()
-  if (told === undefined || before.ids !== ids) return false
+  if (state === undefined || before.ids !== ids) return false
   assert.equal(
-    told.segmentCountAwaitingCompaction + told.segmentCountCompacted + told.segmentCountSkipped,
+    state.segmentCountAwaitingCompaction + state.segmentCountCompacted + state.segmentCountSkipped,
     segments,
     'the status has another number of segments than the metadata store',
   )
   assert.equal(
-    told.bytesAwaitingCompaction + told.bytesCompacted + told.bytesSkipped,
+    state.bytesAwaitingCompaction + state.bytesCompacted + state.bytesSkipped,
     bytes,
     'the status has another number of bytes than the metadata store',
   )
@@ -130,7 +131,7 @@ async function untilStarted(since: string): Promise<void> {
         SELECT id, state, attempt, error_message, started_at >= ${since}::timestamptz AS started
         FROM tasks WHERE type = 'compact' ORDER BY created_at DESC LIMIT 5`),
     (tasks) => tasks.some(({ started }) => started),
-    { timeoutMs: patienceMs, pollMs: 5 },
+    { timeoutMs: timeoutMs, pollMs: 5 },
   )
 }
 
@@ -149,7 +150,7 @@ async function killPeon(): Promise<void> {
       return peon !== undefined
     },
     Boolean,
-    { timeoutMs: patienceMs, pollMs: 5 },
+    { timeoutMs: timeoutMs, pollMs: 5 },
   )
 }
 
@@ -171,8 +172,8 @@ test('three appends become months with rollup while processes are killed', {
   for (let append = 0; append < appends; append++) await runTask(router, task)
   const fragments = await usedSegments()
   assert.equal(fragments.length, appends * flights.days)
-  await untilLoaded(router, { timeoutMs: patienceMs })
-  const right = (await ask()).text
+  await untilLoaded(router, { timeoutMs: timeoutMs })
+  const right = (await request()).text
   const [[sum]] = JSON.parse(right) as [[number]]
   assert.equal(Number(sum), appends * 14_476_934)
   const before = { stored: bytesOf(fragments), cached: bytesOf(cached()) }
@@ -183,7 +184,7 @@ test('three appends become months with rollup while processes are killed', {
   let isOver = false
   const sampling = (async () => {
     while (!isOver) {
-      const answer = await ask()
+      const answer = await request()
       if (answer.status === 200) {
         assert.equal(answer.text, right, 'an answer is wrong or partial')
         answers += 1
@@ -226,26 +227,26 @@ test('three appends become months with rollup while processes are killed', {
       'everything is compacted',
       status,
       (found) => found?.bytesAwaitingCompaction === 0 && found.segmentCountCompacted === 3,
-      { timeoutMs: patienceMs },
+      { timeoutMs: timeoutMs },
     )
     const months = await waitUntil(
       'overshadowed segments are unused',
       usedSegments,
       (used) => used.length === 3,
       {
-        timeoutMs: patienceMs,
+        timeoutMs: timeoutMs,
       },
     )
-    await untilLoaded(router, { timeoutMs: patienceMs })
+    await untilLoaded(router, { timeoutMs: timeoutMs })
     await waitUntil(
       'the historicals have dropped overshadowed segments',
       cached,
       (copies) => copies.length === 6,
       {
-        timeoutMs: patienceMs,
+        timeoutMs: timeoutMs,
       },
     )
-    assert.equal((await ask()).text, right)
+    assert.equal((await request()).text, right)
     assert.ok(
       months.reduce((rows, { totalRows }) => rows + totalRows, 0) <= flights.rows,
       'rows were not rolled up',
@@ -258,7 +259,7 @@ test('three appends become months with rollup while processes are killed', {
     // Queries read loaded segments, never deep storage.
     renameSync(home.deepStorage, `${home.deepStorage}.away`)
     try {
-      const answer = await ask()
+      const answer = await request()
       assert.deepEqual([answer.status, answer.text], [200, right])
     } finally {
       renameSync(`${home.deepStorage}.away`, home.deepStorage)

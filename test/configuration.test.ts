@@ -22,12 +22,12 @@ const files = configurationFiles(folder)
 const secret = 'very-secret-value'
 
 const longestMs = 2000
-let quickestMs = Number.POSITIVE_INFINITY
+let fastestMs = Number.POSITIVE_INFINITY
 
 /** Starts a service with an invalid configuration; returns its message. */
 async function refusedStart(start: Omit<ServiceStart, 'folder'>): Promise<string> {
   const end = await runService({ ...start, folder })
-  quickestMs = Math.min(quickestMs, end.tookMs)
+  fastestMs = Math.min(fastestMs, end.tookMs)
   assertPlain(end)
   return end.stderr
 }
@@ -351,13 +351,13 @@ describe('an invalid configuration', () => {
 
   test('exits within two seconds', () => {
     // The fastest of all these starts: others may have shared the processors.
-    assert.ok(quickestMs < longestMs, `the fastest start took ${quickestMs} ms to exit`)
+    assert.ok(fastestMs < longestMs, `the fastest start took ${fastestMs} ms to exit`)
   })
 })
 
 test('keeps passwords out of logs, answers and command lines, and the environment overrides files', async () => {
   const given = { value: 'password-given-as-a-value', variable: 'password-given-by-the-environment' }
-  const told = { login: 'password-of-a-refused-login', user: 'password-of-a-new-user' }
+  const secrets = { login: 'password-of-a-refused-login', user: 'password-of-a-new-user' }
   // Services inherit the environment of the process that starts them.
   const environment = { svc_log_level: 'debug', svc_server_priority: '7', SVC_TEST_PASSWORD: given.variable }
   Object.assign(process.env, environment)
@@ -387,14 +387,16 @@ test('keeps passwords out of logs, answers and command lines, and the environmen
         [],
       )
       said.push(properties.text)
-      const refused = await cluster.at(instance).send({ path: '/status', credentials: `admin:${told.login}` })
+      const refused = await cluster
+        .at(instance)
+        .send({ path: '/status', credentials: `admin:${secrets.login}` })
       assert.equal(refused.status, 401)
       said.push(refused.text)
     }
     const users = '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator/users'
     for (const request of [
       { method: 'POST', path: `${users}/new` },
-      { method: 'POST', path: `${users}/new/credentials`, json: { password: told.user } },
+      { method: 'POST', path: `${users}/new/credentials`, json: { password: secrets.user } },
       { path: users },
       { path: `${users}/new?full` },
     ]) {
@@ -408,7 +410,7 @@ test('keeps passwords out of logs, answers and command lines, and the environmen
     }
     const ofHome = secretNames.flatMap((name) => readSecret(cluster.home, name) ?? [])
     assert.ok(ofHome.length >= 5)
-    for (const secretText of [...ofHome, ...Object.values(given), ...Object.values(told)]) {
+    for (const secretText of [...ofHome, ...Object.values(given), ...Object.values(secrets)]) {
       assert.ok(secretText.length >= 12)
       const where = said.find((text) => text.includes(secretText))
       assert.equal(where, undefined, `[${secretText}] is shown: ${where?.slice(0, 2000)}`)

@@ -29,7 +29,7 @@ chmodSync(path.join(folder, 'svc'), 0o755)
 const passwordFromOutside = 'of-a-store-outside'
 
 /** The files that users create. There is only one authority, so its certificate is reused for all of them. */
-function makeSecrets(): void {
+function createSecrets(): void {
   const brought = path.join(folder, 'brought')
   mkdirSync(brought)
   const files = ['postgres-password', 'redis-password', 'postgres-authority.pem', 'redis-authority.pem']
@@ -45,7 +45,7 @@ function makeSecrets(): void {
     { env: { ...process.env, SVC_ROUTER_HOSTS: 'svc.example.com' }, stdio: ['ignore', 'ignore', 'inherit'] },
   )
 }
-makeSecrets()
+createSecrets()
 const manifests = renderKustomization(kubernetes)
 
 const schema = (name: string) =>
@@ -244,7 +244,7 @@ describe('the Kubernetes manifests', () => {
     }
     // Removes the content hash from names.
     const unhashed = rendered.replace(/\b(properties|passwords)-[a-z0-9]{10}\b/g, '$1')
-    const theirs = parseAllDocuments(unhashed).map((document) => document.toJS() as Manifest)
+    const expectedManifests = parseAllDocuments(unhashed).map((document) => document.toJS() as Manifest)
     // Ignores the order of lists, and line breaks in base64.
     const comparable = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map((one) => JSON.stringify(comparable(one))).sort()
@@ -258,7 +258,7 @@ describe('the Kubernetes manifests', () => {
     }
     const byName = (list: readonly Manifest[]) =>
       Object.fromEntries(list.map((one) => [`${one.kind} ${one.metadata.name}`, comparable(one)]))
-    assert.deepEqual(byName(theirs), byName(manifests))
+    assert.deepEqual(byName(expectedManifests), byName(manifests))
   })
 })
 
@@ -317,11 +317,11 @@ describe('the swarm stack', () => {
       mkdirSync(root)
       for (const { source, target = source } of service.secrets) {
         assert.ok(stack.secrets[source], source)
-        const [own, made] = [
+        const [own, created] = [
           path.join(kubernetes, 'secrets', source),
           path.join(kubernetes, 'secrets/pki', source),
         ]
-        cpSync(roles.some((role) => source === `${role}.pem`) ? made : own, path.join(root, target))
+        cpSync(roles.some((role) => source === `${role}.pem`) ? created : own, path.join(root, target))
       }
       const environment = Object.fromEntries(
         Object.entries(service.environment).map(([key, value]) => [key, String(value)]),

@@ -15,7 +15,7 @@ import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { waitUntil } from './support/wait-until.ts'
 
-const stranger = 'historical-hot-1'
+const misconfigured = 'historical-hot-1'
 const sound = 'historical-1'
 const wrongPassword = 'certainly-not-the-password'
 const setting = 'svc.escalator.internalClientPassword'
@@ -27,26 +27,26 @@ const cluster = await startTestCluster({
   set: ['coordinator.svc.coordinator.period=PT0.5S'],
 })
 after(() => cluster.end())
-const strangerName = cluster.nameOf(stranger)
-const strangerFile = runtimePropertiesFile(cluster.home, stranger)
-const rightProperties = readFileSync(strangerFile, 'utf8')
+const misconfiguredName = cluster.nameOf(misconfigured)
+const misconfiguredFile = runtimePropertiesFile(cluster.home, misconfigured)
+const rightProperties = readFileSync(misconfiguredFile, 'utf8')
 
-await cluster.stopInstance(stranger)
-writeFileSync(strangerFile, `${rightProperties}${setting}=${wrongPassword}\n`)
+await cluster.stopInstance(misconfigured)
+writeFileSync(misconfiguredFile, `${rightProperties}${setting}=${wrongPassword}\n`)
 const startedAt = Date.now()
-cluster.startInstance(stranger)
+cluster.startInstance(misconfigured)
 
 /** The warnings about the password in the log of an instance. */
-const complaintsOf = (instance: string): LogEntry[] =>
+const warningsOf = (instance: string): LogEntry[] =>
   logEntries(cluster, instance).filter(
     ({ level, message }) => level === 'warn' && message.includes(`[${setting}]`),
   )
 
 /** Waits for a number of these warnings, and returns the first one. */
-async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> {
+async function firstWarningOf(instance: string, count = 1): Promise<LogEntry> {
   const complaints = await waitUntil(
     `the log of ${instance} names the cause ${count} times`,
-    () => complaintsOf(instance),
+    () => warningsOf(instance),
     (found) => found.length >= count,
   )
   return complaints[0]!
@@ -54,39 +54,42 @@ async function firstComplaintOf(instance: string, count = 1): Promise<LogEntry> 
 
 /** Counts from the first line that the server logged, because startup time depends on the machine. */
 function assertInTime({ timestamp }: LogEntry): void {
-  const lines = logEntries(cluster, stranger).map((entry) => Date.parse(entry.timestamp))
+  const lines = logEntries(cluster, misconfigured).map((entry) => Date.parse(entry.timestamp))
   const tookMs = Date.parse(timestamp) - Math.min(...lines.filter((timeMs) => timeMs >= startedAt))
   assert.ok(tookMs < noticeMs, `it took ${tookMs} ms`)
 }
 
 test('its own log names the cause within ten seconds', async () => {
-  const complaint = await firstComplaintOf(stranger)
-  assert.match(complaint.message, /Coordinator .* rejected the escalator credentials of user \[svc_system\]/)
-  assertInTime(complaint)
+  const lastError = await firstWarningOf(misconfigured)
+  assert.match(lastError.message, /Coordinator .* rejected the escalator credentials of user \[svc_system\]/)
+  assertInTime(lastError)
 })
 
 test("the coordinator's log names the server and the cause within ten seconds", async () => {
-  const complaint = await firstComplaintOf('coordinator')
-  assert.ok(complaint.message.includes(`Rejected server [historical ${strangerName}]`), complaint.message)
-  assert.match(complaint.message, /invalid escalator user \[svc_system\] or password/)
-  assertInTime(complaint)
-  const others = complaintsOf('coordinator').filter(({ message }) => !message.includes(strangerName))
+  const lastError = await firstWarningOf('coordinator')
+  assert.ok(
+    lastError.message.includes(`Rejected server [historical ${misconfiguredName}]`),
+    lastError.message,
+  )
+  assert.match(lastError.message, /invalid escalator user \[svc_system\] or password/)
+  assertInTime(lastError)
+  const others = warningsOf('coordinator').filter(({ message }) => !message.includes(misconfiguredName))
   assert.deepEqual(others, [], 'another server is blamed')
 })
 
 test('./svc status names the server and the cause, as text and as JSON', async () => {
   const shown = await runSvc('status', '--home', cluster.home.root)
   assert.equal(shown.status, 1)
-  const line = shown.stdout.split('\n').find((text) => text.includes(stranger))
+  const line = shown.stdout.split('\n').find((text) => text.includes(misconfigured))
   assert.match(line ?? shown.stdout, /not ready .*rejected the escalator credentials.*internalClientPassword/)
 
-  const told = await runSvc('status', '--json', '--home', cluster.home.root)
-  assert.equal(told.status, 1)
-  const status = JSON.parse(told.stdout) as ClusterStatus
+  const printed = await runSvc('status', '--json', '--home', cluster.home.root)
+  assert.equal(printed.status, 1)
+  const status = JSON.parse(printed.stdout) as ClusterStatus
   const notReady = status.processes.filter(({ state }) => state !== 'ready')
   assert.deepEqual(
     notReady.map(({ instance }) => instance),
-    [stranger],
+    [misconfigured],
   )
   assert.match(notReady[0]!.problem ?? '', /rejected the escalator credentials/)
 })
@@ -94,13 +97,13 @@ test('./svc status names the server and the cause, as text and as JSON', async (
 test('the server is not announced, and reports that it is not ready', async () => {
   const announced = (await loadNodes(cluster.store, 60_000)).map(({ name }) => name)
   assert.ok(announced.includes(cluster.nameOf(sound)))
-  assert.ok(!announced.includes(strangerName))
+  assert.ok(!announced.includes(misconfiguredName))
   await waitUntil(
     'the coordinator no longer lists it',
     () => cluster.router.get<string[]>('/svc/coordinator/v1/servers'),
-    (servers) => servers.includes(cluster.nameOf(sound)) && !servers.includes(strangerName),
+    (servers) => servers.includes(cluster.nameOf(sound)) && !servers.includes(misconfiguredName),
   )
-  const health = await cluster.at(stranger).send({ path: '/status/health', credentials: null })
+  const health = await cluster.at(misconfigured).send({ path: '/status/health', credentials: null })
   assert.equal(health.status, 503)
 })
 
@@ -117,21 +120,21 @@ test('the other servers keep working: segments are ingested and loaded by the ru
 })
 
 test('the server keeps retrying', async () => {
-  await firstComplaintOf(stranger, 2)
+  await firstWarningOf(misconfigured, 2)
 })
 
 test('the wrong password is in no log', () => {
-  for (const instance of ['coordinator', stranger, 'router', 'supervisor']) {
+  for (const instance of ['coordinator', misconfigured, 'router', 'supervisor']) {
     assert.ok(!cluster.logOf(instance).includes(wrongPassword), instance)
   }
 })
 
 test('the server joins without a restart once its password is corrected', async () => {
-  writeFileSync(strangerFile, rightProperties)
-  await cluster.waitUntilReady(stranger)
+  writeFileSync(misconfiguredFile, rightProperties)
+  await cluster.waitUntilReady(misconfigured)
   await waitUntil(
     'it has loaded the segments that the rules assign to it',
-    () => cachedSegments(cluster, stranger).length,
+    () => cachedSegments(cluster, misconfigured).length,
     (count) => count === flights.days,
   )
   const { status, stdout } = await runSvc('status', '--home', cluster.home.root)
@@ -171,8 +174,8 @@ test('only servers use the escalator: every call received in its name was sent b
       const about = JSON.stringify(call)
       assert.ok(call.tls && servers.has(call.from) && call.path.startsWith('/svc-internal/'), about)
       // Refused, sent to a server that had just opened its ports and knew no users yet, or aborted.
-      const isLetIn = ![401, 503, null].includes(call.status)
-      assert.ok(call.identity === 'svc_system' || (call.identity === '' && !isLetIn), about)
+      const isAccepted = ![401, 503, null].includes(call.status)
+      assert.ok(call.identity === 'svc_system' || (call.identity === '' && !isAccepted), about)
     }
   }
 })

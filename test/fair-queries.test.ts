@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import type { Answer } from './support/http-client.ts'
-import { askSql, sqlRows } from './support/sql.ts'
+import { querySql, sqlRows } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
@@ -34,7 +34,7 @@ const sqlQueryId = 'heavy'
 async function beGreedy(queries: Readonly<Record<string, number>>) {
   const sent = Object.entries(queries).flatMap(([user, count]) =>
     Array.from({ length: count }, (_, index) =>
-      askSql(router, heavy[index % heavy.length] as string, {
+      querySql(router, heavy[index % heavy.length] as string, {
         credentials: credentialsOf(user),
         context: { sqlQueryId },
       }).catch(() => undefined),
@@ -81,7 +81,7 @@ async function healthyQueries(): Promise<number[]> {
   const work = async (): Promise<void> => {
     for (let count = 0; count < 25; count += 1) {
       const start = performance.now()
-      const { status, text } = await askSql(router, short, { credentials: credentialsOf('healthy') })
+      const { status, text } = await querySql(router, short, { credentials: credentialsOf('healthy') })
       assert.equal(status, 200, text)
       tookMs.push(performance.now() - start)
     }
@@ -137,13 +137,13 @@ describe('short queries of a healthy user', () => {
 })
 
 describe('a caller who can read no datasource', () => {
-  const ask = (query: string) => askSql(router, query, { credentials: credentialsOf('nothing') })
+  const request = (query: string) => querySql(router, query, { credentials: credentialsOf('nothing') })
   test('runs short queries without tables', async () => {
-    assert.equal((await ask('SELECT 1')).status, 200)
-    assert.equal((await ask(`SELECT count(*) FROM ${flights.dataSource}`)).status, 403)
+    assert.equal((await request('SELECT 1')).status, 200)
+    assert.equal((await request(`SELECT count(*) FROM ${flights.dataSource}`)).status, 403)
   })
   test('cannot run queries for longer than a second', async () => {
-    const { status, text } = await ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b')
+    const { status, text } = await request('SELECT count(*) FROM range(1000000000) a, range(1000000000) b')
     assert.equal(status, 504)
     assert.match(text, /longer than \[1000\] ms, the limit for callers without read access to any datasource/)
   })

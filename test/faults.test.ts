@@ -71,9 +71,9 @@ async function moveUpTo({ cluster, tiers, segments }: Scene, copies: Copies, fro
   const missing = () => missingCopies({ cluster, tiers, segments }, copies)
   const missingAtFirst = missing()
   assert.ok(missingAtFirst >= segments.length, `only ${missingAtFirst} replicas have to load`)
-  const most = missingAtFirst - Math.floor(share * missingAtFirst)
+  const max = missingAtFirst - Math.floor(share * missingAtFirst)
   await setRules(cluster.router, copies)
-  await waitUntil(`at most ${most} replicas are missing`, missing, (count) => count <= most, { pollMs: 1 })
+  await waitUntil(`at most ${max} replicas are missing`, missing, (count) => count <= max, { pollMs: 1 })
   await delay(random.next() * 20)
   return { missing: missing(), missingAtFirst }
 }
@@ -218,10 +218,10 @@ function watchAvailability({ cluster, tiers }: Scene): { fewest(): number; stop(
 }
 
 /** Runs ten rounds. In each, a process is killed at a random point in one tenth of the loading. */
-async function strikeAtPoints(
+async function killAtPoints(
   scene: Scene,
   context: TestContext,
-  strike: (copies: Copies) => Promise<string>,
+  kill: (copies: Copies) => Promise<string>,
 ): Promise<void> {
   const { cluster } = scene
   let duringLoading = 0
@@ -233,9 +233,9 @@ async function strikeAtPoints(
     await context.test(`round ${round + 1}: ${JSON.stringify(copies)}`, async (roundContext) => {
       const moved = await moveUpTo(scene, copies, round / points, (round + 1) / points)
       if (moved.missing > 0) duringLoading += 1
-      const struck = await strike(copies)
+      const faulty = await kill(copies)
       await assertSettled(scene, copies)
-      roundContext.diagnostic(`${struck} with ${moved.missing} of ${moved.missingAtFirst} replicas missing`)
+      roundContext.diagnostic(`${faulty} with ${moved.missing} of ${moved.missingAtFirst} replicas missing`)
       assert.equal(availability.fewest(), flights.days, 'a segment was in no cache')
     })
   }
@@ -267,7 +267,7 @@ async function withScene(
 
 test('SIGKILL of a historical during loading', async (context) => {
   await withScene(context, {}, async (scene) => {
-    await strikeAtPoints(scene, context, async (copies) => {
+    await killAtPoints(scene, context, async (copies) => {
       const victim = pickOne(Object.keys(copies).flatMap((tier) => scene.tiers[tier]!))
       await killAndRestart(scene, victim, 500)
       return victim
@@ -322,7 +322,7 @@ test('SIGKILL of the leading coordinator during loading', async (context) => {
   await withScene(context, { instances: 'coordinator=2' }, async (scene) => {
     const { cluster } = scene
     let isEven = false
-    await strikeAtPoints(scene, context, async () => {
+    await killAtPoints(scene, context, async () => {
       isEven = !isEven
       const { leader: former } = await untilLed(cluster)
       // Every other time the former leader stays down until the other one has taken over.
@@ -408,7 +408,7 @@ test('SIGKILL of Redis during loading', async (context) => {
   const set = ['historical.svc.segmentCache.numLoadingThreads=1']
   await withScene(context, { set }, async (scene) => {
     const { cluster } = scene
-    await strikeAtPoints(scene, context, async () => {
+    await killAtPoints(scene, context, async () => {
       await killAndRestart(scene, 'redis', 1500)
       return 'redis'
     })

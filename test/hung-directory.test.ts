@@ -12,13 +12,13 @@ import {
   openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
-import { makeCertificate } from './support/slapd.ts'
+import { createCertificate } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 after(() => removeTestFolder(folder))
-const trusted = await makeCertificate(folder, 'directory', 'IP:127.0.0.1')
+const trusted = await createCertificate(folder, 'directory', 'IP:127.0.0.1')
 const directory = await startDirectory(sampleDirectory('search-secret'), 0)
 after(() => directory.stop())
 

@@ -213,16 +213,16 @@ describe('an import', () => {
       )
 
       const names = () => router.get<string[]>('/svc/coordinator/v1/servers')
-      const struck = '10.0.0.2:8083'
-      const cut = await runSvc('fault', 'cut', struck, '--home', at('home'))
+      const faulty = '10.0.0.2:8083'
+      const cut = await runSvc('fault', 'cut', faulty, '--home', at('home'))
       assert.equal(cut.status, 0, cut.stderr)
       const shown = await runSvc('status', '--home', at('home'))
       assert.match(shown.stdout, /^10\.0\.0\.2:8083: fault: cut until it is cleared$/m)
-      await waitUntil('the leader considers only this server dead', names, (known) => !known.includes(struck))
+      await waitUntil('the leader considers only this server dead', names, (known) => !known.includes(faulty))
       assert.ok((await names()).includes('10.0.0.1:8083'))
       const cleared = await runSvc('fault', 'clear', '--home', at('home'))
       assert.equal(cleared.status, 0, cleared.stderr)
-      await waitUntil('the server is back', names, (known) => known.includes(struck))
+      await waitUntil('the server is back', names, (known) => known.includes(faulty))
 
       const rules = at('rules.json')
       writeFileSync(
@@ -373,11 +373,11 @@ describe('nothing is created', () => {
     ],
     ['from a server that is down', ['--from', 'http://127.0.0.1:1'], 1, /Failed to read .*ECONNREFUSED/],
   ]
-  for (const [name, args, status, told] of refused) {
+  for (const [name, args, status, message] of refused) {
     test(name, async () => {
       const result = await runSvc('import', ...args, '--home', path.join(at('none'), 'of', 'these'))
       assert.equal(result.status, status, result.stderr)
-      assert.match(result.stderr, told)
+      assert.match(result.stderr, message)
       nothingLeft()
     })
   }
@@ -398,8 +398,8 @@ describe('nothing is created', () => {
     try {
       const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`
       const child = execFile(svcCommand, ['import', '--from', url, '--home', at('none')])
-      const told: string[] = []
-      child.stderr?.on('data', (text: string) => told.push(text))
+      const message: string[] = []
+      child.stderr?.on('data', (text: string) => message.push(text))
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
       await waitUntil(
         'the import is reading',
@@ -409,7 +409,7 @@ describe('nothing is created', () => {
       )
       child.kill('SIGINT')
       assert.equal(await ended, 1)
-      assert.match(told.join(''), /Interrupted by SIGINT/)
+      assert.match(message.join(''), /Interrupted by SIGINT/)
       nothingLeft()
     } finally {
       endless.closeAllConnections()

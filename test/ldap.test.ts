@@ -16,7 +16,7 @@ import {
   type SecurityDirectory,
 } from '@svc/shared/security'
 import { createTestStores } from '@svc/shared/testing'
-import { makeCertificate, startSlapd, suffix } from './support/slapd.ts'
+import { createCertificate, startSlapd, suffix } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 
 const folder = newTestFolder()
@@ -75,8 +75,8 @@ objectClass: groupOfUniqueNames
 cn: unique
 uniqueMember: uid=carol,ou=users,${suffix}`
 
-const good = await makeCertificate(folder, 'directory', 'IP:127.0.0.1,DNS:localhost')
-const elsewhere = await makeCertificate(folder, 'elsewhere', 'DNS:elsewhere.example.org')
+const good = await createCertificate(folder, 'directory', 'IP:127.0.0.1,DNS:localhost')
+const elsewhere = await createCertificate(folder, 'elsewhere', 'DNS:elsewhere.example.org')
 const slapd = await startSlapd(`${folder}/one`, ldif, good)
 after(() => slapd.stop())
 const other = await startSlapd(`${folder}/two`, ldif, elsewhere)
@@ -85,10 +85,10 @@ const embedded = await startDirectory(sampleDirectory('search-secret'), 0)
 after(() => embedded.stop())
 
 const stores = await createTestStores({ after })
-const mostFailures = 4
+const maxFailures = 4
 const throttle = openLoginThrottle(
   stores.settings('router', {
-    'svc.auth.throttle.failures': String(mostFailures),
+    'svc.auth.throttle.failures': String(maxFailures),
     // Logins stay below the limit for password verifications while a test runs.
     'svc.auth.throttle.delay': 'PT15M',
   }),
@@ -496,7 +496,7 @@ describe('a chain with a directory', async () => {
   for (const [how, address, names] of guessed) {
     test(`counts failed logins of a user together, ${how}`, async () => {
       const outcome = await chained(['L', 'M'], false, slapd.url, byMail, address)
-      for (let guess = 0; guess < mostFailures; guess++)
+      for (let guess = 0; guess < maxFailures; guess++)
         assert.equal(await outcome(names[guess % names.length]!, `guess-${guess}`), 'refused')
       for (const name of names) {
         for (let time = 0; time < 2; time++)
@@ -515,9 +515,9 @@ describe('a chain with a directory', async () => {
     const guess = async (name: string, times: number) => {
       for (let time = 0; time < times; time++) assert.equal(await outcome(name, `guess-${time}`), 'refused')
     }
-    await guess('mallory', mostFailures - 1)
+    await guess('mallory', maxFailures - 1)
     assert.equal(await outcome('mallory@example.org', 'mallory-password'), 'L')
-    await guess('mallory', mostFailures)
+    await guess('mallory', maxFailures)
     assert.equal(await outcome('mallory@example.org', 'other'), 'throttled')
   })
 

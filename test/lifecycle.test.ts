@@ -112,7 +112,7 @@ describe('the services of a cluster', () => {
 
   test('a stopping server answers a query in flight completely', async () => {
     const rows = 100_000
-    const asked = request(`${cluster.urls.broker}/svc/v2/sql`, {
+    const requested = request(`${cluster.urls.broker}/svc/v2/sql`, {
       method: 'POST',
       ca: cluster.trusted,
       headers: {
@@ -120,8 +120,10 @@ describe('the services of a cluster', () => {
         Authorization: basicAuthorization(`admin:${cluster.adminPassword}`),
       },
     })
-    asked.end(JSON.stringify({ query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' }))
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    requested.end(
+      JSON.stringify({ query: `SELECT repeat('x', 200) FROM range(${rows})`, resultFormat: 'csv' }),
+    )
+    const [answer] = (await once(requested, 'response')) as [IncomingMessage]
     // More than connections buffer, so the query stays in flight until the client reads.
     const linesBefore = logEntries(cluster, 'broker').length
     const ended = cluster.kill('broker', 'SIGTERM')

@@ -19,10 +19,10 @@ after(() => cluster.end())
 const { router } = cluster
 
 /** The operations that were called, with the statuses that they returned. */
-const asked = new Map<string, Set<number>>()
+const requested = new Map<string, Set<number>>()
 
 /** Calls a cluster that checks each answer against the document, and records the operation. */
-async function ask(method: string, path: string, json?: unknown): Promise<Answer> {
+async function requestOnce(method: string, path: string, json?: unknown): Promise<Answer> {
   const operation = operationOf(method, path)
   assert.ok(operation, `The document does not have ${method} ${path}`)
   if (json !== undefined) assert.equal(problemOfBody(operation, json), undefined, `${method} ${path}`)
@@ -30,7 +30,7 @@ async function ask(method: string, path: string, json?: unknown): Promise<Answer
   const request: SentRequest = json === undefined ? { method, path } : { method, path, json }
   const answer = await server.send(request)
   const { operationId } = operation.operation
-  asked.set(operationId, (asked.get(operationId) ?? new Set()).add(answer.status))
+  requested.set(operationId, (requested.get(operationId) ?? new Set()).add(answer.status))
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
   return answer
 }
@@ -45,8 +45,8 @@ const coordinator = '/svc/coordinator/v1'
 const indexer = '/svc/indexer/v1'
 const interval = '2026-01-01_2026-01-02'
 
-async function askAll(paths: readonly string[]): Promise<void> {
-  for (const path of paths) await ask('GET', path)
+async function requestAll(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await requestOnce('GET', path)
 }
 
 /** A path without a query, and with each of some queries. */
@@ -58,15 +58,15 @@ const withWords = (path: string, ...words: readonly string[]): string[] => [
 test('server information matches the document', async () => {
   const status = ['', '/health', '/ready', '/selfDiscovered', '/selfDiscovered/status', '/properties']
   for (const way of ['', '/proxy/coordinator', '/proxy/overlord']) {
-    await askAll(status.map((rest) => `${way}/status${rest}`))
-    await askAll([
+    await requestAll(status.map((rest) => `${way}/status${rest}`))
+    await requestAll([
       `${way}/metrics`,
       `${way}/svc/internal/v1/calls`,
       `${way}/svc-ext/basic-security/authentication/loadStatus`,
       `${way}/svc-ext/basic-security/authorization/loadStatus`,
     ])
   }
-  await askAll([
+  await requestAll([
     '/interface',
     '/openapi.json',
     '/svc/router/v1/brokers',
@@ -88,23 +88,25 @@ test('server information matches the document', async () => {
 
 test('tasks, segments, and queries match the document', async () => {
   const once = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
-  await ask('POST', `${coordinator}/rules/_default`, once)
-  const { task } = (await ask('POST', `${indexer}/task`, inlineTask(dataSource))).json as { task: string }
+  await requestOnce('POST', `${coordinator}/rules/_default`, once)
+  const { task } = (await requestOnce('POST', `${indexer}/task`, inlineTask(dataSource))).json as {
+    task: string
+  }
   await untilTaskSucceeds(router, task)
   await runTask(router, inlineTask('two'))
   await untilLoaded(router)
   const path = `${indexer}/task/${encodeURIComponent(task)}`
-  await askAll([path, `${path}/status`, `${path}/log`])
+  await requestAll([path, `${path}/status`, `${path}/log`])
   for (const name of ['tasks', 'runningTasks', 'pendingTasks', 'waitingTasks', 'completeTasks'])
-    await ask('GET', `${indexer}/${name}`)
-  await ask('POST', `${indexer}/taskStatus`, [task])
-  await ask('POST', `${path}/shutdown`)
+    await requestOnce('GET', `${indexer}/${name}`)
+  await requestOnce('POST', `${indexer}/taskStatus`, [task])
+  await requestOnce('POST', `${path}/shutdown`)
 
   const one = `${coordinator}/datasources/${dataSource}`
   const metadata = `${coordinator}/metadata/datasources`
-  const [segment = ''] = (await ask('GET', `${metadata}/${dataSource}/segments`)).json as string[]
+  const [segment = ''] = (await requestOnce('GET', `${metadata}/${dataSource}/segments`)).json as string[]
   const id = encodeURIComponent(segment)
-  await askAll([
+  await requestAll([
     ...withWords(`${coordinator}/datasources`, 'simple', 'full'),
     ...withWords(one, 'simple', 'full'),
     ...withWords(`${one}/intervals`, 'simple', 'full'),
@@ -126,49 +128,53 @@ test('tasks, segments, and queries match the document', async () => {
     '/svc/v2/datasources',
     `/svc/v2/datasources/${dataSource}`,
   ])
-  await ask('POST', `${metadata}/${dataSource}/segments`, [interval.replace('_', '/')])
-  await ask('POST', `${metadata}/${dataSource}/segments?full`, [interval.replace('_', '/')])
-  const servers = (await ask('GET', `${coordinator}/servers`)).json as string[]
-  await askAll(withWords(`${coordinator}/servers`, 'simple', 'full').slice(1))
+  await requestOnce('POST', `${metadata}/${dataSource}/segments`, [interval.replace('_', '/')])
+  await requestOnce('POST', `${metadata}/${dataSource}/segments?full`, [interval.replace('_', '/')])
+  const servers = (await requestOnce('GET', `${coordinator}/servers`)).json as string[]
+  await requestAll(withWords(`${coordinator}/servers`, 'simple', 'full').slice(1))
   let holders = 0
   for (const server of servers.map((name) => `${coordinator}/servers/${name}`)) {
-    await askAll([...withWords(server, 'simple'), ...withWords(`${server}/segments`, 'full')])
-    const ids = (await ask('GET', `${server}/segments`)).json as string[]
+    await requestAll([...withWords(server, 'simple'), ...withWords(`${server}/segments`, 'full')])
+    const ids = (await requestOnce('GET', `${server}/segments`)).json as string[]
     if (!ids.includes(segment)) continue
     holders += 1
-    await ask('GET', `${server}/segments/${id}`)
+    await requestOnce('GET', `${server}/segments/${id}`)
   }
   assert.ok(holders > 0)
   const nothing = [`${one}none`, `${one}none/intervals`, `${one}none/segments`, `${one}none/loadstatus`]
-  for (const path of nothing) assert.equal((await ask('GET', path)).status, 204)
+  for (const path of nothing) assert.equal((await requestOnce('GET', path)).status, 204)
 
   for (const resultFormat of ['object', 'array', 'objectLines', 'arrayLines', 'csv'])
-    await ask('POST', '/svc/v2/sql', { query: `SELECT * FROM ${dataSource}`, resultFormat, header: true })
+    await requestOnce('POST', '/svc/v2/sql', {
+      query: `SELECT * FROM ${dataSource}`,
+      resultFormat,
+      header: true,
+    })
   for (const queryType of ['timeBoundary', 'dataSourceMetadata', 'scan'])
-    await ask('POST', '/svc/v2', { queryType, dataSource })
-  await ask('DELETE', '/svc/v2/not-under-way')
+    await requestOnce('POST', '/svc/v2', { queryType, dataSource })
+  await requestOnce('DELETE', '/svc/v2/not-under-way')
   const query = 'SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7'
   const json = { query, context: { sqlQueryId: 'endless' } }
   const endless = router.send({ method: 'POST', path: '/svc/v2/sql', json })
   await waitUntil(
     'the query can be canceled',
-    () => ask('DELETE', '/svc/v2/sql/endless'),
+    () => requestOnce('DELETE', '/svc/v2/sql/endless'),
     ({ status }) => status === 202,
   )
   assert.equal((await endless).status, 500)
 
   for (const way of [coordinator, indexer]) {
     const marked = `${way}/datasources/${dataSource}`
-    await ask('POST', `${marked}/markUnused`, { interval: interval.replace('_', '/') })
-    await ask('GET', `${metadata}/${dataSource}/unusedSegments`)
-    await ask('POST', `${marked}/markUsed`, { segmentIds: [segment] })
-    await ask('DELETE', `${marked}/segments/${id}`)
-    await ask('POST', `${marked}/segments/${id}`)
-    await ask('DELETE', marked)
-    await ask('POST', marked)
+    await requestOnce('POST', `${marked}/markUnused`, { interval: interval.replace('_', '/') })
+    await requestOnce('GET', `${metadata}/${dataSource}/unusedSegments`)
+    await requestOnce('POST', `${marked}/markUsed`, { segmentIds: [segment] })
+    await requestOnce('DELETE', `${marked}/segments/${id}`)
+    await requestOnce('POST', `${marked}/segments/${id}`)
+    await requestOnce('DELETE', marked)
+    await requestOnce('POST', marked)
   }
-  await ask('DELETE', `${coordinator}/datasources/two/intervals/${interval}`)
-  await ask('POST', `${indexer}/task`, {
+  await requestOnce('DELETE', `${coordinator}/datasources/two/intervals/${interval}`)
+  await requestOnce('POST', `${indexer}/task`, {
     type: 'kill',
     dataSource: 'two',
     interval: interval.replace('_', '/'),
@@ -181,8 +187,8 @@ test('rules and their previews match the document', async () => {
     { type: 'loadByPeriod', period: 'P30D', tieredReplicants: { _default_tier: 1 } },
     { type: 'loadForever', tieredReplicants: { _default_tier: 1, cold: 1 } },
   ]
-  await ask('POST', `${rules}/${dataSource}`, list)
-  await askAll([
+  await requestOnce('POST', `${rules}/${dataSource}`, list)
+  await requestAll([
     rules,
     `${rules}/history?count=5`,
     ...withWords(`${rules}/${dataSource}`, 'full'),
@@ -195,33 +201,33 @@ test('rules and their previews match the document', async () => {
     servers: [{ name: 'a', type: 'historical', tier: '_default_tier' }],
     horizon: 'P90D',
   }
-  await ask('POST', `${rules}/simulate`, preview)
-  await ask('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
+  await requestOnce('POST', `${rules}/simulate`, preview)
+  await requestOnce('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
 })
 
 test('configurations match the document', async () => {
   const config = `${coordinator}/config`
-  await ask('POST', config, { maxSegmentsToMove: 7 })
-  await askAll([config, `${config}/history`])
-  await ask('POST', `${config}/compaction`, compacted)
-  await ask('POST', `${config}/compaction/taskslots?ratio=0.2`)
-  await askAll([
+  await requestOnce('POST', config, { maxSegmentsToMove: 7 })
+  await requestAll([config, `${config}/history`])
+  await requestOnce('POST', `${config}/compaction`, compacted)
+  await requestOnce('POST', `${config}/compaction/taskslots?ratio=0.2`)
+  await requestAll([
     `${config}/compaction`,
     `${config}/compaction/${dataSource}`,
     `${config}/compaction/${dataSource}/history`,
     `${coordinator}/compaction/progress?dataSource=${dataSource}`,
     ...withWords(`${coordinator}/compaction/status`, 'full'),
   ])
-  await ask('POST', `${coordinator}/compaction/simulate`, { compactionConfigs: [compacted] })
-  await ask('POST', `${coordinator}/compaction/compact`)
-  await ask('DELETE', `${config}/compaction/${dataSource}`)
+  await requestOnce('POST', `${coordinator}/compaction/simulate`, { compactionConfigs: [compacted] })
+  await requestOnce('POST', `${coordinator}/compaction/compact`)
+  await requestOnce('DELETE', `${config}/compaction/${dataSource}`)
   assert.equal((await router.send({ path: `${config}/compaction/taskslots` })).status, 405)
 
   const compaction = `${indexer}/compaction`
   const one = `${compaction}/config/datasources/${dataSource}`
-  await ask('POST', `${compaction}/config/cluster`, { useSupervisors: true, engine: 'native' })
-  await ask('POST', one, compacted)
-  await askAll([
+  await requestOnce('POST', `${compaction}/config/cluster`, { useSupervisors: true, engine: 'native' })
+  await requestOnce('POST', one, compacted)
+  await requestAll([
     `${compaction}/config/cluster`,
     `${compaction}/config/datasources`,
     one,
@@ -230,26 +236,26 @@ test('configurations match the document', async () => {
     ...withWords(`${compaction}/status/datasources`, 'full'),
     ...withWords(`${compaction}/status/datasources/${dataSource}`, 'full'),
   ])
-  await ask('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
-  await ask('DELETE', one)
+  await requestOnce('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
+  await requestOnce('DELETE', one)
 })
 
 test('supervisors match the document', async () => {
   const all = `${indexer}/supervisor`
   const one = `${all}/autocompact__${dataSource}`
-  const create = () => ask('POST', all, { type: 'autocompact', spec: compacted })
+  const create = () => requestOnce('POST', all, { type: 'autocompact', spec: compacted })
   await create()
-  await askAll([
+  await requestAll([
     ...withWords(all, 'full', 'system', 'state=true'),
     `${all}/history`,
     one,
     ...['status', 'health', 'stats', 'history'].map((name) => `${one}/${name}`),
   ])
-  for (const name of ['suspend', 'resume', 'terminate']) await ask('POST', `${one}/${name}`)
+  for (const name of ['suspend', 'resume', 'terminate']) await requestOnce('POST', `${one}/${name}`)
   await create()
-  await ask('POST', `${one}/shutdown`)
+  await requestOnce('POST', `${one}/shutdown`)
   await create()
-  for (const name of ['suspendAll', 'resumeAll', 'terminateAll']) await ask('POST', `${all}/${name}`)
+  for (const name of ['suspendAll', 'resumeAll', 'terminateAll']) await requestOnce('POST', `${all}/${name}`)
 })
 
 test('users, roles, and mappings match the document', async () => {
@@ -257,17 +263,20 @@ test('users, roles, and mappings match the document', async () => {
   const authentication = `${security}/authentication/db/MyBasicMetadataAuthenticator`
   const authorization = `${security}/authorization/db/MyBasicMetadataAuthorizer`
   const views = (path: string) => withWords(path, 'full', 'simplifyPermissions', 'full&simplifyPermissions')
-  await ask('POST', `${authentication}/users/ann`)
-  await ask('GET', `${authentication}/users/ann`)
-  await ask('POST', `${authentication}/users/ann/credentials`, { password: 'a-password-of-ann' })
-  await ask('POST', `${authorization}/users/ann`)
-  await ask('POST', `${authorization}/roles/reader`)
+  await requestOnce('POST', `${authentication}/users/ann`)
+  await requestOnce('GET', `${authentication}/users/ann`)
+  await requestOnce('POST', `${authentication}/users/ann/credentials`, { password: 'a-password-of-ann' })
+  await requestOnce('POST', `${authorization}/users/ann`)
+  await requestOnce('POST', `${authorization}/roles/reader`)
   const permissions = [{ resource: { type: 'DATASOURCE', name: '.*' }, action: 'READ' }]
-  await ask('POST', `${authorization}/roles/reader/permissions`, permissions)
-  await ask('POST', `${authorization}/users/ann/roles/reader`)
-  await ask('POST', `${authorization}/groupMappings/staff`, { groupPattern: 'CN=staff,DC=test', roles: [] })
-  await ask('POST', `${authorization}/groupMappings/staff/roles/reader`)
-  await askAll([
+  await requestOnce('POST', `${authorization}/roles/reader/permissions`, permissions)
+  await requestOnce('POST', `${authorization}/users/ann/roles/reader`)
+  await requestOnce('POST', `${authorization}/groupMappings/staff`, {
+    groupPattern: 'CN=staff,DC=test',
+    roles: [],
+  })
+  await requestOnce('POST', `${authorization}/groupMappings/staff/roles/reader`)
+  await requestAll([
     `${authentication}/users`,
     `${authentication}/users/ann`,
     `${authentication}/cachedSerializedUserMap`,
@@ -285,33 +294,34 @@ test('users, roles, and mappings match the document', async () => {
     `${authorization}/explain?user=ann&path=/svc/coordinator/v1/rules/${dataSource}`,
     `${authorization}/explain?user=nobody&path=/status`,
   ])
-  await ask('DELETE', `${authorization}/groupMappings/staff/roles/reader`)
-  await ask('DELETE', `${authorization}/groupMappings/staff`)
-  await ask('DELETE', `${authorization}/users/ann/roles/reader`)
-  await ask('DELETE', `${authorization}/roles/reader`)
-  await ask('DELETE', `${authorization}/users/ann`)
-  await ask('DELETE', `${authentication}/users/ann`)
+  await requestOnce('DELETE', `${authorization}/groupMappings/staff/roles/reader`)
+  await requestOnce('DELETE', `${authorization}/groupMappings/staff`)
+  await requestOnce('DELETE', `${authorization}/users/ann/roles/reader`)
+  await requestOnce('DELETE', `${authorization}/roles/reader`)
+  await requestOnce('DELETE', `${authorization}/users/ann`)
+  await requestOnce('DELETE', `${authentication}/users/ann`)
   await waitUntil(
     'the changes are returned',
-    () => ask('GET', `${security}/audit`),
+    () => requestOnce('GET', `${security}/audit`),
     ({ json }) => (json as { entries: readonly unknown[] }).entries.length > 0,
   )
-  await ask('GET', `${security}/audit?count=1`)
+  await requestOnce('GET', `${security}/audit?count=1`)
 })
 
 test('simulations match the document', async () => {
   const simulation = '/svc/simulation/v1'
-  await ask('GET', `${simulation}/clock`)
-  await ask('POST', `${simulation}/clock`, { advance: 'PT1S' })
-  const on = () => ask('POST', `${simulation}/faults`, { kind: 'latency', target: 'broker', delayMs: 1 })
+  await requestOnce('GET', `${simulation}/clock`)
+  await requestOnce('POST', `${simulation}/clock`, { advance: 'PT1S' })
+  const on = () =>
+    requestOnce('POST', `${simulation}/faults`, { kind: 'latency', target: 'broker', delayMs: 1 })
   const { id } = (await on()).json as { id: string }
-  await ask('GET', `${simulation}/faults`)
-  await ask('DELETE', `${simulation}/faults/${id}`)
+  await requestOnce('GET', `${simulation}/faults`)
+  await requestOnce('DELETE', `${simulation}/faults/${id}`)
   await on()
-  await ask('DELETE', `${simulation}/faults`)
-  await ask('POST', `${simulation}/run`)
-  await ask('POST', `${simulation}/run`, { groups: ['HistoricalManagementDuties'] })
-  await ask('GET', `${coordinator}/duties`)
+  await requestOnce('DELETE', `${simulation}/faults`)
+  await requestOnce('POST', `${simulation}/run`)
+  await requestOnce('POST', `${simulation}/run`, { groups: ['HistoricalManagementDuties'] })
+  await requestOnce('GET', `${coordinator}/duties`)
 })
 
 test('failures match the document', async () => {
@@ -328,7 +338,7 @@ test('failures match the document', async () => {
 })
 
 test('every operation of the document was called and succeeded', () => {
-  const left = operations.filter(({ operation }) => !asked.has(operation.operationId))
+  const left = operations.filter(({ operation }) => !requested.has(operation.operationId))
   assert.deepEqual(
     left.map(({ method, template }) => `${method} ${template}`),
     // Only documented as unsupported.

@@ -44,8 +44,8 @@ const vectors = (name: string): Record<string, unknown>[] =>
 
 /** The recorded bodies of paths, whether they were accepted or refused. */
 const recorded = (place: RegExp): unknown[] =>
-  steps.flatMap(({ request: { path: asked, body } }) =>
-    place.test(asked) && body !== undefined ? [body] : [],
+  steps.flatMap(({ request: { path: requested, body } }) =>
+    place.test(requested) && body !== undefined ? [body] : [],
   )
 
 it('every recorded body that was accepted matches the document', () => {

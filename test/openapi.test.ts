@@ -45,18 +45,19 @@ test('operation names are unique', () => {
 })
 
 test('every operation documents its input and answers', () => {
-  const untold = Object.entries(document.paths).flatMap(([template, methods]) =>
+  const undescribed = Object.entries(document.paths).flatMap(([template, methods]) =>
     Object.entries(methods).flatMap(([method, { requestBody, responses }]) => {
-      const told = Object.entries(responses).filter(([, response]) => !('$ref' in response))
-      const contents = [requestBody, ...told.map(([, response]) => response)].flatMap((part) =>
+      const described = Object.entries(responses).filter(([, response]) => !('$ref' in response))
+      const contents = [requestBody, ...described.map(([, response]) => response)].flatMap((part) =>
         Object.values((part?.content ?? {}) as Record<string, { readonly schema: object }>),
       )
-      const isTold = told.length > 0 && contents.every(({ schema }) => Object.keys(schema).length > 0)
-      return isTold ? [] : [`${method} ${template}`]
+      const isDescribed =
+        described.length > 0 && contents.every(({ schema }) => Object.keys(schema).length > 0)
+      return isDescribed ? [] : [`${method} ${template}`]
     }),
   )
   // Only documented as unsupported.
-  assert.deepEqual(untold, ['get /svc/coordinator/v1/config/compaction/taskslots'])
+  assert.deepEqual(undescribed, ['get /svc/coordinator/v1/config/compaction/taskslots'])
 })
 
 test('the page shows the schemas, and all of its links work', () => {

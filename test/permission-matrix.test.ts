@@ -90,7 +90,7 @@ interface Cell {
 
 type Shown = 'both' | 'neither' | 'wikipedia' | 'koalas'
 
-const isLetIn = ({ status }: Cell): boolean => status !== 401 && status !== 403
+const isAccepted = ({ status }: Cell): boolean => status !== 401 && status !== 403
 
 /** svc has no no-op tasks: a task that finds nothing to do takes their place. */
 const bodyOf = ({ body }: Row): unknown => {
@@ -107,7 +107,7 @@ function shownIn(text: string): Shown {
 }
 
 /** Sends the request of one row as one user. */
-async function ask(
+async function request(
   cluster: TestCluster,
   row: Row,
   user: string,
@@ -134,10 +134,10 @@ async function differences(set: readonly string[]): Promise<Difference[]> {
       const isOfOtherState = otherState.some((pattern) => pattern.test(nameOf(row)))
       const users = Object.keys(row.status)
       const compare = async (user: string): Promise<void> => {
-        const cell = await ask(cluster, row, user, fill)
+        const cell = await request(cluster, row, user, fill)
         const recorded = { status: row.status[user]!, shown: row.datasourcesShown?.[user] }
         const isList = !otherLists.some((pattern) => pattern.test(nameOf(row)))
-        if (isOfOtherState && isLetIn(cell) && isLetIn(recorded)) return
+        if (isOfOtherState && isAccepted(cell) && isAccepted(recorded)) return
         if (cell.status !== recorded.status || (isList && cell.shown !== recorded.shown))
           found.push({ row: nameOf(row), user, cell, recorded })
       }
@@ -158,12 +158,12 @@ interface Difference {
   readonly recorded: Cell
 }
 
-const tell = ({ row, user, cell, recorded }: Difference): string =>
+const describe = ({ row, user, cell, recorded }: Difference): string =>
   `${row} as ${user}: ${cell.status} ${cell.shown ?? ''}, recorded ${recorded.status} ${recorded.shown ?? ''}`
 
 test('permissions match Druid 37 in compatibility mode', { timeout: 500_000 }, async () => {
   const found = await differences(['svc.auth.authorizer.MyBasicMetadataAuthorizer.compatibility=true'])
-  assert.deepEqual(found.map(tell), [])
+  assert.deepEqual(found.map(describe), [])
 })
 
 /** An intended difference: what users get instead of the recorded answer. */
@@ -174,12 +174,12 @@ interface Wanted {
   readonly cell: Cell
 }
 
-const strangersTo = {
+const usersWithoutAccess = {
   wikipedia: ['nothing', 'authonly', 'cfgread', 'cfgwrite', 'stread', 'stwrite', 'secread', 'secwrite'],
   koalas: ['dsread', 'dswrite', 'dsrw'],
 }
-const readersOfNeither = [...strangersTo.wikipedia, 'dswrite']
-const strangersToKoalas = [...strangersTo.wikipedia, ...strangersTo.koalas]
+const readersOfNeither = [...usersWithoutAccess.wikipedia, 'dswrite']
+const usersWithoutKoalas = [...usersWithoutAccess.wikipedia, ...usersWithoutAccess.koalas]
 
 const wanted: readonly Wanted[] = [
   {
@@ -209,19 +209,19 @@ const wanted: readonly Wanted[] = [
   {
     why: 'The same for a task of another datasource',
     rows: /^GET \/svc\/indexer\/v1\/task\/\{task of koalas\}(\/status|\/log\?offset=-10)?$/,
-    users: strangersToKoalas,
+    users: usersWithoutKoalas,
     cell: { status: 404 },
   },
   {
     why: 'A caller without permission on its datasource cannot shut down a task either',
     rows: /^POST \/svc\/indexer\/v1\/task\/\{task of wikipedia\}\/shutdown$/,
-    users: strangersTo.wikipedia,
+    users: usersWithoutAccess.wikipedia,
     cell: { status: 404 },
   },
   {
     why: 'The same for a task of another datasource',
     rows: /^POST \/svc\/indexer\/v1\/task\/\{task of koalas\}\/shutdown$/,
-    users: strangersToKoalas,
+    users: usersWithoutKoalas,
     cell: { status: 404 },
   },
   {
@@ -239,19 +239,19 @@ const wanted: readonly Wanted[] = [
   {
     why: 'The same for a supervisor of another datasource',
     rows: /^GET \/svc\/indexer\/v1\/supervisor\/autocompact__koalas(\/status|\/stats|\/health)?$/,
-    users: strangersToKoalas,
+    users: usersWithoutKoalas,
     cell: { status: 404 },
   },
   {
     why: 'A caller without permission on its datasource cannot suspend or resume a supervisor either',
     rows: /^POST \/svc\/indexer\/v1\/supervisor\/autocompact__wikipedia\/(suspend|resume)$/,
-    users: strangersTo.wikipedia,
+    users: usersWithoutAccess.wikipedia,
     cell: { status: 404 },
   },
   {
     why: 'The same for a supervisor of another datasource',
     rows: /^POST \/svc\/indexer\/v1\/supervisor\/autocompact__koalas\/(suspend|resume)$/,
-    users: strangersToKoalas,
+    users: usersWithoutKoalas,
     cell: { status: 404 },
   },
   {
@@ -276,7 +276,7 @@ test('without it, only the intended differences remain', { timeout: 500_000 }, a
     cell.status === difference.cell.status &&
     cell.shown === difference.cell.shown
   assert.deepEqual(
-    found.filter((difference) => !wanted.some((one) => explains(one, difference))).map(tell),
+    found.filter((difference) => !wanted.some((one) => explains(one, difference))).map(describe),
     [],
   )
   for (const one of wanted) {

@@ -76,7 +76,7 @@ const preview = async (rules: object[], query = '?full'): Promise<Preview> =>
     .json as Preview
 
 /** The replicas in a preview by segment id, without segments that have none. */
-const copiesTold = ({ segments }: Preview) =>
+const previewedCopies = ({ segments }: Preview) =>
   Object.fromEntries(
     segments
       .filter(({ loaded }) => Object.keys(loaded).length > 0)
@@ -174,13 +174,13 @@ describe('a preview matches what happens', () => {
   ]
   for (const { name, rules } of cases) {
     test(name, async () => {
-      const told = await preview(rules)
+      const previewed = await preview(rules)
       const posted = await router.post(rulesPath, rules)
       const { warnings } = JSON.parse(posted.headers['x-svc-warnings'] as string)
-      assert.deepEqual(warnings, told.warnings)
-      await untilHeld(copiesTold(told))
+      assert.deepEqual(warnings, previewed.warnings)
+      await untilHeld(previewedCopies(previewed))
       const unused = (await storedSegments(store, dataSource)).filter(({ used }) => !used)
-      const dropped = told.segments.filter(({ action }) => action === 'drop')
+      const dropped = previewed.segments.filter(({ action }) => action === 'drop')
       assert.equal(unused.length, dropped.length)
       const after = await preview(rules)
       assert.equal(after.summary.datasources[dataSource]!.markedUnused.segments, 0)

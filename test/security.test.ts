@@ -121,25 +121,25 @@ describe('explain', () => {
   })
 
   test('is also a command, whose exit status is the verdict', async () => {
-    const ask = (...args: string[]) => runSvc('auth', 'explain', ...args, '--home', cluster.home.root)
+    const explain = (...args: string[]) => runSvc('auth', 'explain', ...args, '--home', cluster.home.root)
     const path = '/svc/coordinator/v1/rules/wikipedia'
-    const admin = await ask('admin', path, '--method', 'POST')
+    const admin = await explain('admin', path, '--method', 'POST')
     assert.equal(admin.status, 0, admin.stderr)
     assert.match(
       admin.stdout,
       /^Allowed: POST .* as admin\nA role of the user grants \[WRITE\] on \[DATASOURCE\]/,
     )
     assert.match(admin.stdout, /admin +WRITE DATASOURCE \.\* +yes/)
-    const ofDirectory = await ask('alice', path)
+    const ofDirectory = await explain('alice', path)
     assert.equal(ofDirectory.status, 0, ofDirectory.stdout)
-    const nobody = await ask('nobody', path)
+    const nobody = await explain('nobody', path)
     assert.equal(nobody.status, 1, nobody.stderr)
     assert.match(nobody.stdout, /^Denied: /)
     const group = 'cn=analysts,ou=groups,dc=example,dc=org'
-    const byGroup = await ask('bob', '/status', '--group', group, '--json')
+    const byGroup = await explain('bob', '/status', '--group', group, '--json')
     assert.equal(byGroup.status, 0, byGroup.stderr)
     assert.deepEqual(JSON.parse(byGroup.stdout).roles[0].from, ['group mapping [analysts]'])
-    const unknown = await ask('admin', '/nosuch')
+    const unknown = await explain('admin', '/nosuch')
     assert.equal(unknown.status, 1)
     assert.match(unknown.stderr, /No server has the endpoint \[GET \/nosuch\]/)
   })
@@ -147,16 +147,16 @@ describe('explain', () => {
 
 describe('a refused caller', () => {
   test('gets the same answer for an unknown user and a wrong password on every server', async () => {
-    const told = async (client: typeof coordinator, credentials: string) => {
+    const failureOf = async (client: typeof coordinator, credentials: string) => {
       const { status, headers, text } = await client.send({ path: '/status', credentials })
       const { date: _, 'x-request-id': __, ...others } = headers
       return { status, headers: others, text }
     }
     for (const server of servers) {
-      const unknown = await told(server, 'nobody-at-all:some-password')
+      const unknown = await failureOf(server, 'nobody-at-all:some-password')
       assert.equal(unknown.status, 401, server.url)
-      assert.deepEqual(unknown, await told(server, 'admin:not-the-password'), server.url)
-      assert.deepEqual(unknown, await told(server, 'carol:not-the-password'), server.url)
+      assert.deepEqual(unknown, await failureOf(server, 'admin:not-the-password'), server.url)
+      assert.deepEqual(unknown, await failureOf(server, 'carol:not-the-password'), server.url)
     }
   })
 })

@@ -7,7 +7,7 @@ import { pickPortOffset, startCluster } from '@svc/cli/cluster'
 import { payloadOf, type Segment, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
 import { createHttpClient } from './support/http-client.ts'
-import { askSql, sqlRows } from './support/sql.ts'
+import { querySql, sqlRows } from './support/sql.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
@@ -96,7 +96,7 @@ test('rules load segments on them despite failures', async () => {
 })
 
 test('refuses queries on them, because they have no rows, and answers queries on system tables', async () => {
-  const answer = await askSql(router, `SELECT count(*) FROM "${dataSource}"`)
+  const answer = await querySql(router, `SELECT count(*) FROM "${dataSource}"`)
   assert.equal(answer.status, 409)
   assert.match(answer.text, /has virtual segments such as \[.*\]\. Virtual segments have no rows/)
   assert.deepEqual(await sqlRows(router, 'SELECT count(*) FROM sys.segments WHERE is_active = 1'), [[count]])
@@ -108,12 +108,12 @@ test('refuses queries on them, because they have no rows, and answers queries on
 
 test('system tables list every virtual server and its segments', async () => {
   const servers = await historicals()
-  const told = await sqlRows(
+  const rows = await sqlRows(
     router,
     `SELECT server, tier, curr_size, max_size, server_type FROM sys.servers WHERE server_type = 'historical' ORDER BY server`,
   )
   assert.deepEqual(
-    told,
+    rows,
     servers
       .map(({ host, tier, currSize, maxSize, type }) => [host, tier, currSize, maxSize, type])
       .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
@@ -134,7 +134,7 @@ test('system tables list every virtual server and its segments', async () => {
       `SELECT server, sum(size) FROM sys.servers JOIN sys.server_segments USING (server)
        JOIN sys.segments USING (segment_id) GROUP BY 1 ORDER BY 1`,
     ),
-    told.map(([server, , size]) => [server, size]),
+    rows.map(([server, , size]) => [server, size]),
   )
   assert.deepEqual(
     await sqlRows(router, 'SELECT min(num_replicas), max(num_replicas), count(*) FROM sys.segments'),
@@ -254,9 +254,9 @@ test('a kept simulation restarts with its servers, and cannot be created twice',
       ...['simulate', '--home', home, '--servers', '3', '--segments', '24000', '--datasources', '2'],
       ...['--load-bytes-per-second', '4TiB', '--kill-leader', '--json'],
     )
-  const made = await simulate()
-  assert.equal(made.status, 0, made.stderr)
-  const { takeover } = JSON.parse(made.stdout) as {
+  const created = await simulate()
+  assert.equal(created.status, 0, created.stderr)
+  const { takeover } = JSON.parse(created.stdout) as {
     takeover: { leadsSeconds: number; knowsAllSeconds: number; copiesLoadedAgain: number }
   }
   assert.ok(takeover.leadsSeconds > 0 && takeover.knowsAllSeconds >= takeover.leadsSeconds)

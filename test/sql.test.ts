@@ -8,7 +8,7 @@ import { repositoryRoot } from '@svc/cli/home'
 import { openEngine } from '@svc/shared/ingestion'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { storedSegments } from './support/segments.ts'
-import { askSql, sqlRows } from './support/sql.ts'
+import { querySql, sqlRows } from './support/sql.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder } from './support/test-folder.ts'
@@ -47,13 +47,13 @@ describe('time conditions', () => {
     assert.deepEqual(await sqlRows(router, totals), total)
     assert.equal(fetched(), flights.days)
     // A condition that cannot be evaluated in advance needs all files.
-    const whole = narrow.map((query) =>
+    const full = narrow.map((query) =>
       query
         .replaceAll('__time >=', '__time + INTERVAL 0 DAY >=')
         .replaceAll('__time <', '__time + INTERVAL 0 DAY <'),
     )
     assert.deepEqual(
-      [await sqlRows(router, whole[0] as string), await sqlRows(router, whole[1] as string)],
+      [await sqlRows(router, full[0] as string), await sqlRows(router, full[1] as string)],
       answers,
     )
   })
@@ -64,7 +64,7 @@ describe('time conditions', () => {
     assert.deepEqual(await sqlRows(router, `SELECT count(*), sum(distance), max(origin) ${none}`), [
       [0, null, null],
     ])
-    const { text } = await askSql(router, `SELECT * ${none}`, { resultFormat: 'csv', header: true })
+    const { text } = await querySql(router, `SELECT * ${none}`, { resultFormat: 'csv', header: true })
     assert.equal(text, '__time,origin,destination,distance\n\n')
     assert.equal(fetched(), before)
   })
@@ -96,13 +96,13 @@ describe('answers', () => {
         const plain = await engine.rows(
           `WITH flights AS (SELECT time::TIMESTAMP AS __time, * EXCLUDE (time) FROM read_csv('${csv}')) ${query}`,
         )
-        const told = (value: unknown) =>
+        const comparable = (value: unknown) =>
           typeof value === 'string' && /^\d{4}-/.test(value)
             ? Date.parse(value.replace(' ', 'T').replace(/Z?$/, 'Z'))
             : String(value)
         assert.deepEqual(
-          (await sqlRows(router, query)).map((row) => row.map(told)),
-          plain.map((row) => Object.values(row).map(told)),
+          (await sqlRows(router, query)).map((row) => row.map(comparable)),
+          plain.map((row) => Object.values(row).map(comparable)),
         )
       } finally {
         engine.close()
@@ -111,7 +111,7 @@ describe('answers', () => {
   }
 
   test('a large answer is streamed completely', async () => {
-    const { status, text } = await askSql(
+    const { status, text } = await querySql(
       router,
       'SELECT a.origin, a.destination, r.range FROM flights a, range(50) r',
       { resultFormat: 'csv' },
@@ -123,11 +123,11 @@ describe('answers', () => {
 
   test('a truncated answer cannot be mistaken for a complete one', async () => {
     const query = 'SELECT a.origin, r.range FROM flights a, range(200) r'
-    await assert.rejects(askSql(router, query, { resultFormat: 'csv' }))
+    await assert.rejects(querySql(router, query, { resultFormat: 'csv' }))
   })
 
   test('supports parameters, header, and formats', async () => {
-    const { text, headers } = await askSql(router, 'SELECT count(*) AS n FROM flights WHERE origin = ?', {
+    const { text, headers } = await querySql(router, 'SELECT count(*) AS n FROM flights WHERE origin = ?', {
       resultFormat: 'csv',
       header: true,
       parameters: [{ type: 'VARCHAR', value: 'DFW' }],
@@ -196,7 +196,7 @@ describe('metadata queries of clients', () => {
   test('EXPLAIN PLAN FOR returns the resources and columns of a query', async () => {
     const sql = 'SELECT origin, count(*) AS n FROM flights WHERE distance > ? GROUP BY 1; -- all of them'
     const [row] = (
-      await askSql(router, `EXPLAIN PLAN FOR ${sql}`, { parameters: [{ type: 'BIGINT', value: 1 }] })
+      await querySql(router, `EXPLAIN PLAN FOR ${sql}`, { parameters: [{ type: 'BIGINT', value: 1 }] })
     ).json as [Record<'PLAN' | 'RESOURCES' | 'ATTRIBUTES', string>]
     assert.deepEqual(JSON.parse(row.PLAN), [
       {
@@ -213,12 +213,12 @@ describe('metadata queries of clients', () => {
 
   for (const sql of ['EXPLAIN PLAN FOR DELETE FROM flights', 'EXPLAIN PLAN FOR EXPLAIN PLAN FOR SELECT 1']) {
     test(`${sql} is refused`, async () => {
-      assert.equal((await askSql(router, sql)).status, 400)
+      assert.equal((await querySql(router, sql)).status, 400)
     })
   }
 
   test('sqlOuterLimit limits the number of rows', async () => {
-    const { json } = await askSql(router, 'SELECT * FROM flights ORDER BY __time', {
+    const { json } = await querySql(router, 'SELECT * FROM flights ORDER BY __time', {
       context: { sqlOuterLimit: 11 },
     })
     assert.equal((json as unknown[]).length, 11)
@@ -272,7 +272,7 @@ describe('permissions', async () => {
   for (const [query, byUser] of statuses) {
     for (const [user, expected] of Object.entries(byUser)) {
       test(`${user}: ${expected} for ${query}`, async () => {
-        const { status, text } = await askSql(router, query, { credentials: credentialsOf(user) })
+        const { status, text } = await querySql(router, query, { credentials: credentialsOf(user) })
         assert.equal(status, expected, text)
       })
     }
@@ -399,7 +399,7 @@ describe('invalid queries', () => {
 })
 
 describe('native queries', () => {
-  const ask = (json: object, credentials?: string) =>
+  const request = (json: object, credentials?: string) =>
     router.send({
       method: 'POST',
       path: '/svc/v2',
@@ -413,20 +413,20 @@ describe('native queries', () => {
     const [[min, max]] = (await sqlRows(router, 'SELECT min(__time), max(__time) FROM flights')) as [
       [string, string],
     ]
-    assert.deepEqual((await ask({ queryType: 'timeBoundary', dataSource })).json, [
+    assert.deepEqual((await request({ queryType: 'timeBoundary', dataSource })).json, [
       { timestamp: min, result: { minTime: min, maxTime: max } },
     ])
-    assert.deepEqual((await ask({ queryType: 'timeBoundary', dataSource, bound: 'maxTime' })).json, [
+    assert.deepEqual((await request({ queryType: 'timeBoundary', dataSource, bound: 'maxTime' })).json, [
       { timestamp: max, result: { maxTime: max } },
     ])
     const never = { queryType: 'timeBoundary', dataSource, intervals: ['1999-01-01/2000-01-01'] }
-    assert.deepEqual((await ask(never)).json, [])
+    assert.deepEqual((await request(never)).json, [])
   })
 
   test('dataSourceMetadata', async () => {
     const [[max]] = (await sqlRows(router, 'SELECT max(__time) FROM flights')) as [[string]]
     const source = { type: 'table', name: dataSource }
-    assert.deepEqual((await ask({ queryType: 'dataSourceMetadata', dataSource: source })).json, [
+    assert.deepEqual((await request({ queryType: 'dataSourceMetadata', dataSource: source })).json, [
       { timestamp: '2001-03-31T00:00:00.000Z', result: { maxIngestedEventTime: max } },
     ])
   })
@@ -438,7 +438,7 @@ describe('native queries', () => {
   }
 
   test('scan of all rows', async () => {
-    const batches = (await ask({ queryType: 'scan', dataSource, batchSize: 100 })).json as Batch[]
+    const batches = (await request({ queryType: 'scan', dataSource, batchSize: 100 })).json as Batch[]
     assert.ok(batches.every(({ events }) => events.length <= 100))
     assert.equal(
       batches.reduce((sum, { events }) => sum + events.length, 0),
@@ -469,26 +469,26 @@ describe('native queries', () => {
       `SELECT epoch_ms(__time), origin, NULL FROM flights WHERE origin = 'DFW' AND destination NOT IN ('LAX', 'ORD')
        AND __time >= TIMESTAMP '2001-02-01' AND __time < TIMESTAMP '2001-03-01' ORDER BY 1`,
     )) as unknown[][]
-    const compacted = (await ask({ ...query, resultFormat: 'compactedList' })).json as Batch[]
+    const compacted = (await request({ ...query, resultFormat: 'compactedList' })).json as Batch[]
     assert.deepEqual(
       compacted.flatMap(({ events }) => events),
       expected,
     )
-    const list = (await ask({ ...query, limit: 3, offset: 1 })).json as Batch[]
+    const list = (await request({ ...query, limit: 3, offset: 1 })).json as Batch[]
     assert.deepEqual(
       list.flatMap(({ events }) => events),
       expected.slice(1, 4).map(([time, origin]) => ({ __time: time, origin, none: null })),
     )
-    assert.deepEqual((await ask({ ...query, limit: 0 })).json, [])
-    const named = (await ask({ ...query, columns: ['__svc_file'], limit: 1 })).json as Batch[]
+    assert.deepEqual((await request({ ...query, limit: 0 })).json, [])
+    const named = (await request({ ...query, columns: ['__svc_file'], limit: 1 })).json as Batch[]
     assert.deepEqual(named[0]?.events, [{ __svc_file: null }])
   })
 
   test('reports missing permissions and invalid queries', async () => {
     const query = { queryType: 'timeBoundary', dataSource: 'secret' }
-    assert.equal((await ask(query, credentialsOf('reader'))).status, 403)
-    assert.equal((await ask({ ...query, dataSource }, credentialsOf('reader'))).status, 200)
-    assert.equal((await ask({ ...query, dataSource: 'nosuch' })).status, 404)
+    assert.equal((await request(query, credentialsOf('reader'))).status, 403)
+    assert.equal((await request({ ...query, dataSource }, credentialsOf('reader'))).status, 200)
+    assert.equal((await request({ ...query, dataSource: 'nosuch' })).status, 404)
     const bad = [
       { ...query, queryType: 'groupBy' },
       { ...query, intervals: ['x'] },
@@ -498,7 +498,7 @@ describe('native queries', () => {
       {},
     ]
     for (const json of bad) {
-      const { status, text } = await ask(json)
+      const { status, text } = await request(json)
       assert.equal(status, 400, text)
     }
   })
@@ -572,9 +572,9 @@ describe('unavailable segments', () => {
     await cluster.kill('broker', 'SIGKILL')
     await cluster.waitUntilReady('broker')
     await cluster.stopInstance('historical-1')
-    const asked = askSql(router, totals)
+    const querying = querySql(router, totals)
     cluster.startInstance('historical-1')
-    const { status, json } = await asked
+    const { status, json } = await querying
     if (status === 200) assert.deepEqual((json as Record<string, number>[]).map(Object.values), total)
     else assert.equal(status, 503)
     await cluster.waitUntilReady('historical-1')
@@ -599,7 +599,7 @@ describe('unavailable segments', () => {
     )
     const january = await waitUntil(
       'only January is loaded',
-      () => askSql(router, 'SELECT min(__time), max(__time) FROM flights', { resultFormat: 'array' }),
+      () => querySql(router, 'SELECT min(__time), max(__time) FROM flights', { resultFormat: 'array' }),
       ({ text }) => text.includes('2001-01-31T'),
     )
     assert.equal(

@@ -61,13 +61,13 @@ describe('a Postgres with TLS only', () => {
         connections: 1,
         applicationName: 'test',
       })
-      const asked = database.query<{ ssl: boolean }>(
+      const requested = database.query<{ ssl: boolean }>(
         sql`SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()`,
       )
       try {
-        if (connects) assert.deepEqual(await asked, [{ ssl: true }])
-        else if (mode === 'disable') await assert.rejects(asked, /no pg_hba.conf entry .* no encryption/)
-        else await assert.rejects(asked, { code: 'unavailable' })
+        if (connects) assert.deepEqual(await requested, [{ ssl: true }])
+        else if (mode === 'disable') await assert.rejects(requested, /no pg_hba.conf entry .* no encryption/)
+        else await assert.rejects(requested, { code: 'unavailable' })
       } finally {
         await database.close()
       }
@@ -79,14 +79,14 @@ describe('a Postgres with TLS only', () => {
       connections: 1,
       applicationName: 'test',
     })
-    let heard = 0
+    let notifications = 0
     await database.listen('tests', () => {
-      heard += 1
+      notifications += 1
     })
     await database.query(sql`NOTIFY tests`)
     await waitUntil(
       'the notification arrived',
-      () => heard,
+      () => notifications,
       (count) => count > 0,
     )
     await database.close()

@@ -58,7 +58,7 @@ interface Fault {
   readonly name: string
   /** Additional properties of the server. */
   readonly properties?: readonly string[]
-  spoil(): Promise<void> | void
+  breakFile(): Promise<void> | void
   correct(): Promise<void> | void
   /** What its own log, the coordinator's log, and the status must contain. */
   readonly named: RegExp
@@ -72,25 +72,25 @@ const faults: readonly Fault[] = [
   {
     name: 'a trust store without the authority of the cluster',
     properties: [`svc.client.https.trustStorePath=${own('trust.pem')}`],
-    spoil: () => copyFileSync(path.join(folder, 'other', 'authority.pem'), own('trust.pem')),
+    breakFile: () => copyFileSync(path.join(folder, 'other', 'authority.pem'), own('trust.pem')),
     correct: () => copyFileSync(trustStoreFile(folder), own('trust.pem')),
     named: /\[svc\.client\.https\.trustStorePath\].*SELF_SIGNED_CERT_IN_CHAIN/,
   },
   {
     name: 'a certificate of another authority',
-    spoil: () => copyFileSync(keyStoreFile(path.join(folder, 'other'), faulty), keyStore),
+    breakFile: () => copyFileSync(keyStoreFile(path.join(folder, 'other'), faulty), keyStore),
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\].*(SELF_SIGNED_CERT_IN_CHAIN|CRL_SIGNATURE_FAILURE)/,
   },
   {
     name: 'a revoked certificate',
-    spoil: revoke,
+    breakFile: revoke,
     correct: revokeNothing,
     named: /\[svc\.client\.https\.crlPath\].*CERT_REVOKED/,
   },
   {
     name: 'a certificate that expires while the server runs',
-    spoil: async () => {
+    breakFile: async () => {
       const content = { hosts: ['localhost', '127.0.0.1'], types: ['pem'] as const, days: 2 / 86_400 }
       await tools.issueStores({ ...pki, now: Date.now() }, faulty, content)
     },
@@ -100,28 +100,28 @@ const faults: readonly Fault[] = [
   },
   {
     name: 'a certificate that is revoked while the server runs',
-    spoil: revoke,
+    breakFile: revoke,
     correct: revokeNothing,
     named: /\[svc\.client\.https\.crlPath\].*CERT_REVOKED/,
     runs: true,
   },
   {
     name: 'a certificate of another authority in place of the one of a running server',
-    spoil: () => copyFileSync(keyStoreFile(path.join(folder, 'other'), faulty), keyStore),
+    breakFile: () => copyFileSync(keyStoreFile(path.join(folder, 'other'), faulty), keyStore),
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\].*(SELF_SIGNED_CERT_IN_CHAIN|CRL_SIGNATURE_FAILURE)/,
     runs: true,
   },
   {
     name: 'a key store that is overwritten while the server runs',
-    spoil: () => writeFileSync(keyStore, 'not a certificate'),
+    breakFile: () => writeFileSync(keyStore, 'not a certificate'),
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\] contains no private key/,
     runs: true,
   },
   {
     name: 'a certificate that has expired',
-    spoil: async () => void (await tools.expireStores(pki, faulty)),
+    breakFile: async () => void (await tools.expireStores(pki, faulty)),
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\] contains a certificate that expired on/,
     ends: true,
@@ -129,7 +129,7 @@ const faults: readonly Fault[] = [
   {
     name: 'a key store with another password',
     properties: ['svc.server.https.keyStorePassword={"type":"file","path":"PASSWORD"}'],
-    spoil: () => writeFileSync(own('password'), 'wrong password'),
+    breakFile: () => writeFileSync(own('password'), 'wrong password'),
     correct: () => writeFileSync(own('password'), password),
     named: /private key that cannot be decrypted; check \[svc\.server\.https\.keyStorePassword\]/,
     ends: true,
@@ -139,7 +139,7 @@ const faults: readonly Fault[] = [
 const servers = () => loadNodes(cluster.store, 5000)
 const isAnnounced = async (name: string) => (await servers()).some((node) => node.name === name)
 
-for (const { name, properties = [], spoil, correct, named, ends = false, runs = false } of faults) {
+for (const { name, properties = [], breakFile, correct, named, ends = false, runs = false } of faults) {
   describe(name, () => {
     let startedAt = 0
     let namedAt = 0
@@ -162,7 +162,7 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
       }
       logged = cluster.logOf(faulty).length
       startedAt = Date.now()
-      await spoil()
+      await breakFile()
       if (!runs) cluster.startInstance(faulty)
     })
 
@@ -211,9 +211,9 @@ for (const { name, properties = [], spoil, correct, named, ends = false, runs = 
       assert.equal(await isAnnounced(faultyName), false)
       assert.equal(await isAnnounced(cluster.nameOf(sound)), true)
       // Once at first, and then again after increasing delays of at least ten seconds.
-      const mostLines = 2 + (Date.now() - startedAt) / 10_000
-      assert.ok(newEntries('coordinator').length <= mostLines)
-      if (!ends) assert.ok(newEntries(faulty).length <= 2 * mostLines)
+      const maxLines = 2 + (Date.now() - startedAt) / 10_000
+      assert.ok(newEntries('coordinator').length <= maxLines)
+      if (!ends) assert.ok(newEntries(faulty).length <= 2 * maxLines)
     })
 
     test('ends by itself when the file is corrected', async () => {

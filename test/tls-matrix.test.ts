@@ -82,7 +82,7 @@ async function open(
 }
 
 /** Returns the answer of a server, or the error code of a failed connection. */
-async function ask(port: number, tls: ClientTls, agent: Agent | false = false): Promise<string> {
+async function requestVersion(port: number, tls: ClientTls, agent: Agent | false = false): Promise<string> {
   return await new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, agent, ...tls }, (response) => {
       let text = ''
@@ -151,7 +151,7 @@ describe('a client', () => {
         const server = await open(scope, modes[mode])
         const shown = name === 'no certificate' ? {} : keyStore('client', name)
         const { client } = await load({ ...trust('client'), ...shown }, momentOf(name))
-        const answer = await ask(server.port, client)
+        const answer = await requestVersion(server.port, client)
         if (!reason) {
           assert.equal(answer, 'accepted')
           assert.deepEqual(server.refusals, [])
@@ -167,11 +167,11 @@ describe('a client', () => {
   test('without a certificate is accepted if certificates are optional; with an invalid one it is not', async (scope) => {
     const server = await open(scope, { 'svc.server.https.requestClientCertificate': 'true' })
     const none = await load(trust('client'), now)
-    assert.equal(await ask(server.port, none.client), 'accepted')
+    assert.equal(await requestVersion(server.port, none.client), 'accepted')
     const good = await load({ ...trust('client'), ...keyStore('client', 'good') }, now)
-    assert.equal(await ask(server.port, good.client), 'accepted')
+    assert.equal(await requestVersion(server.port, good.client), 'accepted')
     const revoked = await load({ ...trust('client'), ...keyStore('client', 'revoked') }, now)
-    assert.notEqual(await ask(server.port, revoked.client), 'accepted')
+    assert.notEqual(await requestVersion(server.port, revoked.client), 'accepted')
   })
 })
 
@@ -221,15 +221,15 @@ describe('stores that change while requests are answered', () => {
     const { client } = await load(trust('client'), now)
     const answers: string[] = []
     let isOver = false
-    const asking = [server.kept, false as const].map(async (agent) => {
-      while (!isOver) answers.push(await ask(server.port, client, agent))
+    const requesting = [server.kept, false as const].map(async (agent) => {
+      while (!isOver) answers.push(await requestVersion(server.port, client, agent))
     })
     for (const [index, next] of ['good-intermediate', 'good', 'good-intermediate'].entries()) {
       copyFileSync(bad(`${next}.jks`), server.file('server.jks'))
       await waitUntil('the change is detected', () => server.changes() === index + 1)
     }
     isOver = true
-    await Promise.all(asking)
+    await Promise.all(requesting)
     assert.ok(answers.length > 0)
     assert.deepEqual(
       answers.filter((answer) => answer !== 'accepted'),
@@ -242,12 +242,12 @@ describe('stores that change while requests are answered', () => {
   test('reject a client once its certificate is revoked, after the request in flight', async (scope) => {
     const server = await openChanging(scope)
     const { client } = await load({ ...trust('client'), ...keyStore('client', 'revoked') }, now)
-    assert.equal(await ask(server.port, client, server.kept), 'accepted')
+    assert.equal(await requestVersion(server.port, client, server.kept), 'accepted')
     copyFileSync(bad('revoked.crl.pem'), server.file('revoked.pem'))
     await waitUntil('the change is detected', () => server.changes() === 1)
     // The existing connection gets one more answer, and then closes.
-    assert.equal(await ask(server.port, client, server.kept), 'accepted')
-    assert.notEqual(await ask(server.port, client, server.kept), 'accepted')
+    assert.equal(await requestVersion(server.port, client, server.kept), 'accepted')
+    assert.notEqual(await requestVersion(server.port, client, server.kept), 'accepted')
   })
 })
 
@@ -289,7 +289,7 @@ describe('a server', () => {
           ...trust('client'),
           'svc.client.https.validateHostnames': String(mode === 'strict'),
         }
-        const answer = await ask(port, (await load(properties, now)).client)
+        const answer = await requestVersion(port, (await load(properties, now)).client)
         if (reason) assert.match(answer, reason)
         else assert.equal(answer, 'accepted')
       })

@@ -24,10 +24,10 @@ test('a disconnected server answers nobody until the fault is cleared', async ()
   assert.match(listed.stdout, /cut +127\.0\.0\.1:\d+/)
   const shown = await runSvc('status', '--home', home.root)
   assert.match(shown.stdout, /^coordinator .* ready +fault: cut until it is cleared$/m)
-  const told = JSON.parse((await runSvc('status', '--home', home.root, '--json')).stdout) as ClusterStatus
-  const struck = told.processes.filter(({ faults }) => faults.length > 0)
+  const printed = JSON.parse((await runSvc('status', '--home', home.root, '--json')).stdout) as ClusterStatus
+  const faulty = printed.processes.filter(({ faults }) => faults.length > 0)
   assert.deepEqual(
-    struck.map(({ instance, faults }) => [instance, faults.map(({ kind }) => kind)]),
+    faulty.map(({ instance, faults }) => [instance, faults.map(({ kind }) => kind)]),
     [['coordinator', ['cut']]],
   )
   assert.match((await fault('clear')).stdout, /^Cleared 1 fault\./)

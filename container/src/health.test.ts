@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { ensureCertificates, keyStoreFile, trustStoreFile } from '@svc/cli/pki'
-import { askHealth } from './health.ts'
+import { fetchHealth } from './health.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-health-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -32,8 +32,8 @@ test('checks a server over TLS, with a certificate for its own name', async () =
   const { port } = server.address() as AddressInfo
   const address = { host: 'svc-historical-2', port, isTls: true, trustStore: trustStoreFile(folder) }
   try {
-    assert.equal(await askHealth(address), 'true')
-    await assert.rejects(askHealth({ ...address, host: 'svc-historical-3' }), {
+    assert.equal(await fetchHealth(address), 'true')
+    await assert.rejects(fetchHealth({ ...address, host: 'svc-historical-3' }), {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     })
   } finally {
@@ -46,9 +46,9 @@ test('checks a server without TLS, and fails if it is unavailable', async () => 
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const address = { host: 'svc-historical-2', port, isTls: false, trustStore: undefined }
-  assert.equal(await askHealth(address), 'true')
+  assert.equal(await fetchHealth(address), 'true')
   server.close()
   server.closeAllConnections()
   await once(server, 'close')
-  await assert.rejects(askHealth(address), { code: 'ECONNREFUSED' })
+  await assert.rejects(fetchHealth(address), { code: 'ECONNREFUSED' })
 })

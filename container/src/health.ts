@@ -17,7 +17,7 @@ export interface OwnAddress {
 export const ownAddressFile = '/tmp/own-address.json'
 
 /** The server's answer to a health check. */
-export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {
+export async function fetchHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {
   const options = { host: '127.0.0.1', port, path: '/status/health', timeout: 25_000, agent: false }
   const request = isTls
     ? https.get({
@@ -33,7 +33,7 @@ export async function askHealth({ host, port, isTls, trustStore }: OwnAddress): 
 
 if (import.meta.main) {
   try {
-    const answer = await askHealth(JSON.parse(readFileSync(ownAddressFile, 'utf8')) as OwnAddress)
+    const answer = await fetchHealth(JSON.parse(readFileSync(ownAddressFile, 'utf8')) as OwnAddress)
     if (answer !== 'true') {
       process.stderr.write(`${answer}\n`)
       process.exitCode = 1

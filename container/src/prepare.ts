@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import path from 'node:path'
-import { ensureSecret, type SecretName, secretNames, writeWhole } from '@svc/cli/home'
+import { ensureSecret, type SecretName, secretNames, writeAtomically } from '@svc/cli/home'
 import { ensureCertificates } from '@svc/cli/pki'
 import { knownMigrations } from '@svc/shared/postgres'
 import { containerHome as home } from './home.ts'
@@ -42,7 +42,7 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
   })
   // Written last, so that the next start completes an interrupted preparation.
   const now: Installation = { format: FORMAT, postgres: options.postgres, schema: migrations.at(-1)! }
-  writeWhole(installationFile, `${JSON.stringify(now)}\n`, 0o644)
+  writeAtomically(installationFile, `${JSON.stringify(now)}\n`, 0o644)
   process.stdout.write(
     `Prepared the cluster: issued ${issued.length} of ${hosts.size} certificates. To show the admin's password, run: docker compose run --rm password\n`,
   )
@@ -51,7 +51,7 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
 /** Gives each reader the secrets that it needs, and no others. */
 function distributeSecrets(): void {
   const give = (reader: string, name: string, content: string, mode = 0o600) =>
-    writeWhole(path.join(readersFolder, reader, name), content, mode)
+    writeAtomically(path.join(readersFolder, reader, name), content, mode)
   for (const name of secretsOfServers) give('servers', name, ensureSecret(home, name))
   give('admin', 'admin-password', ensureSecret(home, 'admin-password'))
   // The Postgres image has a different user.

@@ -13,7 +13,7 @@ import { freePort } from '@svc/shared/testing'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
-import { askSql } from '../support/sql.ts'
+import { querySql } from '../support/sql.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -22,7 +22,7 @@ import { runDocker } from './support/compose-cluster.ts'
 const stack = 'svc-test'
 const dataSource = 'swarmed'
 // Twelve servers start at the same time, and others can resolve a name only once its server is healthy.
-const patience = { timeoutMs: 300_000, pollMs: 1000 }
+const waitOptions = { timeoutMs: 300_000, pollMs: 1000 }
 
 async function docker(args: readonly string[], input = ''): Promise<string> {
   const { status, stdout, stderr } = await runDocker(args, environment, input)
@@ -103,7 +103,7 @@ describe('the stack of a swarm', { skip }, () => {
         'its containers are gone',
         () => docker(['ps', '--all', ...ofStack]),
         (ids) => ids === '',
-        patience,
+        waitOptions,
       )
       await docker(['swarm', 'leave', '--force'])
       const volumes = (await docker(['volume', 'ls', ...ofStack])).split('\n').filter(Boolean)
@@ -119,7 +119,7 @@ describe('the stack of a swarm', { skip }, () => {
       'every service has its task',
       () => docker(['stack', 'services', stack, '--format', '{{.Name}} {{.Replicas}}']),
       (lines) => lines.split('\n').every((line) => line.endsWith(' 1/1') || line === `${stack}_router-2 0/0`),
-      patience,
+      waitOptions,
     )
   }
 
@@ -129,9 +129,9 @@ describe('the stack of a swarm', { skip }, () => {
     await router.post('/svc/indexer/v1/task', inlineTask(dataSource))
     await waitUntil(
       'the row is found',
-      () => askSql(router, `SELECT d FROM "${dataSource}"`),
+      () => querySql(router, `SELECT d FROM "${dataSource}"`),
       ({ json }) => isDeepStrictEqual(json, [{ d: 'x' }]),
-      patience,
+      waitOptions,
     )
   })
 
@@ -143,7 +143,7 @@ describe('the stack of a swarm', { skip }, () => {
         )
         await docker(['kill', container!])
       }
-      await untilAnotherLeads(router, led, kill, patience)
+      await untilAnotherLeads(router, led, kill, waitOptions)
       await untilAllRun()
     })
   }
@@ -151,6 +151,6 @@ describe('the stack of a swarm', { skip }, () => {
   test('rules and rows are still there afterwards', async () => {
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
     await router.post(`/svc/coordinator/v1/rules/${dataSource}`, rules)
-    assert.deepEqual((await askSql(router, `SELECT d FROM "${dataSource}"`)).json, [{ d: 'x' }])
+    assert.deepEqual((await querySql(router, `SELECT d FROM "${dataSource}"`)).json, [{ d: 'x' }])
   })
 })

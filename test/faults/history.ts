@@ -50,7 +50,7 @@ export interface Rest {
   /** Ids of segments by historical. */
   readonly served: Readonly<Record<string, readonly string[]>>
   /** Whether each server gives access to the user whose permission is granted and revoked. */
-  readonly letIn: Readonly<Record<string, boolean>>
+  readonly accepted: Readonly<Record<string, boolean>>
 }
 
 /** One line of a history; times are milliseconds since the start of the run. */
@@ -71,7 +71,7 @@ export type Entry =
       readonly outcome: Outcome
       readonly status: number | null
       /** The content of the answer, where the check needs it. */
-      readonly told?: unknown
+      readonly response?: unknown
     }
   | { readonly type: 'fault'; readonly at: number; readonly step: FaultStep }
   /** A fault has ended; `skipped` says why it was not injected. */
@@ -112,11 +112,11 @@ export type Entry =
    * revoked.
    */
   | {
-      readonly type: 'letIn'
+      readonly type: 'accepted'
       readonly from: number
       readonly until: number
       readonly instance: string
-      readonly isLetIn: boolean
+      readonly isAccepted: boolean
     }
   /** A write and then a query, to see whether the cluster works. */
   | { readonly type: 'probe'; readonly from: number; readonly until: number; readonly problem: string | null }

@@ -31,10 +31,10 @@ function fail(message: string): never {
   process.exit(2)
 }
 
-function readNumber(name: string, text: string, least: number, most: number): number {
+function readNumber(name: string, text: string, min: number, max: number): number {
   const number = Number(text)
-  if (/^\d+$/.test(text) && number >= least && number <= most) return number
-  return fail(`Invalid value [${text}] for [--${name}]: expected a number from ${least} to ${most}`)
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number
+  return fail(`Invalid value [${text}] for [--${name}]: expected a number from ${min} to ${max}`)
 }
 
 function readOptions() {
@@ -57,11 +57,11 @@ function readOptions() {
 }
 
 function readSeeds(seed: string | undefined, seeds: string | undefined): number[] {
-  const most = 2 ** 31 - 1
+  const max = 2 ** 31 - 1
   if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot go together')
-  if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, most)]
+  if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, max)]
   const [from = '', to = '', ...rest] = seeds.split('-')
-  const [first, last] = [readNumber('seeds', from, 0, most), readNumber('seeds', to, 0, most)]
+  const [first, last] = [readNumber('seeds', from, 0, max), readNumber('seeds', to, 0, max)]
   if (rest.length > 0 || last < first || last - first >= 10_000)
     fail(`Invalid value [${seeds}] for [--seeds]: expected FROM-TO with at most 10000 seeds`)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
@@ -70,7 +70,7 @@ function readSeeds(seed: string | undefined, seeds: string | undefined): number[
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 /** Prints the result of a history; returns whether it is good. */
-function tell(what: string, { violations, longest }: Verdict): boolean {
+function printVerdict(what: string, { violations, longest }: Verdict): boolean {
   const isGood = violations.length === 0
   process.stdout.write(
     `${isGood ? 'passed' : 'FAILED'}  ${what}; without a leader for at most ${inSeconds(longest.leaderlessMs)}, recovered after at most ${inSeconds(longest.recoveryMs)}\n`,
@@ -93,20 +93,23 @@ function checkAgain(files: readonly string[]): void {
     } catch (error) {
       fail(`Invalid history [${file}]: ${(error as Error).message}`)
     }
-    if (!tell(file, verdict)) process.exitCode = 1
+    if (!printVerdict(file, verdict)) process.exitCode = 1
   }
 }
 
 async function runSeeds(): Promise<void> {
   if (positionals.length > 0) fail(`Unexpected argument [${positionals[0]}]`)
   const seconds = readNumber('seconds', values.seconds, 1, 3600)
-  const asked = readSeeds(values.seed, values.seeds)
+  const requestedSeeds = readSeeds(values.seed, values.seeds)
   const commit = values.record ? commitOfSource() : undefined
   if (values.record && commit === undefined)
     fail('Option --record requires committed sources; git status shows uncommitted files')
-  const seeds = commit === undefined ? asked : seedsToRun(asked, seconds, readPassedSeeds(passedSeedsFile))
-  if (seeds.length < asked.length)
-    process.stdout.write(`Skipped ${asked.length - seeds.length} seeds that have passed before\n`)
+  const seeds =
+    commit === undefined
+      ? requestedSeeds
+      : seedsToRun(requestedSeeds, seconds, readPassedSeeds(passedSeedsFile))
+  if (seeds.length < requestedSeeds.length)
+    process.stdout.write(`Skipped ${requestedSeeds.length - seeds.length} seeds that have passed before\n`)
   if (seeds.length === 0) return
   const failed: number[] = []
   const prepared = await prepareHome()
@@ -132,5 +135,5 @@ function hasPassed(seed: number, result: SeedResult | string): result is SeedRes
   }
   const { verdict, tookMs, file } = result
   const parts = Object.entries(tookMs).map(([part, ms]) => `${part} ${inSeconds(ms)}`)
-  return tell(`seed ${seed} (${parts.join(', ')}) ${file}`, verdict)
+  return printVerdict(`seed ${seed} (${parts.join(', ')}) ${file}`, verdict)
 }

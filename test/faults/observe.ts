@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { shownTaskId, sql } from '@svc/shared/postgres'
 import type { TestCluster } from '../support/test-cluster.ts'
 import type { Entry, SeenSegment } from './history.ts'
-import { askForRight, countRows, readCounts, withinPatience } from './run-work.ts'
+import { answerInTime, countRows, readCounts, requestWithRight } from './run-work.ts'
 import { dataSources, days, firstRowsPerDay, instances, tiers } from './schedule.ts'
 import type { World } from './world.ts'
 
@@ -14,7 +14,7 @@ const heldPeriodMs = 100
 const probePeriodMs = 400
 const rightPeriodMs = 400
 /** If a probe takes longer, the next one starts in parallel. */
-const longestProbeMs = 2000
+const maxProbeMs = 2000
 
 /** The datasource whose rules only probes write. */
 const probed = 'probed'
@@ -35,32 +35,32 @@ export function observe(
   }
   const looks = [
     ...(['coordinator', 'overlord'] as const).flatMap((role) =>
-      instances[role].map((instance) => repeat(claimPeriodMs, () => lookForClaim(role, instance))),
+      instances[role].map((instance) => repeat(claimPeriodMs, () => observeClaim(role, instance))),
     ),
     ...Object.values(instances)
       .flat()
-      .map((instance) => repeat(rightPeriodMs, () => lookForRight(instance))),
-    repeat(leasePeriodMs, lookAtLeases),
-    repeat(segmentPeriodMs, lookAtSegments()),
-    repeat(heldPeriodMs, lookAtCaches(world)),
-    repeat(probePeriodMs, () => Promise.race([probe(), delay(longestProbeMs)])),
+      .map((instance) => repeat(rightPeriodMs, () => observeRight(instance))),
+    repeat(leasePeriodMs, observeLeases),
+    repeat(segmentPeriodMs, observeSegments()),
+    repeat(heldPeriodMs, observeCaches(world)),
+    repeat(probePeriodMs, () => Promise.race([probe(), delay(maxProbeMs)])),
   ]
 
-  async function lookForClaim(role: 'coordinator' | 'overlord', instance: string): Promise<void> {
+  async function observeClaim(role: 'coordinator' | 'overlord', instance: string): Promise<void> {
     const from = now()
     const word = role === 'coordinator' ? 'coordinator' : 'indexer'
-    const answer = await withinPatience(cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
+    const answer = await answerInTime(cluster.at(instance).send({ path: `/svc/${word}/v1/isLeader` }))
     if (answer?.status === 200) record({ type: 'claim', from, until: now(), role, instance })
   }
 
-  async function lookForRight(instance: string): Promise<void> {
+  async function observeRight(instance: string): Promise<void> {
     const from = now()
-    const status = (await withinPatience(askForRight(cluster, instance)))?.status
+    const status = (await answerInTime(requestWithRight(cluster, instance)))?.status
     if (status === 200 || status === 403)
-      record({ type: 'letIn', from, until: now(), instance, isLetIn: status === 200 })
+      record({ type: 'accepted', from, until: now(), instance, isAccepted: status === 200 })
   }
 
-  async function lookAtLeases(): Promise<void> {
+  async function observeLeases(): Promise<void> {
     const from = now()
     const leases = await cluster.store.query<{ role: string; node: string; term: number }>(
       sql`SELECT role, node, term FROM leader_leases`,
@@ -76,7 +76,7 @@ export function observe(
     })
   }
 
-  function lookAtSegments() {
+  function observeSegments() {
     let before = new Map<string, SeenSegment>()
     return async () => {
       const from = now()
@@ -90,7 +90,7 @@ export function observe(
     }
   }
 
-  function lookAtCaches({ cacheOf }: World) {
+  function observeCaches({ cacheOf }: World) {
     const look = () => {
       const folders = Object.values(tiers).flat().map(cacheOf)
       return new Set(
@@ -126,7 +126,7 @@ export function observe(
 
 /** Returns why the cluster cannot take a write or answer a query; null if it can. */
 async function problemOf({ router }: TestCluster): Promise<string | null> {
-  const write = await withinPatience(
+  const write = await answerInTime(
     router.send({
       method: 'POST',
       path: `/svc/coordinator/v1/rules/${probed}`,
@@ -136,7 +136,7 @@ async function problemOf({ router }: TestCluster): Promise<string | null> {
   if (write?.status !== 200) return `write: ${write?.status ?? 'no answer'} ${write?.text ?? ''}`
   const query = countRows(dataSources.stable)
   const json = { query, resultFormat: 'array' }
-  const answer = await withinPatience(router.send({ method: 'POST', path: '/svc/v2/sql', json }))
+  const answer = await answerInTime(router.send({ method: 'POST', path: '/svc/v2/sql', json }))
   if (answer?.status !== 200) return `query: ${answer?.status ?? 'no answer'} ${answer?.text ?? ''}`
   const rows = readCounts(answer.json)
   return rows.length === days.length && rows.every((row) => row.rows === firstRowsPerDay)

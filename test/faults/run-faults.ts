@@ -9,7 +9,7 @@ import type { Disk, Fault, FaultStep } from './schedule.ts'
 import type { World } from './world.ts'
 
 /** How a fault ends; a string says why it was not possible. */
-type Mend = () => Promise<void> | void
+type Undo = () => Promise<void> | void
 
 const readyMs = 60_000
 
@@ -31,10 +31,10 @@ export function startFaults(
     if (busy.has(place)) return end('another fault is active')
     busy.add(place)
     try {
-      const mend = await make(world, fault)
-      if (typeof mend === 'string') return end(mend)
+      const undo = await startFault(world, fault)
+      if (typeof undo === 'string') return end(undo)
       await delay(step.forMs)
-      await mend()
+      await undo()
       end()
       if (fault.kind === 'kill' && isService(world, fault.target)) {
         await world.cluster.waitUntilReady(fault.target, readyMs).then(
@@ -58,7 +58,7 @@ function placeOf(fault: Fault): string {
 
 const isService = ({ cluster }: World, target: string): boolean => target in cluster.urls
 
-async function make(world: World, fault: Fault): Promise<Mend | string> {
+async function startFault(world: World, fault: Fault): Promise<Undo | string> {
   const { cluster } = world
   switch (fault.kind) {
     case 'kill':
@@ -132,7 +132,7 @@ async function flushRedis({ cluster }: World): Promise<boolean> {
 }
 
 /** Writes to a file until the disk is full. */
-function fillDisk(world: World, disk: Disk): Mend | string {
+function fillDisk(world: World, disk: Disk): Undo | string {
   const folder = world.diskOf(disk)
   if (folder === undefined) return 'no separate disk'
   const file = path.join(folder, 'filler')

@@ -1,12 +1,12 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { checkHistory, type Verdict } from './check/index.ts'
-import { comeToRest } from './come-to-rest.ts'
 import { type Entry, readHistory } from './history.ts'
 import { observe } from './observe.ts'
 import { startFaults } from './run-faults.ts'
 import { startWork } from './run-work.ts'
 import { planSchedule } from './schedule.ts'
+import { waitUntilIdle } from './wait-until-idle.ts'
 import { type PreparedHome, startWorld } from './world.ts'
 
 /** The result of a run. */
@@ -53,7 +53,7 @@ export async function runSeed(
         startFaults(world, schedule.faults, now, record),
       ])
       restMs = now()
-      const { problem, rest } = await comeToRest(world)
+      const { problem, rest } = await waitUntilIdle(world)
       record({ type: 'rest', at: now(), problem, rest })
     } finally {
       await endObserving()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer, SentRequest } from '../support/http-client.ts'
-import { askSql } from '../support/sql.ts'
+import { querySql } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 import { credentialsOf } from '../support/test-users.ts'
 import type { CountedRows, Entry, Outcome } from './history.ts'
@@ -8,7 +8,7 @@ import { dataSources, instances, intervalOf, type Login, type Work, type WorkSte
 import { ingestTask, users } from './world.ts'
 
 /** Request timeout. The outcome of a request that takes longer is unknown. */
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
 const coordinator = '/svc/coordinator/v1'
 const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'
@@ -38,14 +38,14 @@ export function startWork(
     for (const step of ofRegister) {
       await delay(Math.max(step.atMs - now(), 0))
       record({ type: 'work', at: now(), step })
-      const { status, told, outcome } = await send(cluster, step)
+      const { status, response, outcome } = await send(cluster, step)
       record({
         type: 'answer',
         at: now(),
         id: step.id,
         outcome,
         status,
-        ...(told === undefined ? {} : { told }),
+        ...(response === undefined ? {} : { response }),
       })
     }
   })
@@ -55,7 +55,7 @@ export function startWork(
 interface Sent {
   readonly outcome: Outcome
   readonly status: number | null
-  readonly told?: unknown
+  readonly response?: unknown
 }
 
 async function send(cluster: TestCluster, { id, to, work }: WorkStep): Promise<Sent> {
@@ -64,31 +64,31 @@ async function send(cluster: TestCluster, { id, to, work }: WorkStep): Promise<S
   const headers = { 'X-Svc-Author': 'faults', 'X-Svc-Comment': id }
   const sent =
     work.kind === 'query'
-      ? askSql(client, countRows(work.dataSource), { resultFormat: 'array' })
+      ? querySql(client, countRows(work.dataSource), { resultFormat: 'array' })
       : client.send({ ...request, headers })
-  const answer = await withinPatience(sent)
+  const answer = await answerInTime(sent)
   if (answer === undefined) return { outcome: 'unknown', status: null }
   const { status } = answer
   if (status >= 500) return { outcome: 'unknown', status }
   if (status >= 400) return { outcome: 'refused', status }
-  const told = toldBy(work, answer)
-  return { outcome: 'done', status, ...(told === undefined ? {} : { told }) }
+  const response = responseOf(work, answer)
+  return { outcome: 'done', status, ...(response === undefined ? {} : { response }) }
 }
 
 /** The answer; undefined if none came in time or the connection broke. */
-export async function withinPatience(sent: Promise<Answer>): Promise<Answer | undefined> {
+export async function answerInTime(sent: Promise<Answer>): Promise<Answer | undefined> {
   const timer = new AbortController()
   try {
     return await Promise.race([
       sent.catch(() => undefined),
-      delay(patienceMs, undefined, { signal: timer.signal }).catch(() => undefined),
+      delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined),
     ])
   } finally {
     timer.abort()
   }
 }
 
-function toldBy(work: Work, { json }: Answer): unknown {
+function responseOf(work: Work, { json }: Answer): unknown {
   if (work.kind === 'readRules') return readRules(json)
   if (work.kind === 'query') return readCounts(json)
   if (work.kind === 'mark') return (json as { numChangedSegments: number }).numChangedSegments
@@ -144,11 +144,11 @@ function requestOf(work: Work): SentRequest {
  * Sends a request to a server as the user whose permission is granted and revoked; the request needs that
  * permission.
  */
-export function askForRight(cluster: TestCluster, instance: string): Promise<Answer> {
+export function requestWithRight(cluster: TestCluster, instance: string): Promise<Answer> {
   const client = cluster.at(instance)
   const credentials = credentialsOf(users.changing)
   const isOne = (role: keyof typeof instances) => (instances[role] as readonly string[]).includes(instance)
-  if (isOne('broker')) return askSql(client, countRows(dataSources.stable), { credentials })
+  if (isOne('broker')) return querySql(client, countRows(dataSources.stable), { credentials })
   if (isOne('coordinator')) return client.send({ path: rulesOf(dataSources.stable), credentials })
   const path = isOne('overlord') ? `/svc/indexer/v1/tasks?datasource=${dataSources.stable}` : '/status'
   return client.send({ path, credentials })

@@ -126,8 +126,8 @@ export const firstTask = 'first'
 const workPerSecond = 6
 /** Faults start after the first second, and the last one ends before the run does. */
 const quietBeginMs = 1000
-const longestFaultMs = 6000
-const longestPauseMs = 2500
+const maxFaultMs = 6000
+const maxPauseMs = 2500
 
 /** Returns the work and the faults of a run of `seconds`; the same for the same seed. */
 export function planSchedule(seed: number, seconds: number): Schedule {
@@ -135,7 +135,7 @@ export function planSchedule(seed: number, seconds: number): Schedule {
   return { seed, seconds, work: planWork(random, seconds), faults: planFaults(random, seconds) }
 }
 
-const upTo = (random: SeededRandom, most: number): number => Math.floor(random.next() * most)
+const upTo = (random: SeededRandom, max: number): number => Math.floor(random.next() * max)
 const pick = <Item>(random: SeededRandom, items: readonly Item[]): Item =>
   items[upTo(random, items.length)] as Item
 const isOneIn = (random: SeededRandom, count: number): boolean => random.next() * count < 1
@@ -241,10 +241,10 @@ function planFaults(random: SeededRandom, seconds: number): FaultStep[] {
     let atMs = quietBeginMs + line * 1500 + upTo(random, 1000)
     for (;;) {
       const fault = planFault(random)
-      const forMs = fault.kind === 'flush' ? 0 : 500 + upTo(random, longestFaultMs - 500)
+      const forMs = fault.kind === 'flush' ? 0 : 500 + upTo(random, maxFaultMs - 500)
       if (atMs + forMs > seconds * 1000) break
       found.push({ atMs, forMs, fault })
-      atMs += forMs + upTo(random, longestPauseMs)
+      atMs += forMs + upTo(random, maxPauseMs)
     }
   }
   return found.sort((a, b) => a.atMs - b.atMs).map((step, index) => ({ id: `f${index + 1}`, ...step }))

@@ -73,7 +73,7 @@ export async function prepareHome(): Promise<PreparedHome> {
   const home = homeLayout(path.join(folder, 'home'))
   const cluster = await startTestCluster({ ...options, set: settings })
   try {
-    await bringData(cluster)
+    await createData(cluster)
     await cluster.stop()
     copyFolder(cluster.home.root, home.root)
   } finally {
@@ -273,7 +273,7 @@ async function copyRows(store: Database, deepStorage: string, others: readonly s
 }
 
 /** Adds users and the first rows, and waits until everything is in place. */
-async function bringData(cluster: TestCluster): Promise<void> {
+async function createData(cluster: TestCluster): Promise<void> {
   const { router, home, store } = cluster
   const { stable } = dataSources
   const others = allDataSources.filter((dataSource) => dataSource !== stable)

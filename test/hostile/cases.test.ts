@@ -28,8 +28,8 @@ describe('pairwise', () => {
             const pairs = new Set(rows.map((row) => `${row[left]} ${row[right]}`))
             assert.equal(pairs.size, leftCount * rightCount)
           }
-      const [most = 0, second = 0] = [...factors].sort((a, b) => b - a)
-      assert.ok(rows.length <= most * second * 1.5, `${rows.length} rows`)
+      const [max = 0, second = 0] = [...factors].sort((a, b) => b - a)
+      assert.ok(rows.length <= max * second * 1.5, `${rows.length} rows`)
     })
   }
 })

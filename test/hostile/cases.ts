@@ -39,7 +39,7 @@ export function describeCase({ endpoint, inputClass, sizeBytes, caller, way }: H
   return `${role} ${method} ${path} (${inputClass.name}, ${sizeBytes} bytes, ${caller}, ${way})`
 }
 
-const waysTo = (endpoint: Endpoint): readonly Way[] =>
+const routesTo = (endpoint: Endpoint): readonly Way[] =>
   endpoint.role !== 'router' && pathThroughRouter(endpoint) !== undefined ? ['direct', 'router'] : ['direct']
 
 function smallSizesOf({ part, name }: InputClass): readonly number[] {
@@ -65,7 +65,7 @@ export function smallCases(endpoints: readonly Endpoint[]): HostileCase[] {
           caller,
           way: 'direct' as const,
         }))
-        if (waysTo(endpoint).length === 1) return direct
+        if (routesTo(endpoint).length === 1) return direct
         const caller = callers[turn++ % callers.length]!
         return [...direct, { endpoint, inputClass, sizeBytes, caller, way: 'router' as const }]
       }),
@@ -83,7 +83,7 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
     const { body } = endpoint
     if (!body) return []
     const classes = classesOf(endpoint).filter(({ part }) => part === 'body')
-    const ways = waysTo(endpoint)
+    const ways = routesTo(endpoint)
     const middleBytes = Math.min(MiB, body.limitBytes)
     const pairs = pairwise([classes, callers, ways]).map(([inputClass, caller, way]) => ({
       endpoint,
@@ -117,7 +117,7 @@ export function largeCases(endpoints: readonly Endpoint[]): HostileCase[] {
  * rejects a larger one before it parses it. Empty if the endpoint limits only bytes.
  */
 function casesWithinLimits(endpoint: Endpoint, classes: readonly InputClass[]): HostileCase[] {
-  const ways = waysTo(endpoint)
+  const ways = routesTo(endpoint)
   return classes.flatMap((inputClass, index) => {
     const sizeBytes = fittingSize(inputClass, endpoint)
     if (sizeBytes === undefined || sizeBytes === endpoint.body?.limitBytes) return []

@@ -16,7 +16,7 @@ import { roles } from '@svc/shared/config'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
-import { askSql } from '../support/sql.ts'
+import { querySql } from '../support/sql.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -26,10 +26,10 @@ const dataSource = 'orchestrated'
 const query = `SELECT d FROM "${dataSource}"`
 const row = [{ d: 'x' }]
 // Fourteen servers start at the same time, and the cluster's DNS may cache missing names for half a minute.
-const patience = { timeoutMs: 600_000, pollMs: 1000 }
+const waitOptions = { timeoutMs: 600_000, pollMs: 1000 }
 
 async function kubectl(...args: string[]): Promise<string> {
-  const options = { maxBuffer: 2 ** 26, timeout: patience.timeoutMs }
+  const options = { maxBuffer: 2 ** 26, timeout: waitOptions.timeoutMs }
   return (await promisify(execFile)('kubectl', ['--namespace', namespace, ...args], options)).stdout.trim()
 }
 /** The output of kubectl, one line per object. */
@@ -58,7 +58,7 @@ describe('the Kubernetes manifests', () => {
     address = await kubectl('get', 'nodes', `--output=jsonpath=${ofNode}`)
     stores = await startTlsStores({ home, password, hosts: [address], address })
     copyManifests()
-    await promisify(execFile)(path.join(manifests, 'make-secrets.sh'), broughtFiles())
+    await promisify(execFile)(path.join(manifests, 'make-secrets.sh'), mountedFiles())
     trusted = readFileSync(path.join(manifests, 'secrets/authority.pem'), 'utf8')
     credentials = `admin:${readFileSync(path.join(manifests, 'secrets/admin-password'), 'utf8')}`
     await apply()
@@ -111,7 +111,7 @@ describe('the Kubernetes manifests', () => {
     writeFileSync(file, text.replace(from, to))
   }
 
-  function broughtFiles(): string[] {
+  function mountedFiles(): string[] {
     const file = path.join(folder, 'store-password')
     writeFileSync(file, password)
     const authority = trustStoreFile(home.pki)
@@ -120,33 +120,33 @@ describe('the Kubernetes manifests', () => {
 
   const untilAllAreReady = async (): Promise<void> => {
     for (const role of roles)
-      await kubectl('rollout', 'status', `statefulset/${role}`, `--timeout=${patience.timeoutMs}ms`)
+      await kubectl('rollout', 'status', `statefulset/${role}`, `--timeout=${waitOptions.timeoutMs}ms`)
   }
   const untilAnswered = () =>
     waitUntil(
       'the query returns the row',
-      () => askSql(router, query),
+      () => querySql(router, query),
       ({ json }) => isDeepStrictEqual(json, row),
-      patience,
+      waitOptions,
     )
   const untilLoaded = () =>
     waitUntil(
       'all replicas are loaded',
       () => router.get<object>(`/svc/coordinator/v1/loadstatus?full`),
       (left) => isDeepStrictEqual(left, { _default_tier: { [dataSource]: 0 } }),
-      patience,
+      waitOptions,
     )
 
   /** Runs queries on new connections during `work`; every answer must be the row. */
-  async function askedWhile(work: () => Promise<void>): Promise<void> {
+  async function requestWhile(work: () => Promise<void>): Promise<void> {
     let isDone = false
     let right = 0
     const wrong: string[] = []
-    const ask = async (): Promise<void> => {
+    const request = async (): Promise<void> => {
       while (!isDone) {
         const client = createHttpClient(router.url, { trusted, credentials, serverName: 'router.svc.svc' })
         try {
-          const { status, json, text } = await askSql(client, query)
+          const { status, json, text } = await querySql(client, query)
           if (isDeepStrictEqual(json, row)) right += 1
           else wrong.push(`${new Date().toISOString()} ${status} ${text}`)
         } catch (error) {
@@ -156,12 +156,12 @@ describe('the Kubernetes manifests', () => {
         }
       }
     }
-    const asking = Promise.all([ask(), ask(), ask()])
+    const requesting = Promise.all([request(), request(), request()])
     try {
       await work()
     } finally {
       isDone = true
-      await asking
+      await requesting
     }
     assert.deepEqual(wrong, [])
     assert.ok(right > 30, String(right))
@@ -181,13 +181,13 @@ describe('the Kubernetes manifests', () => {
     test(`another ${led[0]} takes over when the pod of the leader is killed`, async () => {
       const kill = (host: string) =>
         kubectl('delete', 'pod', host.split('.')[0]!, '--force', '--grace-period=0')
-      await untilAnotherLeads(router, led, kill, patience)
+      await untilAnotherLeads(router, led, kill, waitOptions)
       await untilAllAreReady()
     })
   }
 
   test('historicals can be removed and added during queries', async () => {
-    await askedWhile(async () => {
+    await requestWhile(async () => {
       for (const replicas of [2, 3]) {
         await kubectl('scale', 'statefulset/historical', `--replicas=${replicas}`)
         await untilAllAreReady()
@@ -197,7 +197,7 @@ describe('the Kubernetes manifests', () => {
   })
 
   test('every pod can be replaced during queries', async () => {
-    await askedWhile(async () => {
+    await requestWhile(async () => {
       await kubectl('rollout', 'restart', 'statefulset')
       await untilAllAreReady()
     })
@@ -249,7 +249,7 @@ describe('the Kubernetes manifests', () => {
       'routers use the new certificate',
       shown,
       (fingerprint) => fingerprint !== before,
-      patience,
+      waitOptions,
     )
     assert.deepEqual(await pods(), podsBefore)
   })

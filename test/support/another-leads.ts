@@ -15,7 +15,7 @@ export async function untilAnotherLeads(
   router: HttpClient,
   [role, word]: (typeof ledRoles)[number],
   kill: (host: string) => Promise<unknown>,
-  patience: { readonly timeoutMs: number; readonly pollMs: number },
+  waitOptions: { readonly timeoutMs: number; readonly pollMs: number },
 ): Promise<void> {
   const leader = async (): Promise<string> => (await router.send({ path: `/svc/${word}/v1/leader` })).text
   const former = await leader()
@@ -24,6 +24,6 @@ export async function untilAnotherLeads(
     'another server leads',
     leader,
     (url) => url.startsWith(`https://${role}-`) && url !== former,
-    patience,
+    waitOptions,
   )
 }

@@ -55,11 +55,11 @@ function problemOfAnswer(
   { template, method, operation }: Operation,
   { status, headers, text, json }: Answer,
 ): string | undefined {
-  const told = `${method.toUpperCase()} ${template} answered ${status}`
+  const about = `${method.toUpperCase()} ${template} answered ${status}`
   const response = operation.responses[status] as
     | { readonly $ref?: string; readonly content?: Readonly<Record<string, unknown>> }
     | undefined
-  if (response === undefined) return `${told}, which is not documented: ${text.slice(0, 300)}`
+  if (response === undefined) return `${about}, which is not documented: ${text.slice(0, 300)}`
   const name = response.$ref?.split('/').at(-1)
   const place = name
     ? ['components', 'responses', name]
@@ -68,12 +68,12 @@ function problemOfAnswer(
     ? (document.components.responses as Record<string, typeof response>)[name]?.content
     : response.content
   const [type = ''] = String(headers['content-type'] ?? '').split(';', 1)
-  if (content === undefined) return text === '' ? undefined : `${told} with a body, which is not documented`
-  if (!(type in content)) return `${told} with [${type}], expected [${Object.keys(content)}]`
+  if (content === undefined) return text === '' ? undefined : `${about} with a body, which is not documented`
+  if (!(type in content)) return `${about} with [${type}], expected [${Object.keys(content)}]`
   if (type !== 'application/json') return undefined
   const validate = validatorAt(...place, 'content', type, 'schema')
   if (validate(json)) return undefined
-  return `${told} with a body that does not match the document: ${ajv.errorsText(validate.errors).slice(0, 600)}: ${text.slice(0, 600)}`
+  return `${about} with a body that does not match the document: ${ajv.errorsText(validate.errors).slice(0, 600)}: ${text.slice(0, 600)}`
 }
 
 /** Returns why a request body does not match the document; undefined if it does. */

@@ -83,14 +83,14 @@ export function createHttpClient(
       body,
     })
     const answered = await answer.body.text()
-    const whole: Answer = {
+    const full: Answer = {
       status: answer.statusCode,
       headers: answer.headers,
       text: answered,
       json: parseJson(answered),
     }
-    onAnswer?.(request, whole)
-    return whole
+    onAnswer?.(request, full)
+    return full
   }
 
   async function sendExpectingSuccess(request: SentRequest): Promise<Answer> {

@@ -44,7 +44,7 @@ export function machinesProblem(): string | undefined {
 }
 
 /** Creates `count` machines. */
-export function makeMachines(count: number): Machines {
+export function createMachines(count: number): Machines {
   // From the address range for network tests (RFC 2544), which nobody else uses.
   const net = `198.18.${process.pid % 250}`
   const running = new Set<ChildProcess>()

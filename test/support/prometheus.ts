@@ -51,7 +51,7 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
     '--log.level=warn',
   ]
   const child: ChildProcess = spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-  const ask = async <Data>(rest: string): Promise<Data> => {
+  const request = async <Data>(rest: string): Promise<Data> => {
     const answer = await fetch(`http://127.0.0.1:${port}${rest}`)
     const body = (await answer.json()) as { status: string; error?: string; data: Data }
     if (body.status !== 'success') throw new Error(body.error)
@@ -78,9 +78,9 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
   }
   return {
     query: async (expression) =>
-      (await ask<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result,
+      (await request<{ result: Sample[] }>(`/api/v1/query?query=${encodeURIComponent(expression)}`)).result,
     targets: async () =>
-      (await ask<{ activeTargets: ScrapedTarget[] }>('/api/v1/targets?state=active')).activeTargets,
+      (await request<{ activeTargets: ScrapedTarget[] }>('/api/v1/targets?state=active')).activeTargets,
     stop,
   }
 }

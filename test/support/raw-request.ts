@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { connect as connectWithTls } from 'node:tls'
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** The response to bytes that no client library would send. */
 export interface RawAnswer {
@@ -31,14 +31,14 @@ export async function sendRaw(url: string, bytes: string, trusted?: string): Pro
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   let timer: NodeJS.Timeout | undefined
-  const patience = new Promise<never>((_resolve, reject) => {
+  const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`No complete answer within ${PATIENCE_MS} ms: ${Buffer.concat(chunks)}`))
-    }, PATIENCE_MS)
+      reject(new Error(`No complete answer within ${TIMEOUT_MS} ms: ${Buffer.concat(chunks)}`))
+    }, TIMEOUT_MS)
   })
   socket.write(bytes)
   try {
-    await Promise.race([closed, patience])
+    await Promise.race([closed, timeout])
   } finally {
     clearTimeout(timer)
     socket.destroy()

@@ -27,7 +27,7 @@ export interface RetentionScene extends Pick<TestCluster, 'router' | 'at' | 'sto
 }
 
 /** Long enough for a busy machine; a working cluster needs much less. */
-const patience = { timeoutMs: 120_000 }
+const waitOptions = { timeoutMs: 120_000 }
 
 /** A rule that keeps a number of replicas in each tier forever. */
 export const load = (tieredReplicants: Record<string, number>): object[] => [
@@ -41,7 +41,7 @@ export async function untilNothingIsMissing({ router }: Pick<RetentionScene, 'ro
     () => router.get<Record<string, Record<string, number>>>(`${loadStatusPath}?full`),
     (byTier) =>
       Object.values(byTier).every((missing) => missing[dataSource] === 0) && Object.keys(byTier).length > 0,
-    patience,
+    waitOptions,
   )
 }
 
@@ -65,7 +65,7 @@ export async function untilCached(scene: RetentionScene, instance: string, count
     `${instance} has ${count} segments on disk`,
     async () => (await segmentsInCache(scene, instance)).size,
     (held) => held === count,
-    patience,
+    waitOptions,
   )
 }
 
@@ -81,7 +81,7 @@ export async function heldBy(scene: RetentionScene, instance: string): Promise<s
     `the coordinator knows what ${instance} serves`,
     () => servedByInventory(scene, instance),
     (served) => JSON.stringify(served) === JSON.stringify(ids),
-    patience,
+    waitOptions,
   )
   return ids
 }
@@ -133,7 +133,7 @@ export function testLoadingIntoTwoTiers(scene: RetentionScene): void {
       'the broker knows all served segments',
       () => router.get<{ inventoryInitialized: boolean; segmentCount: number }>('/svc/broker/v1/loadstatus'),
       (status) => status.inventoryInitialized && status.segmentCount === ids.length,
-      patience,
+      waitOptions,
     )
   })
 }

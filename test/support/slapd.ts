@@ -111,7 +111,7 @@ async function addEntries(url: string, ldif: string): Promise<void> {
 }
 
 /** Creates a self-signed certificate for hosts with openssl, as PEM files. */
-export async function makeCertificate(folder: string, name: string, subjects: string): Promise<SlapdTls> {
+export async function createCertificate(folder: string, name: string, subjects: string): Promise<SlapdTls> {
   const keyFile = path.join(folder, `${name}.key`)
   const certificateFile = path.join(folder, `${name}.pem`)
   const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`]

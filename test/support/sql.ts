@@ -11,7 +11,7 @@ export interface SqlOptions {
 }
 
 /** Sends a query and returns the answer. */
-export async function askSql(client: HttpClient, query: string, options: SqlOptions = {}): Promise<Answer> {
+export async function querySql(client: HttpClient, query: string, options: SqlOptions = {}): Promise<Answer> {
   const { credentials, ...more } = options
   return await client.send({
     method: 'POST',
@@ -27,7 +27,7 @@ export async function sqlRows(
   query: string,
   options: SqlOptions = {},
 ): Promise<unknown[][]> {
-  const answer = await askSql(client, query, { ...options, resultFormat: 'array' })
+  const answer = await querySql(client, query, { ...options, resultFormat: 'array' })
   if (answer.status !== 200) throw new Error(`${query}: ${answer.status} ${answer.text}`)
   return answer.json as unknown[][]
 }

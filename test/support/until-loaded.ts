@@ -1,8 +1,8 @@
 import type { HttpClient } from './http-client.ts'
-import { type Patience, waitUntil } from './wait-until.ts'
+import { type WaitOptions, waitUntil } from './wait-until.ts'
 
 /** Waits until all replicas that the rules require are loaded. */
-export async function untilLoaded(router: HttpClient, patience: Patience = {}): Promise<void> {
+export async function untilLoaded(router: HttpClient, waitOptions: WaitOptions = {}): Promise<void> {
   await waitUntil(
     'no replica is missing',
     () => router.get<Record<string, Record<string, number>>>('/svc/coordinator/v1/loadstatus?full'),
@@ -10,6 +10,6 @@ export async function untilLoaded(router: HttpClient, patience: Patience = {}): 
       const missing = Object.values(byTier).flatMap((tier) => Object.values(tier))
       return missing.length > 0 && missing.every((count) => count === 0)
     },
-    patience,
+    waitOptions,
   )
 }

@@ -4,7 +4,7 @@ const POLL_MS = 50
 const TIMEOUT_MS = 30_000
 
 /** Timeout and poll interval, in milliseconds. */
-export interface Patience {
+export interface WaitOptions {
   readonly timeoutMs?: number
   readonly pollMs?: number
 }
@@ -17,7 +17,7 @@ export async function waitUntil<Seen>(
   description: string,
   look: () => Promise<Seen> | Seen,
   isRight: (seen: Seen) => boolean,
-  { timeoutMs = TIMEOUT_MS, pollMs = POLL_MS }: Patience = {},
+  { timeoutMs = TIMEOUT_MS, pollMs = POLL_MS }: WaitOptions = {},
 ): Promise<Seen> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

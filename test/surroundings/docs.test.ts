@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openHome } from '@svc/cli/home'
 import { trustStoreFile } from '@svc/cli/pki'
 import { pagesOf, runPageInClone } from '../docs/run-page.ts'
-import { machinesProblem, makeMachines } from '../support/machines.ts'
+import { createMachines, machinesProblem } from '../support/machines.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { startTlsStores } from '../support/tls-stores.ts'
 
@@ -18,7 +18,7 @@ for (const name of pagesOf('surroundings', ''))
     const folder = newTestFolder()
     const home = openHome(path.join(folder, 'stores'))
     const shared = path.join(folder, 'shared')
-    const net = makeMachines(names.length)
+    const net = createMachines(names.length)
     const stores = 'stores.example.com'
     const hosts = names.map((machine, index) => [`${machine}.example.com`, net.machines[index]!.address])
     net.name({ ...Object.fromEntries(hosts), [stores]: net.address })

@@ -10,7 +10,7 @@ import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import type { Role } from '@svc/shared/config'
 import { flights, flightsTask, runTask } from '../support/flights.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
-import { type Machines, machinesProblem, makeMachines } from '../support/machines.ts'
+import { createMachines, type Machines, machinesProblem } from '../support/machines.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -20,7 +20,7 @@ const password = 'a password of machines'
 const routerPort = 9088
 // A busy machine takes long to start eight servers, and a server only notices through timeouts that it is
 // disconnected.
-const patience = { timeoutMs: 150_000, pollMs: 200 }
+const waitOptions = { timeoutMs: 150_000, pollMs: 200 }
 
 const hostOf = (role: string, machine: number): string => `${role}-${machine}.${role}s.svc.svc`
 
@@ -93,7 +93,7 @@ describe('a cluster on several machines', { skip }, () => {
   }
 
   before(async () => {
-    net = makeMachines(2)
+    net = createMachines(2)
     const hosts = serverRoles.flatMap((role) =>
       net.machines.map(({ address }, machine) => [hostOf(role, machine), address]),
     )
@@ -141,7 +141,7 @@ describe('a cluster on several machines', { skip }, () => {
         'all servers are known',
         () => router.get<Record<string, { host: string }[]>>('/svc/coordinator/v1/cluster'),
         (cluster) => serverRoles.every((role) => cluster[role]?.length === 2),
-        patience,
+        waitOptions,
       )
       for (const role of serverRoles)
         assert.deepEqual(found[role]!.map(({ host }) => host).sort(), [hostOf(role, 0), hostOf(role, 1)])
@@ -159,7 +159,7 @@ describe('a cluster on several machines', { skip }, () => {
       'both historicals serve all segments',
       () => routers[0]!.get('/svc/coordinator/v1/loadstatus?full'),
       (status) => JSON.stringify(status) === '{"_default_tier":{"flights":0}}',
-      patience,
+      waitOptions,
     )
   })
 
@@ -173,7 +173,7 @@ describe('a cluster on several machines', { skip }, () => {
       'the other machine has both leaders',
       () => leadersAt(routers[left]!),
       (leaders) => areOn(leaders, left),
-      patience,
+      waitOptions,
     )
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
     await routers[left]!.post('/svc/coordinator/v1/rules/_default', rules)
@@ -181,20 +181,20 @@ describe('a cluster on several machines', { skip }, () => {
       'all segments are still served',
       () => loadStatus(routers[left]!),
       (status) => JSON.stringify(status) === '{"flights":100}',
-      patience,
+      waitOptions,
     )
     net.machines[lost]!.connect(true)
     await waitUntil(
       'both routers know the same leaders',
       () => Promise.all(routers.map(leadersAt)),
       (both) => both.every((leaders) => areOn(leaders, left)),
-      patience,
+      waitOptions,
     )
     await waitUntil(
       'both historicals serve all segments again',
       () => routers[lost]!.get('/svc/coordinator/v1/loadstatus?full'),
       (status) => JSON.stringify(status) === '{"_default_tier":{"flights":0}}',
-      patience,
+      waitOptions,
     )
   })
 })

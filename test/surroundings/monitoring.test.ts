@@ -148,9 +148,9 @@ describe('the files', () => {
 
   test('alerts and dashboard use existing metrics', () => {
     const known = new Set(Object.keys(metricDefinitions))
-    const asked = `${read('alerts.yml')}\n${read('dashboard.json')}`.match(/\bsvc_[a-z_]+/g)
+    const metricNames = `${read('alerts.yml')}\n${read('dashboard.json')}`.match(/\bsvc_[a-z_]+/g)
     assert.deepEqual(
-      (asked ?? []).filter((name) => !known.has(name)),
+      (metricNames ?? []).filter((name) => !known.has(name)),
       [],
     )
   })

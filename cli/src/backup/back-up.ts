@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { conflict } from '@svc/domain/failure'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
-import { type HomeLayout, makeNewFolder, readSecret } from '../home/index.ts'
+import { createNewFolder, type HomeLayout, readSecret } from '../home/index.ts'
 import { copyFiles, describeProblems } from './copy-files.ts'
 import {
   type HomeFile,
@@ -44,7 +44,7 @@ export async function backUp(
   onProgress: (progress: BackupProgress) => void,
   signal: AbortSignal,
 ): Promise<BackupResult> {
-  return makeNewFolder(folder, async (growing) => {
+  return createNewFolder(folder, async (growing) => {
     // The folder contains passwords.
     await chmod(growing, 0o700)
     await mkdir(path.join(growing, 'tables'))

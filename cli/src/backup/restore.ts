@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib'
 import { conflict, describeError, unavailable } from '@svc/domain/failure'
 import { checksumOfFile, errorCode } from '@svc/shared/deep-storage'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
-import { makeNewHome, withStoreOf } from '../cluster/index.ts'
+import { createNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
 import { copyFiles, describeProblems } from './copy-files.ts'
 import {
@@ -50,7 +50,7 @@ export async function restore(
   if (manifest.homeFiles !== null) await checkHomeFiles(folder, manifest.homeFiles)
   const { root } = homeLayout(homeFolder)
   try {
-    return await makeNewHome(root, async (growing) => {
+    return await createNewHome(root, async (growing) => {
       await checkTables(folder, manifest, signal)
       await fillHome(openHome(growing), folder, manifest, signal)
       signal.throwIfAborted()

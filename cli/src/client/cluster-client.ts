@@ -20,7 +20,7 @@ export interface ClusterClient {
     headers?: Readonly<Record<string, string>>,
   ): Promise<unknown>
   /** Like `send`, but returns the entire answer. */
-  ask(
+  request(
     method: string,
     path: string,
     body?: unknown,
@@ -52,7 +52,7 @@ export function accessToCluster(home: HomeLayout): ClusterAccess {
 /** A client for the cluster that is running in a home. Throws a Failure if none is. */
 export function connectToCluster(home: HomeLayout): ClusterClient {
   const { routerUrl, trusted, credentials } = accessToCluster(home)
-  const ask: ClusterClient['ask'] = async (method, path, body, headers) => {
+  const request: ClusterClient['request'] = async (method, path, body, headers) => {
     const answer = await sendRequest({
       method,
       url: `${routerUrl}${path}`,
@@ -70,8 +70,8 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
   }
   return {
     routerUrl,
-    ask,
-    send: async (method, path, body, headers) => (await ask(method, path, body, headers)).body,
+    request,
+    send: async (method, path, body, headers) => (await request(method, path, body, headers)).body,
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
 import { loadSettings, type Settings, storesUsers } from '@svc/shared/config'
-import { askedAuthenticators } from '@svc/shared/security'
+import { reachableAuthenticators } from '@svc/shared/security'
 import { type HomeLayout, readSecret, writeSecret } from '../home/index.ts'
 import type { ClusterPlan } from './plan-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
@@ -11,7 +11,7 @@ const initialPassword = 'svc.auth.authenticator.<name>.initialAdminPassword'
 
 /** The authenticator that stores the user admin in the metadata store; undefined if directories verify all logins. */
 const adminAuthenticator = (settings: Settings): string | undefined =>
-  askedAuthenticators(settings).find((name) => storesUsers(settings, name))
+  reachableAuthenticators(settings).find((name) => storesUsers(settings, name))
 
 /** Whether the metadata store of a home has the user admin, according to the configuration of its last start. */
 export function usesStoredAdmin(home: HomeLayout): boolean {

@@ -10,9 +10,9 @@ import {
   type RunningProcess,
   readRunFile,
 } from '../home/index.ts'
-import { lastComplaint, lastLines } from '../logs/index.ts'
+import { lastErrorIn, lastLines } from '../logs/index.ts'
 import { isRunning } from '../processes/index.ts'
-import { askReadiness, isListening } from './health.ts'
+import { fetchReadiness, isListening } from './health.ts'
 import { readTrusted } from './read-trusted.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
@@ -130,7 +130,7 @@ async function processStatus(
   const known = { role, instance, url, restarts }
   if (!entry.process || !isRunning(entry.process)) {
     const state = entry.state === 'running' ? 'stopped' : entry.state
-    const problem = state === 'stopped' ? null : (lastComplaint(lastLines(logFile(home, instance))) ?? null)
+    const problem = state === 'stopped' ? null : (lastErrorIn(lastLines(logFile(home, instance))) ?? null)
     return { ...known, pid: null, state, problem }
   }
   const { pid } = entry.process
@@ -138,8 +138,8 @@ async function processStatus(
   if (!/^https?:/.test(url)) {
     return { ...known, pid, state: (await isListening(url)) ? 'ready' : 'not ready', problem: null }
   }
-  const { isHealthy, problem, isReported } = await askReadiness(url, trusted)
+  const { isHealthy, problem, isReported } = await fetchReadiness(url, trusted)
   // If it cannot be queried, for example because its certificate is invalid, its log says more.
-  const logged = isReported ? undefined : lastComplaint(lastLines(logFile(home, instance)))
+  const logged = isReported ? undefined : lastErrorIn(lastLines(logFile(home, instance)))
   return { ...known, pid, state: isHealthy ? 'ready' : 'not ready', problem: logged ?? problem ?? null }
 }

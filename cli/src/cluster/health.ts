@@ -12,12 +12,12 @@ export interface Health {
 }
 
 /** Queries once whether a service is ready to serve (`/status/health`). */
-export async function askHealth(url: string, trusted: string | undefined): Promise<Health> {
+export async function fetchHealth(url: string, trusted: string | undefined): Promise<Health> {
   return query(`${url}/status/health`, url, trusted)
 }
 
 /** Queries once whether a service is ready and has no problems (`/status/ready`). */
-export async function askReadiness(url: string, trusted: string | undefined): Promise<Health> {
+export async function fetchReadiness(url: string, trusted: string | undefined): Promise<Health> {
   return query(`${url}/status/ready`, url, trusted)
 }
 

@@ -15,7 +15,7 @@ import {
   storageFailure,
 } from '../home/index.ts'
 import { directoryServer } from '../ldap/index.ts'
-import { lastComplaint, lastLines } from '../logs/index.ts'
+import { lastErrorIn, lastLines } from '../logs/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import {
   checkDataFolder,
@@ -33,7 +33,7 @@ import { adoptAdminPassword, hasFirstAdminPassword } from './admin-password.ts'
 import { ClusterProcesses } from './cluster-processes.ts'
 import { endLeftovers } from './end-cluster.ts'
 import { checkPortsAreFree } from './free-ports.ts'
-import { askHealth, isListening } from './health.ts'
+import { fetchHealth, isListening } from './health.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, type ServicePlan } from './plan-cluster.ts'
 import {
@@ -277,7 +277,7 @@ class ClusterStart {
     let problem: string | undefined
     let reported: string | undefined
     const isReady = await this.#until(async () => {
-      const health = await askHealth(url, this.#trusted)
+      const health = await fetchHealth(url, this.#trusted)
       problem = health.problem ?? problem
       // All other services wait for a coordinator, so until then only its own reason is worth reporting.
       if (role !== 'coordinator' && !this.#hasReadyCoordinator())
@@ -333,7 +333,7 @@ class ClusterStart {
   }
 
   #lastErrorOf(instance: string): string | undefined {
-    return lastComplaint(lastLines(logFile(this.#home, instance), this.#logSizes.get(instance)))
+    return lastErrorIn(lastLines(logFile(this.#home, instance), this.#logSizes.get(instance)))
   }
 
   #reportStarted(instance: string): void {
@@ -362,7 +362,7 @@ class ClusterStart {
       waitUntilReady: async (instance, timeoutMs = READY_TIMEOUT_MS) => {
         const deadline = performance.now() + timeoutMs
         for (;;) {
-          const { isHealthy, problem } = await askHealth(urls[instance]!, trusted)
+          const { isHealthy, problem } = await fetchHealth(urls[instance]!, trusted)
           if (isHealthy) return
           if (performance.now() >= deadline) {
             throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)

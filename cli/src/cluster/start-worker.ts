@@ -10,10 +10,10 @@ import {
   removeAddedProcess,
   writeAddedProcess,
 } from '../home/index.ts'
-import { lastComplaint, lastLines } from '../logs/index.ts'
+import { lastErrorIn, lastLines } from '../logs/index.ts'
 import { type ProcessEnd, Supervisor } from '../supervisor/index.ts'
 import { isPortFree } from './free-ports.ts'
-import { askHealth } from './health.ts'
+import { fetchHealth } from './health.ts'
 import { parseOptions } from './options.ts'
 import { type Properties, planAddedWorker, portOffsetOf, type ServicePlan } from './plan-cluster.ts'
 import { certificatesFor } from './prepare-home.ts'
@@ -88,7 +88,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   try {
     service = await configure(home, instance, firstPort + portOffsetOf(run.routerUrl), options)
     supervisor.start(serviceSpec(home, service))
-    await untilReady(service.url, readTrusted(home), () => complaintOf(home, instance), options.signal)
+    await untilReady(service.url, readTrusted(home), () => lastErrorOf(home, instance), options.signal)
     return { instance, url: service.url, stop }
   } catch (error) {
     await stop()
@@ -154,7 +154,7 @@ async function untilReady(
   const deadline = performance.now() + readyTimeoutMs
   for (;;) {
     signal.throwIfAborted()
-    const { isHealthy, problem } = await askHealth(url, trusted)
+    const { isHealthy, problem } = await fetchHealth(url, trusted)
     if (isHealthy) return
     if (performance.now() >= deadline) {
       throw unavailable(
@@ -165,5 +165,5 @@ async function untilReady(
   }
 }
 
-const complaintOf = (home: HomeLayout, instance: string): string | undefined =>
-  lastComplaint(lastLines(logFile(home, instance)))
+const lastErrorOf = (home: HomeLayout, instance: string): string | undefined =>
+  lastErrorIn(lastLines(logFile(home, instance)))

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { type HomeLayout, writeWhole } from '../home/index.ts'
+import { type HomeLayout, writeAtomically } from '../home/index.ts'
 import type { ClusterPlan, ServicePlan } from './plan-cluster.ts'
 import { propertiesText } from './properties-text.ts'
 
@@ -21,13 +21,13 @@ export function writeInstanceConfiguration(
 ): void {
   mkdirSync(path.join(home.conf, instance), { recursive: true, mode: 0o700 })
   // Readable only by the owner: a property set by the user may be a password.
-  writeWhole(runtimePropertiesFile(home, instance), propertiesText(properties), 0o600)
+  writeAtomically(runtimePropertiesFile(home, instance), propertiesText(properties), 0o600)
 }
 
 /** Writes the configuration of every service, and deletes that of instances that are no longer planned. */
 export function writeConfiguration(home: HomeLayout, plan: ClusterPlan): void {
   // Like those of single instances, it may contain passwords.
-  writeWhole(commonPropertiesFile(home), propertiesText(plan.common), 0o600)
+  writeAtomically(commonPropertiesFile(home), propertiesText(plan.common), 0o600)
   for (const service of plan.services) writeInstanceConfiguration(home, service)
   const planned = new Set(plan.services.map(({ instance }) => instance))
   for (const entry of readdirSync(home.conf, { withFileTypes: true })) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 interface CallsOptions {
   readonly home?: string
@@ -26,7 +26,7 @@ Each server keeps a journal of the calls it sends and receives (GET /svc/interna
 servers is listed twice. Requests that the router forwards for its callers are not included.`,
     )
     .action(async ({ home, instance, count, json }: CallsOptions) => {
-      const last = parseWholeNumber('--count', count, 1000)
+      const last = parsePositiveInteger('--count', count, 1000)
       const { gatherCalls } = await import('../calls/index.ts')
       const { calls, missing } = await gatherCalls(existingHome(home), last, instance)
       if (json) printJson(calls)

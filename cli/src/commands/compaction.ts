@@ -3,8 +3,8 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { CompactionChange, ListedTask, Table } from '../compaction/index.ts'
 import { connectToHome, withHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 interface PreviewOptions {
   readonly home?: string
@@ -183,7 +183,7 @@ Examples:
   ./svc compaction history --datasource flights --count 10 --json`,
     )
     .action(async ({ home, datasource, count, json }: HistoryOptions) => {
-      if (count !== undefined) parseWholeNumber('--count', count, 999_999)
+      if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
       const client = await connectToHome(home)
       const path = `${base}/config/datasources/${encodeURIComponent(datasource)}/history`
       const query = count === undefined ? '' : `?count=${count}`

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 interface StringsOptions {
   readonly kind?: string
@@ -27,8 +27,8 @@ export function addWriting(dev: Command): void {
         )
       }
       const all = readStrings().filter((each) => kind === undefined || each.kind === kind)
-      const count = sample === undefined ? all.length : parseWholeNumber('--sample', sample, 999_999)
-      const strings = drawSample(all, count, parseWholeNumber('--seed', seed, 999_999_999))
+      const count = sample === undefined ? all.length : parsePositiveInteger('--sample', sample, 999_999)
+      const strings = drawSample(all, count, parsePositiveInteger('--seed', seed, 999_999_999))
       if (json) printJson(strings)
       else process.stdout.write(formatStrings(strings))
     })

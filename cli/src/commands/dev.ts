@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { addWriting } from './dev-writing.ts'
 import { parseHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printFigures, printProgress } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 /** Adds `./svc dev` with its commands for developers of svc. */
 export function addDev(program: Command): void {
@@ -72,8 +72,8 @@ export function addDev(program: Command): void {
     .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
       const { benchCompaction } = await import('../development/index.ts')
       const result = await benchCompaction(
-        parseWholeNumber('--segments', options.segments, 9_999_999),
-        parseWholeNumber('--datasources', options.datasources, 9_999_999),
+        parsePositiveInteger('--segments', options.segments, 9_999_999),
+        parsePositiveInteger('--datasources', options.datasources, 9_999_999),
         parseRounds(options.rounds),
         process.env.SVC_REFERENCE,
       )
@@ -90,7 +90,7 @@ export function addDev(program: Command): void {
     .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
       const { benchRewriting } = await import('../development/index.ts')
       const result = await benchRewriting(
-        parseWholeNumber('--rows', rows, 1_000_000_000),
+        parsePositiveInteger('--rows', rows, 1_000_000_000),
         parseRounds(rounds),
         printProgress,
       )
@@ -103,7 +103,7 @@ export function addDev(program: Command): void {
     .option('--json', 'Print JSON')
     .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
       const { benchImport } = await import('../development/index.ts')
-      const count = parseWholeNumber('--segments', segments, 9_999_999)
+      const count = parsePositiveInteger('--segments', segments, 9_999_999)
       printFigures(await benchImport(count, printProgress), json)
     })
   bench
@@ -115,7 +115,7 @@ export function addDev(program: Command): void {
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
       const { benchSql } = await import('../development/index.ts')
       const result = await benchSql(
-        parseWholeNumber('--segments', segments, 99_999),
+        parsePositiveInteger('--segments', segments, 99_999),
         parseRounds(rounds),
         printProgress,
       )
@@ -134,7 +134,7 @@ export function addDev(program: Command): void {
       const reference = (process.env.SVC_REFERENCE_URLS ?? '').split(' ').filter((url) => url !== '')
       const result = await benchRequests(
         parseRounds(rounds),
-        parseWholeNumber('--seconds', seconds, 99),
+        parsePositiveInteger('--seconds', seconds, 99),
         reference,
         printProgress,
       )
@@ -152,7 +152,7 @@ export function addDev(program: Command): void {
       const { benchSecurity } = await import('../development/index.ts')
       const options = {
         rounds: parseRounds(rounds),
-        secondsEach: parseWholeNumber('--seconds', seconds, 99),
+        secondsEach: parsePositiveInteger('--seconds', seconds, 99),
         reference: process.env.SVC_REFERENCE,
       }
       printFigures(await benchSecurity(options, printProgress), json)
@@ -243,5 +243,5 @@ function addHostile(dev: Command): void {
 }
 
 function parseRounds(text: string): number {
-  return parseWholeNumber('--rounds', text, 99)
+  return parsePositiveInteger('--rounds', text, 99)
 }

@@ -1,5 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { type FaultKind, faultKinds, faultLimits, whyKillsAreShort } from '@svc/domain/faults'
+import { type FaultKind, faultKinds, faultLimits, maxKillReason } from '@svc/domain/faults'
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { countOf } from '../terminal/index.ts'
@@ -35,7 +35,7 @@ their reports, and a killed one is back after 2 s.
 A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut stays
 the leader. To make another server take over, kill the leader.
 
-A kill lasts at most 5 minutes: clear needs the coordinator, so ${whyKillsAreShort}.
+A kill lasts at most 5 minutes: clear needs the coordinator, so ${maxKillReason}.
 
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
@@ -58,13 +58,13 @@ Examples:
 
 function addKind(fault: Command, kind: FaultKind): void {
   const command = addAnswering(fault, kind, about[kind], async (options, target) => {
-    const { delay, for: lasts, probability } = options
+    const { delay, for: duration, probability } = options
     const given = {
       ...(probability === undefined ? {} : { probability: readProbabilityOption(probability) }),
       ...(delay === undefined
         ? {}
         : { delayMs: await readPeriodOption('--delay', delay, faultLimits.delayMs) }),
-      ...(lasts === undefined ? {} : { forMs: await readForOption(kind, lasts) }),
+      ...(duration === undefined ? {} : { forMs: await readForOption(kind, duration) }),
     }
     const body = { kind, target: await nameOf(options, target!), ...given }
     const injected = (await send(options, 'POST', '', body)) as AnsweredFault
@@ -75,7 +75,7 @@ function addKind(fault: Command, kind: FaultKind): void {
     .option(
       '--for <period>',
       kind === 'kill'
-        ? `How long the fault lasts, for example PT30S (max PT5M: ${whyKillsAreShort})`
+        ? `How long the fault lasts, for example PT30S (max PT5M: ${maxKillReason})`
         : 'How long the fault lasts, for example PT30S',
     )
   if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
@@ -91,7 +91,7 @@ function addAnswering(
   fault: Command,
   name: string,
   description: string,
-  ask: (options: FaultOptions, argument?: string) => Promise<Shown>,
+  send: (options: FaultOptions, argument?: string) => Promise<Shown>,
 ): Command {
   return withHome(fault.command(name).description(description))
     .option('--json', 'Print JSON')
@@ -101,7 +101,7 @@ function addAnswering(
         string | undefined,
         FaultOptions,
       ]
-      const { json, text } = await ask(options, argument)
+      const { json, text } = await send(options, argument)
       process.stdout.write(`${options.json ? JSON.stringify(json) : text}\n`)
     })
 }
@@ -160,21 +160,21 @@ function readProbabilityOption(text: string): number {
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>
   kind === 'kill'
-    ? readPeriodOption('--for', text, faultLimits.killForMs, `; ${whyKillsAreShort}`)
+    ? readPeriodOption('--for', text, faultLimits.killForMs, `; ${maxKillReason}`)
     : readPeriodOption('--for', text, faultLimits.forMs)
 
 /** The milliseconds of an ISO 8601 period, which must be within limits. */
 async function readPeriodOption(
   option: string,
   text: string,
-  { least, most }: { readonly least: number; readonly most: number },
+  { min, max }: { readonly min: number; readonly max: number },
   why = '',
 ): Promise<number> {
   const { addPeriod, readPeriod } = await import('@svc/domain/time')
   const period = readPeriod(text)
   const periodMs = period === undefined ? Number.NaN : addPeriod(0, period)
-  if (periodMs >= least && periodMs <= most) return periodMs
-  const [from, to] = [least, most].map((ms) => formatPeriodMs(ms))
+  if (periodMs >= min && periodMs <= max) return periodMs
+  const [from, to] = [min, max].map((ms) => formatPeriodMs(ms))
   throw invalidInput(
     `Invalid value [${text}] for [${option}]: expected an ISO 8601 period from ${from} to ${to}, such as PT30S${why}`,
   )

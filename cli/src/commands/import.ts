@@ -42,7 +42,7 @@ Examples:
 
 async function runImport(options: ImportOptions): Promise<void> {
   const [
-    { makeRehearsal },
+    { createRehearsal },
     { openSource },
     { printSkipped },
     { stopRequest },
@@ -56,7 +56,7 @@ async function runImport(options: ImportOptions): Promise<void> {
   ])
   const { signal } = stopRequest()
   const source = await openSource(options.from, options, signal)
-  const result = await makeRehearsal(source, {
+  const result = await createRehearsal(source, {
     home: options.home ?? defaultHome,
     loadBytesPerSecond: options.loadBytesPerSecond,
     skipBad: options.skipBad ?? false,

@@ -6,7 +6,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { StoreType } from '../pki/index.ts'
 import { existingHome, parseHome } from './home-option.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 
 interface FolderOptions {
   readonly home?: string
@@ -155,7 +155,7 @@ function parseTypes(text: string | undefined): StoreType[] {
 const storeTypes: readonly StoreType[] = ['pem', 'jks', 'pkcs12']
 
 function parseDays(text = '365'): number {
-  return parseWholeNumber('--days', text, 99_999)
+  return parsePositiveInteger('--days', text, 99_999)
 }
 
 function printFiles(files: readonly string[]): void {

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
 import { connectToHome, existingHome, withHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 interface GetOptions {
   readonly home?: string
@@ -222,7 +222,7 @@ Examples:
   ./svc rules history --datasource flights --count 10`,
     )
     .action(async ({ home, datasource, count, json }: HistoryOptions) => {
-      if (count !== undefined) parseWholeNumber('--count', count, 999_999)
+      if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
       const client = await connectToHome(home)
       const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`

@@ -1,8 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { parseHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 import { printFigures } from './print.ts'
-import { parseWholeNumber } from './whole-number.ts'
 
 /** The options of `./svc simulate` as commander reads them. */
 interface SimulateCommandOptions {
@@ -48,9 +48,9 @@ export function addSimulate(program: Command): void {
       ])
       const { signal } = stopRequest()
       const figures = await runSimulation({
-        servers: parseWholeNumber('--servers', options.servers, 10_000),
-        segments: parseWholeNumber('--segments', options.segments, 10_000_000),
-        datasources: parseWholeNumber('--datasources', options.datasources, 10_000),
+        servers: parsePositiveInteger('--servers', options.servers, 10_000),
+        segments: parsePositiveInteger('--segments', options.segments, 10_000_000),
+        datasources: parsePositiveInteger('--datasources', options.datasources, 10_000),
         loadBytesPerSecond: options.loadBytesPerSecond,
         failureProbability: parseProbability(options.failureProbability),
         home: options.home,

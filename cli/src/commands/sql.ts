@@ -37,14 +37,14 @@ Examples:
           `Invalid value [${timeout}] for [--timeout]: expected a whole number of seconds from 1 to 999999`,
         )
       const home = existingHome(options.home)
-      const [{ askSql, runPrompt, showAnswer }, { accessToCluster }] = await Promise.all([
+      const [{ querySql, runPrompt, showAnswer }, { accessToCluster }] = await Promise.all([
         import('../sql/index.ts'),
         import('../client/index.ts'),
       ])
       const access = accessToCluster(home)
       const shownAs = json ? 'json' : csv ? 'csv' : 'table'
       const run = async (text: string, signal: AbortSignal): Promise<void> => {
-        const answer = await askSql(
+        const answer = await querySql(
           access,
           {
             query: text,

@@ -1,4 +1,4 @@
-import { asksForLogin, loadSettings } from '@svc/shared/config'
+import { loadSettings, requiresLogin } from '@svc/shared/config'
 import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
@@ -43,14 +43,14 @@ export function summarize(cluster: Cluster): Summary {
     adminPasswordFile:
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
-    asksForLogin: routerAsksForLogin(cluster),
+    asksForLogin: routerRequiresLogin(cluster),
   }
 }
 
-function routerAsksForLogin({ home, plan }: Cluster): boolean {
+function routerRequiresLogin({ home, plan }: Cluster): boolean {
   const { instance } = plan.services.find(({ url }) => url === plan.routerUrl)!
   const files = [commonPropertiesFile(home), runtimePropertiesFile(home, instance)]
-  return asksForLogin(loadSettings('router', files, process.env))
+  return requiresLogin(loadSettings('router', files, process.env))
 }
 
 /** What the plain profile leaves open: everything, unless properties enable TLS or logins. */

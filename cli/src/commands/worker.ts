@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { collect } from './collect.ts'
 import { existingHome, withHome } from './home-option.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
@@ -16,7 +16,7 @@ When the worker stops, its running tasks restart on other workers. To start work
   ./svc up --instances worker=2`,
     )
     .action(async (options: { home?: string; capacity: string; set?: readonly string[] }) => {
-      const capacity = parseWholeNumber('--capacity', options.capacity, 9999)
+      const capacity = parsePositiveInteger('--capacity', options.capacity, 9999)
       const home = existingHome(options.home)
       const [{ startWorker }, { stopRequest }] = await Promise.all([
         import('../cluster/index.ts'),

@@ -5,8 +5,8 @@ import { type CompactionSegment, planCompaction, stateAfter } from '@svc/domain/
 import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
 import { segmentId } from '@svc/domain/segment'
 import { repositoryRoot } from '../home/index.ts'
-import { askProgram } from './ask-program.ts'
 import { describeMachine, medianOf } from './figures.ts'
+import { askProgram } from './run-program.ts'
 
 /** Results of the compaction benchmark: min, median, and max time of each case. */
 export interface CompactionBenchmark {
@@ -25,9 +25,9 @@ export interface CompactionBenchmark {
 }
 
 interface Spread {
-  readonly least: number
+  readonly min: number
   readonly median: number
-  readonly most: number
+  readonly max: number
 }
 
 /** A case as reported by the benchmark of Druid 37. */
@@ -112,9 +112,9 @@ export async function benchCompaction(
 }
 
 const spreadOf = (values: readonly number[]): Spread => ({
-  least: Math.min(...values),
+  min: Math.min(...values),
   median: medianOf(values),
-  most: Math.max(...values),
+  max: Math.max(...values),
 })
 
 async function measureReference(

@@ -99,7 +99,7 @@ for (const id of unused) table.remove(id)
 const nothing = () => undefined
 run(now, false, nothing)
 const steady = Array.from({ length: 20 }, (_, times) => run(now + 5000 * times, false, nothing).ms)
-const whole = Array.from({ length: 5 }, () => run(now + 100_000, true, nothing).ms)
+const full = Array.from({ length: 5 }, () => run(now + 100_000, true, nothing).ms)
 // One day later, another rule matches the oldest day of each datasource.
 const nextDay = run(now + dayMs, false, nothing).ms
 const startedAt = performance.now()
@@ -114,7 +114,7 @@ process.stdout.write(
     longestPartMs: first.longestPartMs,
     steadyMs: median(steady),
     slowestSteadyMs: Math.max(...steady),
-    wholeMs: median(whole),
+    fullRunMs: median(full),
     nextDayMs: nextDay,
     loadStatusMs,
     residentMiB: process.memoryUsage.rss() / 1024 / 1024,

@@ -14,7 +14,7 @@ export interface CoordinatorFigures {
   /** The longest time in the first run without serving requests. */
   readonly longestPartMs: number
   readonly steadyMs: number
-  readonly wholeMs: number
+  readonly fullRunMs: number
   /** A run after a day has passed. */
   readonly nextDayMs: number
   readonly loadStatusMs: number
@@ -66,7 +66,7 @@ export async function benchCoordinator(
       const measured = await measureOwn(size)
       own.push(measured)
       onRound(
-        `${size.segments} segments, round ${round}: first ${measured.firstMs.toFixed(0)} ms, steady ${measured.steadyMs.toFixed(1)} ms, all ${measured.wholeMs.toFixed(0)} ms, ${measured.peakMiB.toFixed(0)} MiB peak memory`,
+        `${size.segments} segments, round ${round}: first ${measured.firstMs.toFixed(0)} ms, steady ${measured.steadyMs.toFixed(1)} ms, all ${measured.fullRunMs.toFixed(0)} ms, ${measured.peakMiB.toFixed(0)} MiB peak memory`,
       )
       if (reference === undefined) continue
       const druid = await measureReference(reference, size)
@@ -84,7 +84,7 @@ export async function benchCoordinator(
       firstMs,
       longestPartMs: ofRounds('longestPartMs'),
       steadyMs,
-      wholeMs: ofRounds('wholeMs'),
+      fullRunMs: ofRounds('fullRunMs'),
       nextDayMs: ofRounds('nextDayMs'),
       loadStatusMs: ofRounds('loadStatusMs'),
       residentMiB: ofRounds('residentMiB'),

@@ -43,7 +43,7 @@ const firstDay = Date.UTC(2000, 0, 1)
 const dataSources = 50
 const servers = 100
 const pollMs = 100
-const lookMs = 1000
+const samplePeriodMs = 1000
 const otherRules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
 /** Every tenth row is invalid, in the case with invalid rows. */
 const brokenEvery = 10
@@ -88,7 +88,8 @@ async function rehearse(home: string): Promise<NonNullable<ImportFigures['rehear
   const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
   try {
     const client = connectToCluster(cluster.home)
-    while (!(await isLoaded(client, dataSources))) await new Promise((resolve) => setTimeout(resolve, lookMs))
+    while (!(await isLoaded(client, dataSources)))
+      await new Promise((resolve) => setTimeout(resolve, samplePeriodMs))
     const loadedSeconds = (performance.now() - startedAt) / 1000
     const requestedAt = performance.now()
     await client.send('POST', '/svc/coordinator/v1/rules/simulate', { rules: {}, defaultRules: otherRules })

@@ -72,13 +72,13 @@ export async function benchSecurity(
     const set = ['svc.enablePlaintextPort=true', 'svc.auth.throttle.failures=0']
     const wanted = { home: path.join(folder, 'home'), profile: 'secure', ldap: true, set }
     cluster = await startCluster({ ...wanted, portOffset: await pickPortOffset(wanted) })
-    const asker = askerOf(cluster, agent)
-    const refusedLogins = await measureLogins(asker)
+    const rawClient = createRawClient(cluster, agent)
+    const refusedLogins = await measureLogins(rawClient)
     onRound(
       `rejected logins: unknown user ${refusedLogins.unknownUser.medianMs.toFixed(1)} ms, wrong password ${refusedLogins.wrongPassword.medianMs.toFixed(1)} ms`,
     )
     const hostileInputs = {
-      expressions: await measureExpressions(asker),
+      expressions: await measureExpressions(rawClient),
       names: await measureNames(cluster),
       targets: await measureTargets(cluster),
     }
@@ -105,9 +105,9 @@ export async function benchSecurity(
 }
 
 /** Sends requests to the plaintext port of the coordinator, over one connection. */
-interface Asker {
+interface RawClient {
   /** Resolves with the status when the entire answer has been received. */
-  ask(call: {
+  request(call: {
     readonly method?: string
     readonly path: string
     readonly login?: readonly [user: string, password: string]
@@ -121,11 +121,11 @@ const plainPortOf = (cluster: Cluster, instance: string): number => {
   return service.plaintextPort
 }
 
-function askerOf(cluster: Cluster, agent: Agent): Asker {
+function createRawClient(cluster: Cluster, agent: Agent): RawClient {
   const port = plainPortOf(cluster, 'coordinator')
   const admin = ['admin', cluster.adminPassword ?? ''] as const
   return {
-    ask: async ({ method = 'GET', path: target, login = admin, body }) => {
+    request: async ({ method = 'GET', path: target, login = admin, body }) => {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       const headers = {
         Authorization: basicHeader(...login),
@@ -144,7 +144,7 @@ function askerOf(cluster: Cluster, agent: Agent): Asker {
 }
 
 /** Alternates the two kinds, so that other load on the machine affects both equally. */
-async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refusedLogins']> {
+async function measureLogins({ request }: RawClient): Promise<SecurityBenchmark['refusedLogins']> {
   const kinds = {
     unknownUser: (number: number) => [`nobody-${number}`, 'a-wrong-password'] as const,
     wrongPassword: (number: number) => ['admin', `a-wrong-password-${number}`] as const,
@@ -153,7 +153,7 @@ async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refused
   for (let number = -5; number < loginsOfEachKind; number++) {
     for (const kind of ['unknownUser', 'wrongPassword'] as const) {
       const tookMs = await timed(async () =>
-        expectStatus(401, await ask({ path: '/status', login: kinds[kind](number) })),
+        expectStatus(401, await request({ path: '/status', login: kinds[kind](number) })),
       )
       // The first few are a warm-up.
       if (number >= 0) times[kind].push(tookMs)
@@ -167,30 +167,32 @@ async function measureLogins({ ask }: Asker): Promise<SecurityBenchmark['refused
 }
 
 /** Gives a user one expression after the other as its only permission, and requests resources that barely do not match. */
-async function measureExpressions({ ask }: Asker): Promise<AnswerTimes> {
+async function measureExpressions({ request }: RawClient): Promise<AnswerTimes> {
   const login = ['attacker', 'a-long-password'] as const
   const change = async (method: string, target: string, body?: unknown) =>
-    expectStatus(200, await ask({ method, path: target, body }))
+    expectStatus(200, await request({ method, path: target, body }))
   await change('POST', `${authentication}/users/${login[0]}`)
   await change('POST', `${authentication}/users/${login[0]}/credentials`, { password: login[1] })
   await change('POST', `${authorization}/users/${login[0]}`)
   await change('POST', `${authorization}/roles/attack`)
   await change('POST', `${authorization}/users/${login[0]}/roles/attack`)
-  await ask({ path: '/status', login })
+  await request({ path: '/status', login })
   const times: number[] = []
   for (const name of catastrophicExpressions) {
     const permissions = [{ resource: { type: 'DATASOURCE', name }, action: 'READ' }]
     const path = `${authorization}/roles/attack/permissions`
     if (!isNamePattern(name)) {
       times.push(
-        await timed(async () => expectStatus(400, await ask({ method: 'POST', path, body: permissions }))),
+        await timed(async () =>
+          expectStatus(400, await request({ method: 'POST', path, body: permissions })),
+        ),
       )
       continue
     }
     await change('POST', path, permissions)
-    for (const asked of namesOfAttack) {
-      const target = `/svc/coordinator/v1/rules/${encodeURIComponent(asked)}`
-      times.push(await timed(() => ask({ path: target, login })))
+    for (const requested of namesOfAttack) {
+      const target = `/svc/coordinator/v1/rules/${encodeURIComponent(requested)}`
+      times.push(await timed(() => request({ path: target, login })))
     }
   }
   return timesOf(times)

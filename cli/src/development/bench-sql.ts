@@ -7,7 +7,7 @@ import { openEngine } from '@svc/shared/ingestion'
 import { accessToCluster, type ClusterAccess, connectToCluster } from '../client/index.ts'
 import { pickPortOffset, startCluster } from '../cluster/index.ts'
 import { homeLayout } from '../home/index.ts'
-import { askSql } from '../sql/index.ts'
+import { querySql } from '../sql/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** Milliseconds of one query. */
@@ -158,10 +158,10 @@ async function untilCounted(wanted: number, count: () => number): Promise<void> 
 
 async function timeOfQuery(access: ClusterAccess, query: string): Promise<QueryTime> {
   const question = { query, resultFormat: 'arrayLines', header: false, fromDeepStorage: false } as const
-  const { askedAt, body } = await askSql(access, question, new AbortController().signal)
+  const { requestedAt, body } = await querySql(access, question, new AbortController().signal)
   let firstByteMs = 0
-  for await (const _ of body) firstByteMs ||= performance.now() - askedAt
-  return { firstByteMs, totalMs: performance.now() - askedAt }
+  for await (const _ of body) firstByteMs ||= performance.now() - requestedAt
+  return { firstByteMs, totalMs: performance.now() - requestedAt }
 }
 
 async function timeOfPlainQuery(folder: string, files: readonly string[], query: string): Promise<number> {

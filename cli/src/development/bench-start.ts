@@ -9,9 +9,9 @@ import { describeMachine, medianOf } from './figures.ts'
 
 /** Figures of several rounds. */
 interface Figures {
-  readonly least: number
+  readonly min: number
   readonly median: number
-  readonly most: number
+  readonly max: number
 }
 
 /** Results of the start benchmark. */
@@ -133,8 +133,8 @@ function childrenByParent(): Map<number, number[]> {
 function figuresOf(values: readonly number[]): Figures {
   const sorted = [...values].sort((a, b) => a - b)
   return {
-    least: sorted[0] as number,
+    min: sorted[0] as number,
     median: medianOf(values),
-    most: sorted.at(-1) as number,
+    max: sorted.at(-1) as number,
   }
 }

@@ -1,5 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
-import { askProgram } from './ask-program.ts'
+import { askProgram } from './run-program.ts'
 
 /** The min version of Docker Compose for docker-compose.yml. */
 const MIN_COMPOSE = '2.20'

@@ -1,5 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
-import { askProgram } from './ask-program.ts'
+import { askProgram } from './run-program.ts'
 
 const MIN_JAVA = 17
 

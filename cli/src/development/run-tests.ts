@@ -5,9 +5,9 @@ import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
-import { askProgram } from './ask-program.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
+import { askProgram } from './run-program.ts'
 
 /**
  * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the

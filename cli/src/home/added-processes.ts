@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 import type { HomeLayout } from './layout.ts'
-import { type RunningProcess, readRunFile, writeWhole } from './run-file.ts'
+import { type RunningProcess, readRunFile, writeAtomically } from './run-file.ts'
 
 /** A process added to the running cluster of a home, and the command that supervises it. */
 export interface AddedProcess {
@@ -34,7 +34,7 @@ export function claimAddedProcess(home: HomeLayout, instance: string): boolean {
 /** Records the current state of this command's added process. */
 export function writeAddedProcess(home: HomeLayout, member: RunningProcess): void {
   const supervisor = identify(process.pid, 'node')
-  writeWhole(fileOf(home, member.instance), JSON.stringify({ supervisor, member }), 0o600)
+  writeAtomically(fileOf(home, member.instance), JSON.stringify({ supervisor, member }), 0o600)
 }
 
 /** Releases the name. */

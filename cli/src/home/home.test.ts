@@ -43,15 +43,15 @@ test('deleting a home keeps files that do not belong to it', () => {
   assert.deepEqual(readdirSync(folder), ['notes.txt'])
 })
 
-const refused: { name: string; make: (root: string) => void; message: RegExp }[] = [
+const refused: { name: string; prepare: (root: string) => void; message: RegExp }[] = [
   {
     name: 'a file',
-    make: (root) => writeFileSync(root, ''),
+    prepare: (root) => writeFileSync(root, ''),
     message: /^Home \[.*home\] is a file, not a folder\. Select another one with --home\.$/,
   },
   {
     name: 'a folder below a file',
-    make: (root) => {
+    prepare: (root) => {
       rmSync(path.dirname(root), { recursive: true })
       writeFileSync(path.dirname(root), '')
     },
@@ -59,7 +59,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
   {
     name: 'a folder with other files',
-    make: (root) => {
+    prepare: (root) => {
       mkdirSync(root)
       writeFileSync(path.join(root, 'notes.txt'), '')
     },
@@ -67,7 +67,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
   {
     name: 'a folder whose entries have the names of ours',
-    make: (root) => {
+    prepare: (root) => {
       mkdirSync(path.join(root, 'logs'), { recursive: true })
       mkdirSync(path.join(root, 'input'))
     },
@@ -75,7 +75,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
   {
     name: 'a home of another format',
-    make: (root) => {
+    prepare: (root) => {
       openHome(root)
       writeFileSync(path.join(root, 'svc-home.json'), '{"format":2}')
     },
@@ -83,7 +83,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
   {
     name: 'a home with a damaged marker',
-    make: (root) => {
+    prepare: (root) => {
       openHome(root)
       writeFileSync(path.join(root, 'svc-home.json'), '')
     },
@@ -91,7 +91,7 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
   {
     name: 'a home with a file where a folder belongs',
-    make: (root) => {
+    prepare: (root) => {
       const { cache } = openHome(root)
       rmSync(cache, { recursive: true })
       writeFileSync(cache, '')
@@ -100,12 +100,12 @@ const refused: { name: string; make: (root: string) => void; message: RegExp }[]
   },
 ]
 
-for (const { name, make, message } of refused) {
+for (const { name, prepare, message } of refused) {
   test(`rejects ${name}`, () => {
     const parent = path.join(folder, 'parent')
     mkdirSync(parent)
     const root = path.join(parent, 'home')
-    make(root)
+    prepare(root)
     assert.throws(() => openHome(root), { name: 'Failure', message })
   })
 }

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node
 import path from 'node:path'
 import { after, it, mock } from 'node:test'
 import { temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { makeNewFolder } from './index.ts'
+import { createNewFolder } from './index.ts'
 
 const folder = temporaryFolder({ after })
 const place = path.join(folder, 'inventory')
@@ -14,8 +14,8 @@ const partial = () =>
   readdirSync(folder).filter((name) => name.startsWith('inventory.partial-') && !isForeign(name))
 
 it('removes the partial folder of a killed command, but not that of a running one', async () => {
-  const program = `import { makeNewFolder } from ${JSON.stringify(path.join(import.meta.dirname, 'index.ts'))}
-await makeNewFolder(${JSON.stringify(place)}, () => new Promise(() => setInterval(() => undefined, 60_000)))`
+  const program = `import { createNewFolder } from ${JSON.stringify(path.join(import.meta.dirname, 'index.ts'))}
+await createNewFolder(${JSON.stringify(place)}, () => new Promise(() => setInterval(() => undefined, 60_000)))`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   await waitUntil('the folder is being created', () => partial().length === 1)
@@ -29,7 +29,7 @@ await makeNewFolder(${JSON.stringify(place)}, () => new Promise(() => setInterva
   const stderr = mock.method(process.stderr, 'write', () => true)
   const create = async () => {
     await assert.rejects(
-      makeNewFolder(
+      createNewFolder(
         place,
         async () => {
           throw new Error('canceled')
@@ -56,7 +56,7 @@ await makeNewFolder(${JSON.stringify(place)}, () => new Promise(() => setInterva
 
 it('keeps a folder that another process creates at the same time', async () => {
   const taken = path.join(folder, 'taken')
-  const creation = makeNewFolder(taken, async () => {
+  const creation = createNewFolder(taken, async () => {
     mkdirSync(path.join(taken, 'of-another'), { recursive: true })
   })
   await assert.rejects(creation, /taken\] already exists\. Choose a new folder/)

@@ -14,7 +14,7 @@ export type EndLeftover = (leftover: string) => Promise<unknown>
  * including parent folders. Folders that earlier, killed calls left behind are passed to `endLeftover` and deleted, with
  * a message.
  */
-export async function makeNewFolder<Result>(
+export async function createNewFolder<Result>(
   folder: string,
   fill: (growing: string) => Promise<Result>,
   endLeftover: EndLeftover = async () => undefined,

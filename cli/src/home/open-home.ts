@@ -11,7 +11,7 @@ import {
 import path from 'node:path'
 import { conflict, unavailable } from '@svc/domain/failure'
 import { type HomeLayout, homeLayout } from './layout.ts'
-import { stagingName, writeWhole } from './run-file.ts'
+import { stagingName, writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /** A new home takes about 60 MB for Postgres; logs and the write-ahead log need space later. */
@@ -27,11 +27,12 @@ export function openHome(folder: string): HomeLayout {
   const home = homeLayout(folder)
   try {
     checkIsHome(home)
-    makeWithParents(home.root)
+    createWithParents(home.root)
     checkRoom(home)
     // The marker comes first: without it, the folder does not count as a home.
-    if (!existsSync(home.marker)) writeWhole(home.marker, `${JSON.stringify({ format: FORMAT })}\n`, 0o644)
-    makeFolders(home)
+    if (!existsSync(home.marker))
+      writeAtomically(home.marker, `${JSON.stringify({ format: FORMAT })}\n`, 0o644)
+    createFolders(home)
   } catch (error) {
     throw storageFailure(error, home.root)
   }
@@ -85,7 +86,7 @@ function formatOf(marker: string): unknown {
   }
 }
 
-function makeFolders(home: HomeLayout): void {
+function createFolders(home: HomeLayout): void {
   // Postgres does not run as root, so under root its user must be able to access the home. Secrets, keys, and
   // configuration are in folders that only the owner can access.
   chmodSync(home.root, process.getuid?.() === 0 ? 0o711 : 0o700)
@@ -114,8 +115,8 @@ function checkRoom(home: HomeLayout): void {
 }
 
 /** Creates a folder and its parents, one by one: Node's own recursion never ends below /proc. */
-function makeWithParents(folder: string): void {
+function createWithParents(folder: string): void {
   if (existsSync(folder)) return
-  makeWithParents(path.dirname(folder))
+  createWithParents(path.dirname(folder))
   mkdirSync(folder)
 }

@@ -47,7 +47,7 @@ export function readRunFile(home: HomeLayout): RunFile | undefined {
 
 /** Replaces the home's run file atomically. */
 export function writeRunFile(home: HomeLayout, content: RunFile): void {
-  writeWhole(home.runFile, `${JSON.stringify(content, null, 2)}\n`, 0o600)
+  writeAtomically(home.runFile, `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }
 
 /** Deletes the run file, once no process of the home is running. */
@@ -59,7 +59,7 @@ export function removeRunFile(home: HomeLayout): void {
 export const stagingName = (file: string): string => `${file}.new`
 
 /** Writes a file atomically. */
-export function writeWhole(file: string, text: string | Uint8Array, mode: number): void {
+export function writeAtomically(file: string, text: string | Uint8Array, mode: number): void {
   const staging = stagingName(file)
   try {
     writeFileSync(staging, text, { mode })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { HomeLayout } from './layout.ts'
-import { writeWhole } from './run-file.ts'
+import { writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /** The secrets of a home, one file each. */
@@ -47,6 +47,6 @@ export function ensureSecret(home: HomeLayout, name: SecretName): string {
 
 /** Stores a secret, replacing the previous one, and returns it. */
 export function writeSecret(home: HomeLayout, name: SecretName, secret: string): string {
-  writeWhole(secretFile(home, name), secret, 0o600)
+  writeAtomically(secretFile(home, name), secret, 0o600)
   return secret
 }

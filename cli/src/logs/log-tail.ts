@@ -30,7 +30,7 @@ export function lastLines(file: string, from = 0): string[] {
  * error, or otherwise the plain text at the end, which is how a service reports an invalid configuration. Undefined if
  * there is none.
  */
-export function lastComplaint(lines: readonly string[]): string | undefined {
+export function lastErrorIn(lines: readonly string[]): string | undefined {
   const plain: string[] = []
   for (const line of lines.toReversed()) {
     const entry = parseEntry(line)

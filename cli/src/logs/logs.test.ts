@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { lastComplaint, lastLines, showLogs } from './index.ts'
+import { lastErrorIn, lastLines, showLogs } from './index.ts'
 
 let folder: string
 
@@ -68,7 +68,7 @@ const errors: { name: string; lines: string[]; expect: string | undefined }[] = 
 ]
 
 for (const { name, lines, expect } of errors) {
-  test(`the last error: ${name}`, () => assert.equal(lastComplaint(lines), expect))
+  test(`the last error: ${name}`, () => assert.equal(lastErrorIn(lines), expect))
 }
 
 test('reads the last lines after a byte, and at most 64 KB', () => {

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject, X509Certificate } fr
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { writeWhole } from '../home/index.ts'
+import { writeAtomically } from '../home/index.ts'
 import type { Authority } from './issue.ts'
 
 export const DAY_MS = 24 * 60 * 60 * 1000
@@ -52,12 +52,12 @@ export async function createAuthority(place: AuthorityPlace): Promise<Authority>
     notBefore: place.now - DAY_MS,
     notAfter: place.now + AUTHORITY_LIFE_MS,
   })
-  writeWhole(
+  writeAtomically(
     authorityKeyFile(place),
     pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     0o600,
   )
-  writeWhole(trustStoreFile(place.folder), certificatePem, 0o644)
+  writeAtomically(trustStoreFile(place.folder), certificatePem, 0o644)
   return { certificatePem, key: pair.privateKey }
 }
 

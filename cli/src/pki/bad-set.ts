@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { writeWhole } from '../home/index.ts'
+import { writeAtomically } from '../home/index.ts'
 import { DAY_MS, newKeyPair } from './authority.ts'
 import {
   type Authority,
@@ -96,13 +96,13 @@ export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
   const list = { from: now - DAY_MS, until: now + 365 * DAY_MS }
   const revoked = [{ serial: serials.revoked!, at: now - DAY_MS }]
   // A revocation check needs the list of each authority in a chain.
-  writeWhole(
+  writeAtomically(
     badSetRevocationFile(folder),
     issueRevocationList(authority, { ...list, revoked }) +
       issueRevocationList(intermediate, { ...list, revoked: [] }),
     0o644,
   )
-  writeWhole(path.join(folder, 'trust.pem'), root, 0o644)
+  writeAtomically(path.join(folder, 'trust.pem'), root, 0o644)
   const trust = writeTrustStores(folder, 'trust', { authority: root }, password, now)
   return [...files, ...trust, path.join(folder, 'trust.pem'), badSetRevocationFile(folder)]
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { writeWhole } from '../home/index.ts'
+import { writeAtomically } from '../home/index.ts'
 import {
   createAuthority,
   DAY_MS,
@@ -63,7 +63,7 @@ export async function ensureCertificates(request: CertificateRequest): Promise<s
       })
       const passphrase = request.keyStorePassword
       const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })
-      writeWhole(
+      writeAtomically(
         keyStoreFile(request.folder, instance),
         `${key}${certificate}${authority.certificatePem}`,
         0o600,

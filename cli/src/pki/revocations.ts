@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { writeWhole } from '../home/index.ts'
+import { writeAtomically } from '../home/index.ts'
 import { DAY_MS, readAuthority, trustStoreFile } from './authority.ts'
 import type { Authority, Revocation } from './issue.ts'
 
@@ -29,9 +29,9 @@ export async function writeRevocations(
 ): Promise<void> {
   // Loaded here, because most starts do not issue anything.
   const { issueRevocationList } = await import('./issue.ts')
-  writeWhole(revocationsFile(folder), `${JSON.stringify(revoked)}\n`, 0o644)
+  writeAtomically(revocationsFile(folder), `${JSON.stringify(revoked)}\n`, 0o644)
   const list = { revoked, from: now - DAY_MS, until: now + 3650 * DAY_MS }
-  writeWhole(revocationFile(folder), issueRevocationList(authority, list), 0o644)
+  writeAtomically(revocationFile(folder), issueRevocationList(authority, list), 0o644)
 }
 
 /** Creates the revocation list of a folder if it is missing or was signed by a previous authority. */

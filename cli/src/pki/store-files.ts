@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { writeWhole } from '../home/index.ts'
+import { writeAtomically } from '../home/index.ts'
 import { jksKeyStore, jksTrustStore } from './jks.ts'
 import { pkcs12KeyStore, pkcs12TrustStore } from './pkcs12.ts'
 import type { StoredKey } from './stored-key.ts'
@@ -25,7 +25,7 @@ export function writeKeyStores(
 ): string[] {
   return types.map((type) => {
     const file = storeFile(folder, entry.name, type)
-    writeWhole(file, keyStoreBytes(entry, type, password, now), 0o600)
+    writeAtomically(file, keyStoreBytes(entry, type, password, now), 0o600)
     return file
   })
 }
@@ -58,7 +58,7 @@ export function writeTrustStores(
 ): string[] {
   const jks = storeFile(folder, name, 'jks')
   const pkcs12 = storeFile(folder, name, 'pkcs12')
-  writeWhole(jks, jksTrustStore(certificates, password, now), 0o644)
-  writeWhole(pkcs12, pkcs12TrustStore(certificates, password), 0o644)
+  writeAtomically(jks, jksTrustStore(certificates, password, now), 0o644)
+  writeAtomically(pkcs12, pkcs12TrustStore(certificates, password), 0o644)
   return [jks, pkcs12]
 }

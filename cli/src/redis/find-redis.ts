@@ -31,11 +31,11 @@ const MIN_VERSION = [6, 2] as const
  * cache. Throws a Failure that says what to do if there is none.
  */
 export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
-  const tooOld: string[] = []
+  const outdated: string[] = []
   for (const file of onPath(search.searchPath)) {
     const version = await versionOf(file, undefined)
     if (version && isRecent(version)) return { file, libraries: undefined, version }
-    if (version) tooOld.push(`[${file}] is version [${version}]`)
+    if (version) outdated.push(`[${file}] is version [${version}]`)
   }
   const cached = await unpacked(search.cacheFolder)
   if (cached) return cached
@@ -44,7 +44,7 @@ export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
   const downloaded = await unpacked(search.cacheFolder)
   if (downloaded) return downloaded
   throw unavailable(
-    `Found no Redis server of version ${MIN_VERSION.join('.')} or newer: ${[...tooOld, reason].join('; ')}. ` +
+    `Found no Redis server of version ${MIN_VERSION.join('.')} or newer: ${[...outdated, reason].join('; ')}. ` +
       'Install redis-server or valkey-server on PATH, for example with: sudo apt-get install redis-server',
   )
 }

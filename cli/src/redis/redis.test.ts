@@ -108,9 +108,9 @@ test('the server requires its password, which no other user can read', async () 
   const more = ['--unixsocket', socketPath, '--daemonize', 'yes', '--pidfile', pidFile]
   execFileSync(file, [...args, ...more], { env, cwd, stdio: 'ignore' })
   try {
-    assert.match(await ask(socketPath, 'PING'), /^-NOAUTH/)
+    assert.match(await request(socketPath, 'PING'), /^-NOAUTH/)
     assert.match(
-      await ask(socketPath, 'AUTH the-password\r\nCONFIG GET save'),
+      await request(socketPath, 'AUTH the-password\r\nCONFIG GET save'),
       /^\+OK\r\n\*2\r\n\$4\r\nsave\r\n\$0\r\n/,
     )
   } finally {
@@ -119,7 +119,7 @@ test('the server requires its password, which no other user can read', async () 
 })
 
 /** One exchange over the socket, which exists once the server has started. */
-async function ask(socketPath: string, command: string): Promise<string> {
+async function request(socketPath: string, command: string): Promise<string> {
   for (;;) {
     const socket = connect(socketPath)
     try {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type HomeLayout, logFile, writeWhole } from '../home/index.ts'
+import { type HomeLayout, logFile, writeAtomically } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RedisProgram } from './find-redis.ts'
 
@@ -28,7 +28,7 @@ export function redisServer(
   password: string,
 ): ProcessSpec {
   const configuration = path.join(home.redis, 'redis.conf')
-  writeWhole(configuration, redisConfiguration(home, port, password), 0o600)
+  writeAtomically(configuration, redisConfiguration(home, port, password), 0o600)
   return {
     instance: 'redis',
     // The server sets its own title, which begins with this name even if it was started through a link.

@@ -1,2 +1,2 @@
 /** A home of virtual servers and segments: `./svc import` creates it from a real cluster, to rehearse changes on. */
-export * from './make-rehearsal.ts'
+export * from './create-rehearsal.ts'

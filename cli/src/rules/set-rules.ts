@@ -40,6 +40,6 @@ export async function setRules(
   rules: readonly unknown[],
   headers: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const answer = await connectToCluster(home).ask('POST', rulesPath(dataSource), rules, headers)
+  const answer = await connectToCluster(home).request('POST', rulesPath(dataSource), rules, headers)
   return warningsOfHeader(answer.headers['x-svc-warnings'] as string | undefined)
 }

@@ -1,4 +1,5 @@
 /** SQL on the command line: sends queries, shows answers as tables, and has an interactive prompt. */
-export { askSql, type SqlAnswer, type SqlQuestion } from './ask-sql.ts'
+
 export { runPrompt } from './prompt.ts'
+export { querySql, type SqlAnswer, type SqlQuestion } from './query-sql.ts'
 export { type ShownAs, showAnswer } from './show-answer.ts'

@@ -55,7 +55,7 @@ export async function runPrompt(
     isClosed = true
     running?.abort()
   })
-  const ask = (): void => {
+  const prompt = (): void => {
     if (isClosed) return
     terminal.setPrompt(typed === '' ? 'sql> ' : '...> ')
     terminal.prompt()
@@ -78,10 +78,10 @@ export async function runPrompt(
     process.stdout.write(typed === '' && terminal.line === '' ? '\n(Ctrl-D quits)\n' : '\n')
     typed = ''
     terminal.write(null, { ctrl: true, name: 'u' })
-    ask()
+    prompt()
   })
   process.stdout.write('End queries with ; and type \\? for help.\n')
-  ask()
+  prompt()
   for await (const line of terminal) {
     const command = typed === '' ? line.trim() : ''
     if (command === '\\q' || command === 'exit' || command === 'quit') break
@@ -100,7 +100,7 @@ export async function runPrompt(
         await answer(query)
       }
     }
-    ask()
+    prompt()
   }
   terminal.close()
 }

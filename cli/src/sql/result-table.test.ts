@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import type { SqlAnswer } from './ask-sql.ts'
+import type { SqlAnswer } from './query-sql.ts'
 import { ResultTable } from './result-table.ts'
 import { type ShownAs, showAnswer } from './show-answer.ts'
 
@@ -36,7 +36,7 @@ describe('an answer', () => {
   async function shown(body: string, shownAs: ShownAs, segmentsNotLoaded: Record<string, number> = {}) {
     const [output, notes] = [new PassThrough(), new PassThrough()]
     const answer = {
-      askedAt: performance.now(),
+      requestedAt: performance.now(),
       body: Readable.from([...body].map((part) => Buffer.from(part))),
       segmentsNotLoaded,
     } as unknown as SqlAnswer

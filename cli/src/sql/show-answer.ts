@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { unavailable } from '@svc/domain/failure'
 import { linesOf } from '@svc/shared/wire'
 import { countOf, formatSeconds } from '../terminal/index.ts'
-import type { SqlAnswer } from './ask-sql.ts'
+import type { SqlAnswer } from './query-sql.ts'
 import { type Cell, ResultTable } from './result-table.ts'
 
 /** The output format of an answer. */
@@ -35,7 +35,7 @@ export async function showAnswer(
   }
 }
 
-async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promise<void> {
+async function showTable({ requestedAt, body }: SqlAnswer, output: Writable): Promise<void> {
   let header: readonly string[] | undefined
   let first: Cell[][] = []
   let table: ResultTable | undefined
@@ -66,7 +66,7 @@ async function showTable({ askedAt, body }: SqlAnswer, output: Writable): Promis
   }
   if (!isComplete) throw incomplete()
   if (!table) await begin()
-  const seconds = formatSeconds(performance.now() - askedAt)
+  const seconds = formatSeconds(performance.now() - requestedAt)
   await write(output, `(${countOf(rows, 'row')}, ${seconds})\n`)
 }
 

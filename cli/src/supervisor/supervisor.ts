@@ -17,7 +17,7 @@ export interface ProcessSpec {
   readonly program: string
   /** Receives the output of the process. */
   readonly logFile: string
-  /** Requests a graceful stop; SIGKILL follows after `STOP_PATIENCE_MS`. */
+  /** Requests a graceful stop; SIGKILL follows after `STOP_TIMEOUT_MS`. */
   readonly stopSignal: NodeJS.Signals
 }
 
@@ -40,7 +40,7 @@ export interface SupervisorEvents {
 }
 
 /** Time for a graceful stop; services stop within 10 s. */
-export const STOP_PATIENCE_MS = 10_000
+export const STOP_TIMEOUT_MS = 10_000
 
 /** A log that is larger than this is renamed to `<name>.1` when its process starts. */
 const LOG_LIMIT_BYTES = 16 * 1024 * 1024
@@ -65,7 +65,7 @@ export class Supervisor {
   readonly #supervised = new Map<string, Supervised>()
   readonly #killAll = () => this.killAll()
 
-  constructor(events: SupervisorEvents = {}, stopTimeoutMs = STOP_PATIENCE_MS) {
+  constructor(events: SupervisorEvents = {}, stopTimeoutMs = STOP_TIMEOUT_MS) {
     this.#events = events
     this.#stopTimeoutMs = stopTimeoutMs
     // When this process exits normally, its children are killed.

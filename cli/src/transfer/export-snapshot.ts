@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { withExactLimits } from '@svc/shared/wire'
-import { makeNewFolder } from '../home/index.ts'
+import { createNewFolder } from '../home/index.ts'
 import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
 import { snapshotManifestFile, writeSnapshotManifest } from './snapshot-manifest.ts'
 import { snapshotNotices } from './snapshot-notices.ts'
@@ -46,7 +46,7 @@ export async function exportSnapshot(
   folder: string,
   options: SnapshotOptions,
 ): Promise<ExportResult> {
-  return await makeNewFolder(folder, async (growing) => {
+  return await createNewFolder(folder, async (growing) => {
     const { documents: _, files, ...summary } = await takeSnapshot(source, growing, options)
     await writeSnapshotManifest(growing, files)
     return { folder, ...summary, files: [...files, snapshotManifestFile] }

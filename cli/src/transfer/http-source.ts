@@ -100,7 +100,7 @@ async function findPrefix(base: string, access: HttpAccess): Promise<string> {
 async function get(address: string, access: HttpAccess): Promise<IncomingMessage> {
   let url = new URL(address)
   for (let redirects = 0; ; redirects++) {
-    const response = await ask(url, access)
+    const response = await sendGet(url, access)
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
       return response
@@ -118,7 +118,7 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
   }
 }
 
-async function ask(url: URL, access: HttpAccess): Promise<IncomingMessage> {
+async function sendGet(url: URL, access: HttpAccess): Promise<IncomingMessage> {
   const { credentials, trusted, timeoutMs = 60_000, signal } = access
   const { get: request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const options: RequestOptions & { ca?: string } = {

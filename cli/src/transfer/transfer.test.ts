@@ -283,12 +283,12 @@ describe('a source cluster', () => {
     const source = await openHttp({ url: follower })
     assert.deepEqual(await source.document('servers'), servers)
     for (const location of ['http://elsewhere.example/druid', 'https://127.0.0.1:1/', 'http://[']) {
-      const astray = await listen((_request, response) => {
+      const misleading = await listen((_request, response) => {
         response.writeHead(302, { location })
         response.end()
       })
       await assert.rejects(
-        openHttp({ url: astray, credentials: 'a:b' }),
+        openHttp({ url: misleading, credentials: 'a:b' }),
         /redirects to .* credentials are only sent to the original host/,
       )
     }
@@ -371,9 +371,9 @@ describe('a source cluster', () => {
       else response.end(request.url?.includes('/servers') ? '[]' : '{}')
     })
     const target = path.join(folder, 'slow')
-    const impatient = await openHttp({ url: slow, timeoutMs: 200 })
+    const quickSource = await openHttp({ url: slow, timeoutMs: 200 })
     await assert.rejects(
-      exportSnapshot(impatient, target, options),
+      exportSnapshot(quickSource, target, options),
       /after element \[1\]: no data received for 200 ms/,
     )
     const controller = new AbortController()

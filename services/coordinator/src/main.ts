@@ -38,7 +38,7 @@ const metadataPeriodMs = 600_000
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, logger, clock, database } = context
   const leadership = createLeadership()
-  const leads = (term: number): boolean => leadership.term() === term
+  const isLeader = (term: number): boolean => leadership.term() === term
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
   const counting = countCopyChanges(context.metrics, segments.table)
@@ -56,7 +56,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const reportedServers = watchReported(context, servers)
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
-  let leadsSinceMs = 0
+  let leaderSinceMs = 0
   const planner = createCompactionPlanner(context)
   const compactionDuties = createDutyGroup(
     'CompactionDuties',
@@ -80,8 +80,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers,
           rules,
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
-          leads,
-          leadsSinceMs: () => leadsSinceMs,
+          isLeader,
+          leaderSinceMs: () => leaderSinceMs,
           reportedServers,
         }),
       ],
@@ -104,7 +104,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           createDutyGroup(
             'KillAuditLogDuties',
             settings.get('svc.coordinator.kill.audit.period'),
-            [killAuditLog(context, database, leads)],
+            [killAuditLog(context, database, isLeader)],
             logger,
           ),
         ]
@@ -138,7 +138,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       await rules.start()
       const change = {
         onGain: (term: number) => {
-          leadsSinceMs = performance.now()
+          leaderSinceMs = performance.now()
           servers.reset()
           segments.reset()
           reportedServers.restart()

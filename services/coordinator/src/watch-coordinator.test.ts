@@ -66,7 +66,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
     },
   }
   watchCoordinator(metrics, { context, leadership, segments, servers, rules: counted, dutyGroups })
-  const told = async (name: string): Promise<Record<string, number>> => {
+  const valuesOf = async (name: string): Promise<Record<string, number>> => {
     const lines = (await metrics.text()).text.split('\n').filter((line) => line.startsWith(`${name}{`))
     return Object.fromEntries(
       lines.map((line) => {
@@ -75,7 +75,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
       }),
     )
   }
-  return { told, servers, report, segments, looks: () => looks }
+  return { valuesOf, servers, report, segments, looks: () => looks }
 }
 
 const audit = { author: '', comment: '', identity: '', ip: '' }
@@ -93,48 +93,48 @@ describe('the metrics of a leading coordinator', () => {
   })
 
   it('count used segments and served and missing replicas by datasource and tier', async () => {
-    const { told } = setUp(1, [first])
-    assert.deepEqual(await told('svc_segments_used'), { wiki: 2 })
-    assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
-    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
-    assert.deepEqual(await told('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
-    assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 1 })
-    assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 100 })
-    assert.deepEqual(await told('svc_server_used_bytes'), { hot: 10, cold: 10 })
+    const { valuesOf } = setUp(1, [first])
+    assert.deepEqual(await valuesOf('svc_segments_used'), { wiki: 2 })
+    assert.deepEqual(await valuesOf('svc_segments_unavailable'), { wiki: 1 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
+    assert.deepEqual(await valuesOf('svc_servers'), { 'historical hot': 1, 'historical cold': 1 })
+    assert.deepEqual(await valuesOf('svc_server_capacity_bytes'), { hot: 100, cold: 100 })
+    assert.deepEqual(await valuesOf('svc_server_used_bytes'), { hot: 10, cold: 10 })
   })
 
   it('count clones as servers but ignore their replicas', async () => {
-    const { told, report } = setUp(1, [first])
+    const { valuesOf, report } = setUp(1, [first])
     report('c', 'cold', { segments: [first.id, second.id] })
     const config = JSON.stringify({ cloneServers: { c: 'b' } })
     await saveConfig(database, coordinatorConfigName, config, 0, audit, 0)
-    assert.deepEqual(await told('svc_segments_unavailable'), { wiki: 1 })
-    assert.deepEqual(await told('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
-    assert.deepEqual(await told('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
-    assert.deepEqual(await told('svc_servers'), { 'historical hot': 1, 'historical cold': 2 })
-    assert.deepEqual(await told('svc_server_capacity_bytes'), { hot: 100, cold: 200 })
+    assert.deepEqual(await valuesOf('svc_segments_unavailable'), { wiki: 1 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_served'), { 'wiki hot': 1, 'wiki cold': 0 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_missing'), { 'wiki hot': 1, 'wiki cold': 2 })
+    assert.deepEqual(await valuesOf('svc_servers'), { 'historical hot': 1, 'historical cold': 2 })
+    assert.deepEqual(await valuesOf('svc_server_capacity_bytes'), { hot: 100, cold: 200 })
   })
 
   it('include the unanswered requests of servers', async () => {
-    const { told, servers, segments } = setUp(1, [first])
+    const { valuesOf, servers, segments } = setUp(1, [first])
     await segments.refresh()
     const sentAtMs = performance.now() - 10_000
     servers.note('b', new Map([[first.id, { action: 'load', sizeBytes: 10, sentAtMs }]]))
     servers.note('a', new Map([[first.id, { action: 'drop', sizeBytes: 10, sentAtMs }]]))
-    assert.deepEqual(await told('svc_load_queue_segments'), {
+    assert.deepEqual(await valuesOf('svc_load_queue_segments'), {
       'hot load': 0,
       'hot drop': 1,
       'cold load': 1,
       'cold drop': 0,
     })
-    assert.deepEqual(await told('svc_load_queue_bytes'), { hot: 0, cold: 10 })
-    const { hot, cold } = (await told('svc_load_queue_oldest_seconds')) as { hot: number; cold: number }
+    assert.deepEqual(await valuesOf('svc_load_queue_bytes'), { hot: 0, cold: 10 })
+    const { hot, cold } = (await valuesOf('svc_load_queue_oldest_seconds')) as { hot: number; cold: number }
     assert.equal(hot, 0)
     assert.ok(cold >= 10)
   })
 
   it('count loaded, moved, and dropped replicas, even of unused segments', async () => {
-    const { told, servers, report, segments } = setUp(1, [first])
+    const { valuesOf, servers, report, segments } = setUp(1, [first])
     await segments.refresh()
     servers.note('b', new Map([[second.id, { action: 'load', sizeBytes: 10, sentAtMs: 0, replaces: 'a' }]]))
     const change = (id: string, kind: string) => ({ segments: null, to: 1, changes: [{ id, change: kind }] })
@@ -142,20 +142,20 @@ describe('the metrics of a leading coordinator', () => {
     segments.table.remove(first.id)
     report('a', 'hot', change(first.id, 'dropped'))
     report('a', 'hot', { ...change(second.id, 'loaded'), from: 1, to: 2 })
-    assert.deepEqual(await told('svc_segment_copies_moved_total'), { 'wiki cold': 1 })
-    assert.deepEqual(await told('svc_segment_copies_dropped_total'), { 'wiki hot': 1 })
-    assert.deepEqual(await told('svc_segment_copies_loaded_total'), { 'wiki hot': 1 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_moved_total'), { 'wiki cold': 1 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_dropped_total'), { 'wiki hot': 1 })
+    assert.deepEqual(await valuesOf('svc_segment_copies_loaded_total'), { 'wiki hot': 1 })
   })
 
   it('come from one scan of the segments for scrapes within a short time', async () => {
-    const { told, looks } = setUp(1, [first])
-    await Promise.all([told('svc_segments_used'), told('svc_servers')])
-    await told('svc_segments_used')
+    const { valuesOf, looks } = setUp(1, [first])
+    await Promise.all([valuesOf('svc_segments_used'), valuesOf('svc_servers')])
+    await valuesOf('svc_segments_used')
     assert.equal(looks(), 1)
   })
 
   it('have no values on other coordinators', async () => {
-    const { told } = setUp(undefined, [first])
-    assert.deepEqual(await told('svc_segments_used'), {})
+    const { valuesOf } = setUp(undefined, [first])
+    assert.deepEqual(await valuesOf('svc_segments_used'), {})
   })
 })

@@ -80,10 +80,10 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   )
   // Report 0 for tiers where nothing is served or missing, because a series that comes and goes cannot be drawn.
   const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
-    statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: told }) =>
+    statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: copiesByTier }) =>
       [...new Set([...servedCopies.keys(), ...missingCopies.keys()])].map((tier) => ({
         labels: { datasource, tier },
-        value: told.get(tier) ?? 0,
+        value: copiesByTier.get(tier) ?? 0,
       })),
     )
   observe('svc_segment_copies_served', (taken) => copies(taken, 'servedCopies'))

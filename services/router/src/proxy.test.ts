@@ -270,13 +270,14 @@ describe('a response', () => {
       else response.writeHead(200, { 'Content-Length': '4' }).end('text')
     })
     const router = await startRouter(scope)
-    const ask = (end: string, method = 'GET') => httpRequest(router.port, { path: `${path}${end}`, method })
-    const moved = await ask('/moved')
+    const requestThrough = (end: string, method = 'GET') =>
+      httpRequest(router.port, { path: `${path}${end}`, method })
+    const moved = await requestThrough('/moved')
     assert.equal(moved.status, 302)
     assert.equal(moved.headers.location, `http://127.0.0.1:${port}/else`)
-    assert.equal((await ask('/empty')).status, 204)
-    assert.equal((await ask('/same')).status, 304)
-    const head = await ask('', 'HEAD')
+    assert.equal((await requestThrough('/empty')).status, 204)
+    assert.equal((await requestThrough('/same')).status, 304)
+    const head = await requestThrough('', 'HEAD')
     assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '4'])
   })
 
@@ -423,9 +424,9 @@ describe('an unavailable target', () => {
     })
 
     it(`causes 503 without a retry if it drops the connection before responding to ${method}`, async (scope) => {
-      let asked = 0
+      let requested = 0
       const { port } = await startLeader(scope, (request) => {
-        asked += 1
+        requested += 1
         request.socket.destroy()
       })
       const router = await startRouter(scope)
@@ -439,7 +440,7 @@ describe('an unavailable target', () => {
         messageOf(answer),
         new RegExp(`^The coordinator at \\[http://127\\.0\\.0\\.1:${port}\\] cannot`),
       )
-      assert.equal(asked, 1)
+      assert.equal(requested, 1)
     })
 
     // If the host name disappears with the server, as for a pod, the lookup fails instead of the connection.
@@ -505,12 +506,12 @@ describe('brokers', () => {
 
 describe('a query', () => {
   it('fails when its broker misses its heartbeats', async (scope) => {
-    const asked = Promise.withResolvers<void>()
-    const { port } = await startLeader(scope, () => asked.resolve(), 'nobody')
+    const requested = Promise.withResolvers<void>()
+    const { port } = await startLeader(scope, () => requested.resolve(), 'nobody')
     await saveHeartbeat(database, brokerNode(port))
     const router = await startRouter(scope)
     const answer = httpRequest(router.port, { method: 'POST', path: '/svc/v2/sql', body: {} })
-    await asked.promise
+    await requested.promise
     await removeNode(database, brokerNode(port))
     const { status, text } = await answer
     assert.equal(status, 503)
@@ -531,8 +532,8 @@ describe('canceling a query', () => {
     [[404, 500], 500],
     [[], 503],
   ]
-  for (const [statuses, told] of cases) {
-    it(`returns ${told} if the brokers return ${statuses.join(', ') || 'nothing'}`, async (scope) => {
+  for (const [statuses, expected] of cases) {
+    it(`returns ${expected} if the brokers return ${statuses.join(', ') || 'nothing'}`, async (scope) => {
       const seen: string[] = []
       for (const [index, status] of statuses.entries()) {
         const { server, port } = await startLeader(
@@ -552,12 +553,12 @@ describe('canceling a query', () => {
         path: '/svc/v2/sql/a%2Fb',
         headers: { authorization: 'Basic YTpi' },
       })
-      assert.equal(answer.status, told)
-      const asked = statuses.flatMap((status, index) =>
+      assert.equal(answer.status, expected)
+      const requested = statuses.flatMap((status, index) =>
         status === 0 ? [] : `${index} DELETE /svc/v2/sql/a%2Fb Basic YTpi`,
       )
-      assert.deepEqual(seen.sort(), asked)
-      if (told !== 503) assert.equal(statuses[Number(answer.text)], told)
+      assert.deepEqual(seen.sort(), requested)
+      if (expected !== 503) assert.equal(statuses[Number(answer.text)], expected)
     })
   }
 })
@@ -607,12 +608,12 @@ describe('a caller that disconnects', () => {
 
   it('stops forwarding its body', async (scope) => {
     let arrived = 0
-    let brokenOff: unknown
+    let aborted: unknown
     await startLeader(scope, async (request) => {
       try {
         for await (const piece of request) arrived += (piece as Buffer).length
       } catch (error) {
-        brokenOff = error
+        aborted = error
       }
     })
     const router = await startRouter(scope)
@@ -621,7 +622,7 @@ describe('a caller that disconnects', () => {
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`)
     await waitUntil('the beginning has arrived', () => arrived === 100_000)
     socket.destroy()
-    await waitUntil('the target notices it', () => brokenOff)
-    assert.equal((brokenOff as NodeJS.ErrnoException).code, 'ECONNRESET')
+    await waitUntil('the target notices it', () => aborted)
+    assert.equal((aborted as NodeJS.ErrnoException).code, 'ECONNRESET')
   })
 })

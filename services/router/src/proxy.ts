@@ -115,23 +115,23 @@ export function createProxy(context: ServiceContext): Proxy {
     await discovery.refresh().catch(() => undefined)
     const origins = discovery.nodes('broker').map(({ baseUrl }) => baseUrl)
     if (origins.length === 0) throw unavailable('No broker is running')
-    const asked = origins.map(async (origin) => {
+    const requests = origins.map(async (origin) => {
       assertNotCut(target)
       const sent = sentTo(origin, target, request, response, null)
       const { statusCode, headers, body } = await agent.request({ ...sent, headersTimeout: cancelTimeoutMs })
       return { statusCode, headers, body: Buffer.from(await body.arrayBuffer()) }
     })
-    const cancelled = asked.map(async (one) => {
+    const cancelled = requests.map(async (one) => {
       const answer = await one
       if (answer.statusCode !== 202) throw new Error('The query does not run on this broker')
       return answer
     })
     const answer = await Promise.any(cancelled).catch(async () => {
-      const all = await Promise.allSettled(asked)
+      const all = await Promise.allSettled(requests)
       const answers = all.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
       const failed = all.findIndex(({ status }) => status === 'rejected')
-      const most = answers.find(({ statusCode }) => statusCode !== 404)
-      if (most || failed < 0) return most ?? (answers[0] as (typeof answers)[number])
+      const max = answers.find(({ statusCode }) => statusCode !== 404)
+      if (max || failed < 0) return max ?? (answers[0] as (typeof answers)[number])
       const { reason } = all[failed] as PromiseRejectedResult
       throw unavailable(`The broker at [${origins[failed]}] cannot be reached: ${describeError(reason)}`, {
         server: origins[failed] as string,
@@ -185,7 +185,7 @@ export function createProxy(context: ServiceContext): Proxy {
     const sent = sentTo(origin, target, request, response, body.content())
     return await relay(agent, sent, response, keptHeaders, {
       isLost: target.role === 'broker' ? silenceOf(origin) : undefined,
-      onBrokenOff: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
+      onAborted: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
     })
   }
 

@@ -8,7 +8,7 @@ export type Relayed = 'answered' | 'moved'
 export interface Watch {
   /** Returns whether the target is lost. Called once a second until it responds. Undefined for requests that are quick. */
   readonly isLost: (() => boolean) | undefined
-  onBrokenOff(error: unknown): void
+  onAborted(error: unknown): void
 }
 
 const watchPeriodMs = 1000
@@ -16,7 +16,7 @@ const watchPeriodMs = 1000
 /**
  * Forwards a request to a target, and its response to the caller as it arrives. There are no streams in between, because
  * every request through the router goes this way. `headersOf` selects the response headers for the caller. Rejects if the
- * target fails or is lost before it responds. If the response is cut off later, calls `onBrokenOff` and closes the
+ * target fails or is lost before it responds. If the response is cut off later, calls `onAborted` and closes the
  * connection to the caller.
  */
 export function relay(
@@ -24,7 +24,7 @@ export function relay(
   request: Dispatcher.DispatchOptions,
   response: ServerResponse,
   headersOf: (headers: Record<string, string | string[] | undefined>) => Record<string, string | string[]>,
-  { isLost, onBrokenOff }: Watch,
+  { isLost, onAborted }: Watch,
 ): Promise<Relayed> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -70,7 +70,7 @@ export function relay(
       onResponseError: (_controller, error) => {
         if (!response.headersSent) return end(() => reject(error))
         // The caller notices the closed connection.
-        onBrokenOff(error)
+        onAborted(error)
         end(() => resolve('answered'))
         response.destroy()
       },

@@ -78,13 +78,13 @@ function check(given: string): void {
   if (!target) return
   const { role, path } = target
   const stripped = given.startsWith('/proxy/')
-  const whole = stripped ? `/proxy/${role}${path}` : path
-  assert.equal(whole, given, 'only the prefix may be removed')
+  const fullPath = stripped ? `/proxy/${role}${path}` : path
+  assert.equal(fullPath, given, 'only the prefix may be removed')
   const url = new URL(path, 'https://target.example:1')
   assert.equal(url.origin, 'https://target.example:1')
   assert.equal(url.username, '')
   // The path must stay below its prefix when a browser, proxy, or server normalizes it.
-  const normalized = new URL(whole, 'https://target.example').pathname
+  const normalized = new URL(fullPath, 'https://target.example').pathname
   const allowed = stripped ? [`/proxy/${role}/`] : prefixes[role]
   assert.ok(
     allowed.some((prefix) => normalized === prefix || normalized.startsWith(prefix.replace(/\/?$/, '/'))),

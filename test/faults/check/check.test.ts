@@ -50,7 +50,7 @@ const quiet: Rest = {
     'historical-2': firstSegments.map(({ id }) => id),
     'historical-hot-1': [],
   },
-  letIn: { coordinator: false, overlord: false },
+  accepted: { coordinator: false, overlord: false },
 }
 
 const begin: Entry = { type: 'begin', seed: 1, seconds: 60, startedAt, without: [] }
@@ -89,7 +89,7 @@ interface Sent {
   readonly answeredAt?: number
   readonly outcome?: 'done' | 'refused' | 'unknown'
   readonly status?: number
-  readonly told?: unknown
+  readonly response?: unknown
   readonly register?: string
 }
 
@@ -102,7 +102,14 @@ function sent(
   const register = more.register ?? ('dataSource' in work ? `${work.kind} ${work.dataSource}` : work.kind)
   return [
     { type: 'work', at, step: { id, atMs: at, to: 'router', register, work } },
-    { type: 'answer', at: answeredAt, id, outcome, status, ...('told' in more ? { told: more.told } : {}) },
+    {
+      type: 'answer',
+      at: answeredAt,
+      id,
+      outcome,
+      status,
+      ...('response' in more ? { response: more.response } : {}),
+    },
   ]
 }
 
@@ -168,12 +175,12 @@ const rightAudit = (comment: string, granted: boolean) => ({
   comment,
   payload: JSON.stringify({ method: granted ? 'POST' : 'DELETE' }),
 })
-const letIn = (at: number, instance = 'overlord'): Entry => ({
-  type: 'letIn',
+const accepted = (at: number, instance = 'overlord'): Entry => ({
+  type: 'accepted',
   from: at,
   until: at + 10,
   instance,
-  isLetIn: true,
+  isAccepted: true,
 })
 const revokedAt200 = [...sent('w1', setRight(true), { at: 100 }), ...sent('w2', setRight(false), { at: 200 })]
 const revokedAudit = { audit: [rightAudit('w1', true), rightAudit('w2', false)] }
@@ -212,7 +219,7 @@ const ended = (id: string, state = 'SUCCESS', createdAt = 0, finishedAt = 1) => 
   createdAt,
   finishedAt,
 })
-const made = (task: string, id = `${task}_segment`, dataSource: string = appended): SeenSegment => ({
+const newSegmentOf = (task: string, id = `${task}_segment`, dataSource: string = appended): SeenSegment => ({
   id,
   dataSource,
   day: firstDay,
@@ -223,11 +230,11 @@ const made = (task: string, id = `${task}_segment`, dataSource: string = appende
 /** The final state after one more task, whose segment is served. */
 const restAfter = (task: string, rows: number, state = 'SUCCESS'): Partial<Rest> => ({
   tasks: [...quiet.tasks, ended(task, state)],
-  segments: [...quiet.segments, { ...made(task), file: 'sound' }],
+  segments: [...quiet.segments, { ...newSegmentOf(task), file: 'sound' }],
   served: {
     ...quiet.served,
-    'historical-1': [...quiet.served['historical-1']!, made(task).id],
-    'historical-2': [...quiet.served['historical-2']!, made(task).id],
+    'historical-1': [...quiet.served['historical-1']!, newSegmentOf(task).id],
+    'historical-2': [...quiet.served['historical-2']!, newSegmentOf(task).id],
   },
   rows: {
     ...quiet.rows,
@@ -268,7 +275,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     'a segment that was marked unused',
     historyOf(
       [
-        ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+        ...sent('w1', markFirst(false), { at: 100, response: 1 }),
         look(50),
         look(500, [{ ...markedFirst, state: 'unused' }]),
       ],
@@ -278,7 +285,7 @@ const good: readonly [name: string, history: Entry[]][] = [
       },
     ),
   ],
-  ['a mark that changed nothing', historyOf([...sent('w1', markFirst(true), { at: 100, told: 0 })])],
+  ['a mark that changed nothing', historyOf([...sent('w1', markFirst(true), { at: 100, response: 0 })])],
   [
     'a segment that a rule drops',
     historyOf(
@@ -297,7 +304,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     'a segment that was erased on request',
     historyOf(
       [
-        ...sent('w1', markErased, { at: 100, told: 1 }),
+        ...sent('w1', markErased, { at: 100, response: 1 }),
         ...sent('w2', eraseFirst, { at: 200 }),
         look(500, [{ ...erasedFirst, state: 'gone' }]),
       ],
@@ -321,7 +328,7 @@ const good: readonly [name: string, history: Entry[]][] = [
   ],
   [
     'a permission that was granted and revoked',
-    historyOf([...revokedAt200, letIn(150), letIn(200)], revokedAudit),
+    historyOf([...revokedAt200, accepted(150), accepted(200)], revokedAudit),
   ],
   [
     'a user with access before a revocation is acknowledged, and again after an unanswered grant',
@@ -329,7 +336,7 @@ const good: readonly [name: string, history: Entry[]][] = [
       [
         ...sent('w1', setRight(true), { at: 100, outcome: 'unknown' }),
         ...sent('w2', setRight(false), { at: 200 }),
-        letIn(300),
+        accepted(300),
       ],
       { audit: [rightAudit('w2', false)] },
     ),
@@ -337,7 +344,7 @@ const good: readonly [name: string, history: Entry[]][] = [
   [
     'a user with access at a server that was frozen during the revocation',
     historyOf(
-      [...fault(150, 250, { kind: 'freeze', target: 'overlord' }), ...revokedAt200, letIn(300)],
+      [...fault(150, 250, { kind: 'freeze', target: 'overlord' }), ...revokedAt200, accepted(300)],
       revokedAudit,
     ),
   ],
@@ -347,7 +354,7 @@ const good: readonly [name: string, history: Entry[]][] = [
       [
         ...sent('w1', setRight(true), { at: 100 }),
         ...sent('w2', setRight(false), { at: 200, answeredAt: 6300 }),
-        letIn(6400),
+        accepted(6400),
       ],
       revokedAudit,
     ),
@@ -356,7 +363,7 @@ const good: readonly [name: string, history: Entry[]][] = [
     'an erasure that began before the mark was acknowledged',
     historyOf(
       [
-        ...sent('w1', markErased, { at: 100, answeredAt: 300, told: 1 }),
+        ...sent('w1', markErased, { at: 100, answeredAt: 300, response: 1 }),
         ...sent('w2', eraseFirst, { at: 200 }),
         look(500, [{ ...erasedFirst, state: 'unused' }]),
       ],
@@ -369,7 +376,7 @@ const good: readonly [name: string, history: Entry[]][] = [
   ],
   [
     'rows that were added',
-    historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t')])], restAfter('t', 3)),
+    historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [newSegmentOf('t')])], restAfter('t', 3)),
   ],
   [
     'a task that failed and left nothing',
@@ -378,11 +385,14 @@ const good: readonly [name: string, history: Entry[]][] = [
   [
     'rows that no server had loaded at the time of the query',
     historyOf(
-      [...sent('w1', ingest('t'), { at: 100 }), ...sent('w2', queryAppended, { at: 9000, told: firstRows })],
+      [
+        ...sent('w1', ingest('t'), { at: 100 }),
+        ...sent('w2', queryAppended, { at: 9000, response: firstRows }),
+      ],
       restAfter('t', 3),
     ),
   ],
-  ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, told: firstRows }))],
+  ['a query that was answered', historyOf(sent('w1', queryStable, { at: 100, response: firstRows }))],
   [
     'a change of leader',
     bareHistoryOf([
@@ -465,7 +475,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
     'no acknowledged write is lost',
     'a lost mark',
-    historyOf(sent('w1', markFirst(false), { at: 100, told: 1 })),
+    historyOf(sent('w1', markFirst(false), { at: 100, response: 1 })),
   ],
   ['no acknowledged write is lost', 'a lost task', historyOf(sent('w1', ingest('t'), { at: 100 }))],
   [
@@ -477,7 +487,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     'no acknowledged write is lost',
     'a permission that one server does not know',
     historyOf(sent('w1', { kind: 'setRight', granted: true }, { at: 100 }), {
-      letIn: { coordinator: true, overlord: false },
+      accepted: { coordinator: true, overlord: false },
     }),
   ],
   [
@@ -487,7 +497,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
       [
         ...sent('w1', setRules(1), { at: 100 }),
         ...sent('w2', setRules(2), { at: 200 }),
-        ...sent('w3', { kind: 'readRules', dataSource: 'marked' }, { at: 300, told: load(1) }),
+        ...sent('w3', { kind: 'readRules', dataSource: 'marked' }, { at: 300, response: load(1) }),
       ],
       { rules: { ...quiet.rules, marked: load(2) }, audit: [rulesAudit('w1', 1), rulesAudit('w2', 2)] },
     ),
@@ -495,14 +505,14 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
     'no acknowledged write is lost',
     'a mark for erasure that changed nothing',
-    historyOf(sent('w1', markErased, { at: 100, told: 1 }), { audit: [marksAudit('erased', 'w1')] }),
+    historyOf(sent('w1', markErased, { at: 100, response: 1 }), { audit: [marksAudit('erased', 'w1')] }),
   ],
   [
     'no acknowledged write is lost',
     'an erasure that succeeded and erased nothing',
     historyOf(
       [
-        ...sent('w1', markErased, { at: 100, told: 1 }),
+        ...sent('w1', markErased, { at: 100, response: 1 }),
         ...sent('w2', eraseFirst, { at: 200 }),
         look(500, [{ ...erasedFirst, state: 'unused' }]),
       ],
@@ -636,7 +646,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     'no segment is dropped, marked unused, or erased without a rule or request',
     'a segment that became used without a request',
     historyOf([
-      ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+      ...sent('w1', markFirst(false), { at: 100, response: 1 }),
       look(500, [{ ...markedFirst, state: 'unused' }]),
       look(900, [markedFirst]),
     ]),
@@ -646,7 +656,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     'a segment that was erased without a request',
     historyOf(
       [
-        ...sent('w1', markFirst(false), { at: 100, told: 1 }),
+        ...sent('w1', markFirst(false), { at: 100, response: 1 }),
         look(500, [{ ...markedFirst, state: 'unused' }]),
         look(900, [{ ...markedFirst, state: 'gone' }]),
       ],
@@ -711,14 +721,17 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
     'no task publishes twice or in part',
     'two segments of one task on the same day',
     historyOf(
-      [...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t'), made('t', 'again')])],
+      [...sent('w1', ingest('t'), { at: 100 }), look(500, [newSegmentOf('t'), newSegmentOf('t', 'again')])],
       restAfter('t', 3),
     ),
   ],
   [
     'no task publishes twice or in part',
     'a segment of a failed task',
-    historyOf([...sent('w1', ingest('t'), { at: 100 }), look(500, [made('t')])], restAfter('t', 3, 'FAILED')),
+    historyOf(
+      [...sent('w1', ingest('t'), { at: 100 }), look(500, [newSegmentOf('t')])],
+      restAfter('t', 3, 'FAILED'),
+    ),
   ],
   [
     'no task publishes twice or in part',
@@ -782,30 +795,30 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
   [
     'permissions never widen, and users who have them have access',
     'a user with access after a revocation',
-    historyOf([...revokedAt200, letIn(300)], revokedAudit),
+    historyOf([...revokedAt200, accepted(300)], revokedAudit),
   ],
   [
     'permissions never widen, and users who have them have access',
     'a user with access after a revocation, while another server is down',
     historyOf(
-      [...fault(150, 250, { kind: 'freeze', target: 'broker' }), ...revokedAt200, letIn(300)],
+      [...fault(150, 250, { kind: 'freeze', target: 'broker' }), ...revokedAt200, accepted(300)],
       revokedAudit,
     ),
   ],
   [
     'permissions never widen, and users who have them have access',
     'a user with access who was never granted a permission',
-    historyOf([letIn(300)]),
+    historyOf([accepted(300)]),
   ],
   [
     'query results are complete',
     'missing rows in an answer',
-    historyOf(sent('w1', queryStable, { at: 100, told: firstRows.slice(1) })),
+    historyOf(sent('w1', queryStable, { at: 100, response: firstRows.slice(1) })),
   ],
   [
     'query results are complete',
     'an empty answer',
-    historyOf(sent('w1', queryStable, { at: 100, told: [] })),
+    historyOf(sent('w1', queryStable, { at: 100, response: [] })),
   ],
   [
     'query results are complete',
@@ -815,9 +828,9 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
         ...sent('w1', ingest('t'), { at: 100 }),
         ...sent('w2', queryAppended, {
           at: 1000,
-          told: [...firstRows, { task: 't', day: firstDay, rows: 3 }],
+          response: [...firstRows, { task: 't', day: firstDay, rows: 3 }],
         }),
-        ...sent('w3', queryAppended, { at: 2000, told: firstRows }),
+        ...sent('w3', queryAppended, { at: 2000, response: firstRows }),
       ],
       restAfter('t', 3),
     ),
@@ -830,7 +843,7 @@ const bad: readonly [invariant: Invariant, name: string, history: Entry[]][] = [
         ...sent('w1', ingest('t'), { at: 100 }),
         ...sent('w2', queryAppended, {
           at: 1000,
-          told: [...firstRows, { task: 't', day: firstDay, rows: 2 }],
+          response: [...firstRows, { task: 't', day: firstDay, rows: 2 }],
         }),
       ],
       restAfter('t', 3),

@@ -1,8 +1,8 @@
 import type { Entry } from '../history.ts'
 import { type LongestTimes, leaderBack, longestTimes, oneLeader, recovery } from './leaders.ts'
 import { rightsHold } from './rights.ts'
-import { publishedOnce, wholeAnswers } from './rows.ts'
-import { copiesAsAsked, segmentsStay } from './segments.ts'
+import { completeAnswers, publishedOnce } from './rows.ts'
+import { copiesAsRequired, segmentsStay } from './segments.ts'
 import { readStory } from './story.ts'
 import { acknowledgedWrites, completeAudit } from './writes.ts'
 
@@ -11,11 +11,11 @@ export const invariants = {
   'no acknowledged write is lost': acknowledgedWrites,
   'the audit log is complete': completeAudit,
   'no segment is dropped, marked unused, or erased without a rule or request': segmentsStay,
-  'every segment reaches the replicas that its rules require': copiesAsAsked,
+  'every segment reaches the replicas that its rules require': copiesAsRequired,
   'no task publishes twice or in part': publishedOnce,
   'there is one leader at a time, and it is the one with the lease': oneLeader,
   'permissions never widen, and users who have them have access': rightsHold,
-  'query results are complete': wholeAnswers,
+  'query results are complete': completeAnswers,
   'a new leader takes over in time': leaderBack,
   'the cluster recovers in time': recovery,
 } as const

@@ -37,17 +37,17 @@ export function oneLeader({ entries }: Story): string[] {
       // earlier.
       const known = held.findLast((look) => look.until <= from)
       const newest = held.find((look) => look.from >= until)?.term ?? Number.POSITIVE_INFINITY
-      const least = Math.max(
+      const min = Math.max(
         known?.term ?? 0,
         ...placed
           .filter((claim) => claim.until <= from)
           .map((claim) => (claim.instance === instance ? claim.term : claim.term + 1)),
       )
-      let term = least
+      let term = min
       while (term <= newest && (holders.get(term) ?? instance) !== instance) term++
       if (term > newest)
         found.push(
-          `[${instance}] claimed leadership after ${Math.round(from)} ms, when the term was at least ${least}, but it had none of the terms up to ${newest}`,
+          `[${instance}] claimed leadership after ${Math.round(from)} ms, when the term was at least ${min}, but it had none of the terms up to ${newest}`,
         )
       else placed.push({ instance, until, term })
     }
@@ -81,7 +81,7 @@ export function faultsOf(entries: readonly Entry[]): FaultSpan[] {
 }
 
 /** The times at which an instance could not lead. */
-const awaySpans = (entries: readonly Entry[], instance: string): Span[] =>
+const unavailableSpans = (entries: readonly Entry[], instance: string): Span[] =>
   faultsOf(entries).filter(
     ({ fault }) => fault.target === instance || fault.target === 'postgres' || isCutOff(fault, instance),
   )
@@ -93,22 +93,22 @@ const isCutOff = (fault: Fault, instance: string): boolean =>
 interface Gap {
   readonly since: number
   readonly ms: number
-  readonly isWhole: boolean
+  readonly isComplete: boolean
 }
 
 /** The times of a role without a leader while one of its servers could lead. */
 function leaderlessGaps({ entries }: Story, role: 'coordinator' | 'overlord'): Gap[] {
-  const away = instances[role].map((instance) => awaySpans(entries, instance))
+  const unavailable = instances[role].map((instance) => unavailableSpans(entries, instance))
   /** The longest uninterrupted time within a span in which one instance could lead. */
   const longestFree = ({ from, until }: Span): number => {
-    const edges = [from, until, ...away.flat().flatMap((span) => [span.from, span.until])]
+    const edges = [from, until, ...unavailable.flat().flatMap((span) => [span.from, span.until])]
       .filter((edge) => edge >= from && edge <= until)
       .sort((a, b) => a - b)
     let longest = 0
     let freeSince: number | undefined
     for (const [index, edge] of edges.slice(0, -1).entries()) {
       const middle = (edge + (edges[index + 1] as number)) / 2
-      const isBlocked = away.every((spans) =>
+      const isBlocked = unavailable.every((spans) =>
         spans.some((span) => span.from <= middle && middle < span.until),
       )
       freeSince = isBlocked ? undefined : (freeSince ?? edge)
@@ -120,7 +120,7 @@ function leaderlessGaps({ entries }: Story, role: 'coordinator' | 'overlord'): G
   const end = ofType(entries, 'rest').at(-1)?.at ?? 0
   return claims.map((claim, index) => {
     const next = claims[index + 1]?.from ?? Math.max(end, claim.until)
-    return { since: claim.until, ms: longestFree({ from: claim.until, until: next }), isWhole: true }
+    return { since: claim.until, ms: longestFree({ from: claim.until, until: next }), isComplete: true }
   })
 }
 
@@ -149,10 +149,10 @@ function recoveries({ entries }: Story): Gap[] {
   const probes = ofType(entries, 'probe').filter(({ problem }) => problem === null)
   return faults.flatMap(({ until }) => {
     if (faults.some((other) => other.from <= until && other.until > until)) return []
-    if (until === Number.POSITIVE_INFINITY) return [{ since: until, ms: until, isWhole: true }]
+    if (until === Number.POSITIVE_INFINITY) return [{ since: until, ms: until, isComplete: true }]
     const next = Math.min(...faults.filter((other) => other.from > until).map(({ from }) => from))
     const recovered = probes.find(({ from }) => from >= until)?.until ?? Number.POSITIVE_INFINITY
-    return [{ since: until, ms: Math.min(recovered, next) - until, isWhole: recovered <= next }]
+    return [{ since: until, ms: Math.min(recovered, next) - until, isComplete: recovered <= next }]
   })
 }
 
@@ -181,6 +181,6 @@ export interface LongestTimes {
 export function longestTimes(story: Story): LongestTimes {
   const gaps = (['coordinator', 'overlord'] as const).flatMap((role) => leaderlessGaps(story, role))
   const longest = (of: readonly Gap[]) =>
-    Math.max(0, ...of.filter(({ isWhole }) => isWhole).map(({ ms }) => ms))
+    Math.max(0, ...of.filter(({ isComplete }) => isComplete).map(({ ms }) => ms))
   return { leaderlessMs: longest(gaps), recoveryMs: longest(recoveries(story)) }
 }

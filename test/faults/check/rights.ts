@@ -1,6 +1,6 @@
 import { type Fault, instances, type Login } from '../schedule.ts'
 import { faultsOf } from './leaders.ts'
-import { mayHaveHappened, ofKind, ofType, type Story } from './story.ts'
+import { isPossiblyDone, ofKind, ofType, type Story } from './story.ts'
 
 const isSuccess = (status: number | null): boolean => status !== null && status < 400
 
@@ -18,9 +18,9 @@ const wrongAnswers: Readonly<Record<Login, (status: number | null) => boolean>> 
  * A revocation does not wait for a server that is down. A server that comes back may take this long to learn
  * of it.
  */
-const awayAfterFaultMs = 10_000
+const unavailableAfterFaultMs = 10_000
 /** A revocation is acknowledged after at most this time, even if servers have not confirmed it. */
-const longestWaitMs = 6000
+const maxWaitMs = 6000
 
 /** What must work for a server to learn of a change of permissions. */
 function concerns(fault: Fault, instance: string): boolean {
@@ -31,11 +31,11 @@ function concerns(fault: Fault, instance: string): boolean {
 /** No user has access between an acknowledged revocation and the next grant. */
 function afterRevocation(story: Story): string[] {
   const faults = faultsOf(story.entries)
-  const writes = ofKind(story, 'setRight').filter(mayHaveHappened)
+  const writes = ofKind(story, 'setRight').filter(isPossiblyDone)
   const grants = writes.filter(({ work }) => work.granted)
   const revocations = writes.filter(({ work, outcome }) => !work.granted && outcome === 'done')
-  return ofType(story.entries, 'letIn').flatMap(({ instance, isLetIn, from, until }) => {
-    if (!isLetIn) return []
+  return ofType(story.entries, 'accepted').flatMap(({ instance, isAccepted, from, until }) => {
+    if (!isAccepted) return []
     const revoked = revocations.filter(({ answeredAt }) => answeredAt <= from)
     // A request with an unknown outcome may be executed at any time.
     const mayBeGranted = grants.some(
@@ -44,10 +44,12 @@ function afterRevocation(story: Story): string[] {
     const last = revoked.at(-1)
     const mayNotKnow =
       last !== undefined &&
-      (last.answeredAt - last.at >= longestWaitMs ||
+      (last.answeredAt - last.at >= maxWaitMs ||
         faults.some(
           (span) =>
-            concerns(span.fault, instance) && span.from < until && span.until + awayAfterFaultMs > last.at,
+            concerns(span.fault, instance) &&
+            span.from < until &&
+            span.until + unavailableAfterFaultMs > last.at,
         ))
     if (mayBeGranted || mayNotKnow) return []
     return [`[${instance}] gave a user without the permission access after ${Math.round(from)} ms`]

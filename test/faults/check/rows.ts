@@ -19,16 +19,16 @@ export function publishedOnce(story: Story): string[] {
   const expected = rowsOfTasks(story)
   const tasks = new Map(rest.tasks.map((task) => [task.id, task]))
   const ingested = new Set(ofKind(story, 'ingest').map(({ work }) => work.task))
-  const made = new Map<string, Set<string>>()
+  const createdBy = new Map<string, Set<string>>()
   for (const { changed } of ofType(story.entries, 'segments')) {
     for (const { id, task, day } of changed) {
       if (task === null || !ingested.has(task)) continue
       const key = `${task} ${day}`
-      made.set(key, (made.get(key) ?? new Set()).add(id))
+      createdBy.set(key, (createdBy.get(key) ?? new Set()).add(id))
       if (tasks.get(task)?.state === 'FAILED') found.push(`Task [${task}] failed but published [${id}]`)
     }
   }
-  for (const [key, ids] of made)
+  for (const [key, ids] of createdBy)
     if (ids.size > 1) found.push(`Task and day [${key}] have several segments: ${[...ids].join(', ')}`)
 
   for (const dataSource of dataSources.appended) {
@@ -86,14 +86,14 @@ function wrongRows(
 }
 
 /** An answer may lack rows that no server has loaded yet, but never rows that an earlier answer had. */
-export function wholeAnswers(story: Story): string[] {
+export function completeAnswers(story: Story): string[] {
   const expected = rowsOfTasks(story)
   const queries = ofKind(story, 'query').filter(
     ({ outcome, work }) => outcome === 'done' && work.dataSource !== dataSources.replaced,
   )
   const key = ({ task, day }: CountedRows) => `[${task}] on [${day}]`
-  return queries.flatMap(({ work, told, at, step }) => {
-    const rows = told as readonly CountedRows[]
+  return queries.flatMap(({ work, response, at, step }) => {
+    const rows = response as readonly CountedRows[]
     const there = new Set(rows.map(key))
     const wrong = rows
       .filter((row) => row.rows !== expected.get(row.task)?.get(row.day))
@@ -101,7 +101,7 @@ export function wholeAnswers(story: Story): string[] {
     const first = days.map((day) => key({ task: firstTask, day, rows: firstRowsPerDay }))
     const seenBefore = queries
       .filter((other) => other.work.dataSource === work.dataSource && other.answeredAt < at)
-      .flatMap((other) => (other.told as readonly CountedRows[]).map(key))
+      .flatMap((other) => (other.response as readonly CountedRows[]).map(key))
     const missing = [...first, ...seenBefore].filter((row) => !there.has(row))
     return [...wrong, ...missing.map((row) => `The answer to [${step.id}] has no rows of ${row}`)]
   })

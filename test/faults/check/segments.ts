@@ -1,6 +1,6 @@
 import type { Rest, SeenSegment } from '../history.ts'
 import { intervalOf, type ScheduledRule, tiers } from '../schedule.ts'
-import { type Done, mayHaveHappened, ofKind, ofType, type Story } from './story.ts'
+import { type Done, isPossiblyDone, ofKind, ofType, type Story } from './story.ts'
 
 /** Max time that a decision may take effect after the rules behind it have changed. */
 const decisionMs = 10_000
@@ -13,9 +13,9 @@ export function segmentsStay(story: Story): string[] {
   const found: string[] = []
   const seen = new Map<string, { segment: SeenSegment; from: number }>()
   const newest = new Map<string, string>()
-  const marks = ofKind(story, 'mark').filter(mayHaveHappened)
-  const kills = ofKind(story, 'kill').filter(mayHaveHappened)
-  const rules = ofKind(story, 'setRules').filter(mayHaveHappened)
+  const marks = ofKind(story, 'mark').filter(isPossiblyDone)
+  const kills = ofKind(story, 'kill').filter(isPossiblyDone)
+  const rules = ofKind(story, 'setRules').filter(isPossiblyDone)
 
   /** Whether a request that was sent by `until` may have taken effect after `from`. */
   const wasAt = ({ at, answeredAt }: Done, from: number, until: number) => at < until && answeredAt >= from
@@ -56,20 +56,20 @@ export function segmentsStay(story: Story): string[] {
       const since = before ? lastLook : 0
       const was = before?.segment.state ?? (segment.task === null ? undefined : 'used')
       const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
-      const tell = (what: string) =>
+      const violation = (what: string) =>
         found.push(`Segment [${segment.id}] ${what} between ${Math.round(since)} and ${Math.round(until)} ms`)
       if (was === 'used' && segment.state !== 'used') {
         const hasReason =
           isHidden || wasMarked(segment, false, since, until) || wasDropped(segment, since, until)
-        if (!hasReason) tell(`became ${segment.state} without a reason`)
+        if (!hasReason) violation(`became ${segment.state} without a reason`)
       }
       if (was === 'unused' && segment.state === 'used' && !wasMarked(segment, true, since, until))
-        tell('became used without a request')
+        violation('became used without a request')
       if (segment.state === 'gone') {
-        const wasAsked = kills.some(
+        const wasRequested = kills.some(
           ({ work, at }) => work.dataSource === segment.dataSource && work.day === segment.day && at < until,
         )
-        if (!wasAsked) tell('was erased without a request')
+        if (!wasRequested) violation('was erased without a request')
       }
     }
     lastLook = from
@@ -82,7 +82,7 @@ export function segmentsStay(story: Story): string[] {
 }
 
 /** Replicas by tier that the final rules require; undefined if no rule applies or the first one drops. */
-function copiesAskedFor(
+function requiredCopies(
   rest: Rest,
   { dataSource, day }: SeenSegment,
 ): Readonly<Record<string, number>> | undefined {
@@ -103,14 +103,14 @@ export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): 
     if (state === 'used' && version > (newest.get(key) ?? '')) newest.set(key, version)
   }
   for (const segment of rest.segments) {
-    const asked = segment.state === 'used' ? copiesAskedFor(rest as Rest, segment) : {}
+    const wantedCopies = segment.state === 'used' ? requiredCopies(rest as Rest, segment) : {}
     const isHidden = (newest.get(`${segment.dataSource} ${segment.day}`) ?? '') > segment.version
-    if (asked === undefined || (isHidden && segment.state === 'used')) {
+    if (wantedCopies === undefined || (isHidden && segment.state === 'used')) {
       found.push(`Segment [${segment.id}] is used, but should not be`)
       continue
     }
     for (const [tier, servers] of Object.entries(tiers)) {
-      const wanted = Math.min(asked[tier] ?? 0, servers.length)
+      const wanted = Math.min(wantedCopies[tier] ?? 0, servers.length)
       const holders = servers.filter((server) => rest.served[server]?.includes(segment.id))
       if (holders.length !== wanted)
         found.push(
@@ -126,7 +126,7 @@ export function wrongCopies(rest: Pick<Rest, 'rules' | 'segments' | 'served'>): 
 }
 
 /** The cluster became idle with the replicas that the rules require. */
-export function copiesAsAsked({ entries, rest }: Story): string[] {
+export function copiesAsRequired({ entries, rest }: Story): string[] {
   const problem = ofType(entries, 'rest').at(-1)?.problem
   return [
     ...(problem ? [`The cluster did not become idle: ${problem}`] : []),

@@ -10,7 +10,7 @@ export interface Done {
   readonly answeredAt: number
   readonly outcome: Outcome
   readonly status: number | null
-  readonly told: unknown
+  readonly response: unknown
 }
 
 /** A history in the form that the checks use. */
@@ -32,7 +32,7 @@ export function readStory(entries: readonly Entry[]): Story {
       answeredAt: answer && answer.outcome !== 'unknown' ? answer.at : Number.POSITIVE_INFINITY,
       outcome: answer?.outcome ?? 'unknown',
       status: answer?.status ?? null,
-      told: answer?.told,
+      response: answer?.response,
     }
   })
   return {
@@ -57,7 +57,7 @@ export const ofKind = <Kind extends Work['kind']>(story: Story, ...kinds: Kind[]
   )
 
 /** Whether it was done, or its outcome is unknown. */
-export const mayHaveHappened = ({ outcome }: Done): boolean => outcome !== 'refused'
+export const isPossiblyDone = ({ outcome }: Done): boolean => outcome !== 'refused'
 
 /**
  * Returns the writes of one register that may be the current state: the last one that was done, and all with

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Rest, SeenAudit } from '../history.ts'
 import { dataSources, type Work } from '../schedule.ts'
-import { byRegister, type Done, mayHaveHappened, ofKind, possiblyLast, type Story } from './story.ts'
+import { byRegister, type Done, isPossiblyDone, ofKind, possiblyLast, type Story } from './story.ts'
 
 /** Acknowledged writes are in the final state, and in every later read. */
 export function acknowledgedWrites(story: Story): string[] {
@@ -48,7 +48,7 @@ export function acknowledgedWrites(story: Story): string[] {
       if (statesOf(rest, work.dataSource, work.day).includes('used'))
         found.push(`[${step.id}] marked [${work.dataSource}] unused on [${work.day}], but it is used`)
     }
-  for (const [instance, isIn] of Object.entries(rest.letIn)) {
+  for (const [instance, isIn] of Object.entries(rest.accepted)) {
     check(
       ofKind(story, 'setRight').map((write) => ({
         ...write,
@@ -80,12 +80,12 @@ export function acknowledgedWrites(story: Story): string[] {
     if (wasUnused && tasks.get(work.task)?.state === 'SUCCESS' && left.length > 0)
       found.push(`Task [${work.task}] succeeded, but [${work.dataSource}] still has data on [${work.day}]`)
   }
-  for (const { work, told, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
+  for (const { work, response, at, answeredAt, outcome, step } of ofKind(story, 'readRules')) {
     if (outcome !== 'done') continue
     const writes = ofKind(story, 'setRules').filter((write) => write.work.dataSource === work.dataSource)
     const possible = writes.filter(
       (write) =>
-        mayHaveHappened(write) &&
+        isPossiblyDone(write) &&
         write.at < answeredAt &&
         !writes.some(
           (later) => later.outcome === 'done' && later.answeredAt < at && later.at > write.answeredAt,
@@ -93,9 +93,9 @@ export function acknowledgedWrites(story: Story): string[] {
     )
     const nothingYet = !writes.some((write) => write.outcome === 'done' && write.answeredAt < at)
     const values = [...possible.map((write): unknown => write.work.rules), ...(nothingYet ? [[]] : [])]
-    if (!values.some((value) => isDeepStrictEqual(value, told)))
+    if (!values.some((value) => isDeepStrictEqual(value, response)))
       found.push(
-        `[${step.id}] read ${JSON.stringify(told)} from [${work.dataSource}], which was not its state then`,
+        `[${step.id}] read ${JSON.stringify(response)} from [${work.dataSource}], which was not its state then`,
       )
   }
   return found
@@ -109,11 +109,11 @@ function statesOf(rest: Rest, dataSource: string, day: string): string[] {
 }
 
 /** The min and max number of audit entries of a piece of work. */
-function entriesOf({ outcome, work, told }: Done): readonly [number, number] {
+function entriesOf({ outcome, work, response }: Done): readonly [number, number] {
   const isWrite = ['setRules', 'setCompaction', 'removeCompaction', 'mark', 'setRight'].includes(work.kind)
   if (!isWrite || outcome === 'refused') return [0, 0]
   if (outcome === 'unknown') return [0, 1]
-  return work.kind === 'mark' && told === 0 ? [0, 0] : [1, 1]
+  return work.kind === 'mark' && response === 0 ? [0, 0] : [1, 1]
 }
 
 /** The audit log has one entry per write, in the order of the writes, and nothing else. */
@@ -123,11 +123,11 @@ export function completeAudit(story: Story): string[] {
   const found: string[] = []
   const byWork = Map.groupBy(rest.audit, ({ comment }) => comment)
   for (const done of story.work) {
-    const [least, most] = entriesOf(done)
+    const [min, max] = entriesOf(done)
     const count = byWork.get(done.step.id)?.length ?? 0
-    if (count < least || count > most)
+    if (count < min || count > max)
       found.push(
-        `[${done.step.id}] (${done.work.kind}, ${done.outcome}) has ${count} entries, expected ${most}`,
+        `[${done.step.id}] (${done.work.kind}, ${done.outcome}) has ${count} entries, expected ${max}`,
       )
   }
   const known = new Set(story.work.map(({ step }) => step.id))

@@ -5,11 +5,11 @@ export type DistinguishedName = readonly string[]
 const attributeType = /^([a-z][a-z0-9-]*|\d+(\.\d+)*)$/
 
 // Real group names are far shorter.
-const longestName = 4096
+const maxNameLength = 4096
 
 /** Parses a distinguished name (RFC 4514). Returns undefined if the text is not one. */
 export function parseDistinguishedName(text: string): DistinguishedName | undefined {
-  if (text.length > longestName) return undefined
+  if (text.length > maxNameLength) return undefined
   const parts: string[] = []
   for (const part of split(text, ',')) {
     const attributes: string[] = []

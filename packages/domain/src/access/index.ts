@@ -9,9 +9,9 @@ export {
 } from './administrators.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
-export { allowedPasswords, isAllowedPassword, longestName, longestPassword } from './login-texts.ts'
+export { allowedPasswords, isAllowedPassword, maxNameLength, maxPasswordLength } from './login-texts.ts'
 export {
-  longestNamePattern,
+  maxNamePatternLength,
   parsePermissions,
   permissionSchema,
   permissionsSchema,

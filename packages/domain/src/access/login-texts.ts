@@ -1,16 +1,16 @@
 import { hasControlCharacter } from '../validation/index.ts'
 
 /** Max length of the name of a user, role, or mapping, in characters. */
-export const longestName = 255
+export const maxNameLength = 255
 
 /** Max length of a password, in characters. It keeps hashing cheap. */
-export const longestPassword = 1024
+export const maxPasswordLength = 1024
 
 /** Whether a new password is allowed. `shortest` is the configured min length. */
 export function isAllowedPassword(password: string, shortest: number): boolean {
-  return password.length >= shortest && password.length <= longestPassword && !hasControlCharacter(password)
+  return password.length >= shortest && password.length <= maxPasswordLength && !hasControlCharacter(password)
 }
 
 /** Describes the allowed passwords, for error messages. */
 export const allowedPasswords = (shortest: number): string =>
-  `${shortest} to ${longestPassword} characters without control characters`
+  `${shortest} to ${maxPasswordLength} characters without control characters`

@@ -8,7 +8,7 @@ import {
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
 /** Max number of permissions of a role. */
-const mostPermissions = 10_000
+const maxPermissions = 10_000
 /**
  * Max total length of the regular expressions of a role, in characters. Every server compiles them for each caller with
  * the role, which takes about a microsecond per character. Names without special characters do not count.
@@ -16,7 +16,7 @@ const mostPermissions = 10_000
 const maxExpressionsLength = 100_000
 const plainName = /^[\w-]*$/
 /** Max length of a resource name pattern, in characters. */
-export const longestNamePattern = 1024
+export const maxNamePatternLength = 1024
 
 /** JSON schema of a permission as clients post it. The case of actions is ignored. */
 export const permissionSchema = (): JsonObject => ({
@@ -27,7 +27,7 @@ export const permissionSchema = (): JsonObject => ({
       type: 'object',
       properties: {
         type: { type: 'string', enum: resourceTypes },
-        name: { type: 'string', maxLength: longestNamePattern, description: 'A regular expression' },
+        name: { type: 'string', maxLength: maxNamePatternLength, description: 'A regular expression' },
       },
       required: ['type', 'name'],
       additionalProperties: false,
@@ -53,7 +53,7 @@ export const shownPermissionSchema = (): JsonObject => ({
 export const permissionsSchema = (): JsonObject => ({
   type: 'array',
   items: { anyOf: [permissionSchema(), shownPermissionSchema()] },
-  maxItems: mostPermissions,
+  maxItems: maxPermissions,
 })
 
 /**
@@ -62,8 +62,8 @@ export const permissionsSchema = (): JsonObject => ({
  */
 export function parsePermissions(json: unknown, isPattern: (text: string) => boolean): Permission[] {
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
-  if (json.length > mostPermissions)
-    throw refuse('permissions', `${json.length} entries`, `a list of at most ${mostPermissions} permissions`)
+  if (json.length > maxPermissions)
+    throw refuse('permissions', `${json.length} entries`, `a list of at most ${maxPermissions} permissions`)
   let expressionLength = 0
   return json.map((entry, index) => {
     const path = `permissions[${index}]`
@@ -101,14 +101,14 @@ function readPermission(json: unknown, path: string, isPattern: (text: string) =
 function readName(name: unknown, path: string, isPattern: (text: string) => boolean): string {
   if (
     typeof name !== 'string' ||
-    name.length > longestNamePattern ||
+    name.length > maxNamePatternLength ||
     hasControlCharacter(name) ||
     !isPattern(name)
   ) {
     throw refuse(
       path,
       name,
-      `a regular expression of at most ${longestNamePattern} characters with repetitions expanded, without control characters`,
+      `a regular expression of at most ${maxNamePatternLength} characters with repetitions expanded, without control characters`,
     )
   }
   return name

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Access, type CompilePattern, compilePermissions, isAllowed, type Permission } from './index.ts'
 
-const wholeName: CompilePattern = (pattern) => {
+const exactName: CompilePattern = (pattern) => {
   const expression = new RegExp(`^(?:${pattern})$`)
   return (name) => expression.test(name)
 }
@@ -40,7 +40,7 @@ const cases: readonly { name: string; access: Access; allowed: boolean }[] = [
 ]
 for (const { name, access, allowed } of cases) {
   test(`${name} is ${allowed ? 'allowed' : 'refused'}`, () => {
-    assert.equal(isAllowed(compilePermissions([readWiki, writeState], wholeName), access), allowed)
+    assert.equal(isAllowed(compilePermissions([readWiki, writeState], exactName), access), allowed)
   })
 }
 
@@ -86,13 +86,13 @@ for (const [pattern, allowed] of writesSecurity) {
   const permission: Permission = { resource: { type: 'CONFIG', name: pattern }, action: 'WRITE' }
   test(`CONFIG WRITE on [${pattern}] ${allowed ? 'allows' : 'does not allow'} changing users and roles`, () => {
     const access: Access = { type: 'CONFIG', name: 'security', action: 'WRITE' }
-    assert.equal(isAllowed(compilePermissions([permission], wholeName), access), allowed)
-    const asInDruid = compilePermissions([permission], wholeName, { compatibility: true })
-    assert.equal(isAllowed(asInDruid, access), wholeName(pattern)('security'))
+    assert.equal(isAllowed(compilePermissions([permission], exactName), access), allowed)
+    const asInDruid = compilePermissions([permission], exactName, { compatibility: true })
+    assert.equal(isAllowed(asInDruid, access), exactName(pattern)('security'))
     const reading: Permission = { ...permission, action: 'READ' }
     assert.equal(
-      isAllowed(compilePermissions([reading], wholeName), { ...access, action: 'READ' }),
-      wholeName(pattern)('security'),
+      isAllowed(compilePermissions([reading], exactName), { ...access, action: 'READ' }),
+      exactName(pattern)('security'),
       'any matching pattern allows reading',
     )
   })

@@ -8,11 +8,11 @@ import {
   readDatasourceName,
   readFields,
   readFlag,
+  readInteger,
   readList,
   readNumber,
   readOneOf,
   readSizeBytes,
-  readWhole,
   refuse,
   schemaOf,
   withoutNulls,
@@ -60,12 +60,12 @@ export interface ClusterCompactionConfig {
   readonly storeCompactionStatePerSegment: boolean
 }
 
-const mostInt = 2_147_483_647
+const maxInt = 2_147_483_647
 
 /** The configuration if nothing was configured. */
 export const defaultClusterConfig: ClusterCompactionConfig = {
   compactionTaskSlotRatio: 0.1,
-  maxCompactionTaskSlots: mostInt,
+  maxCompactionTaskSlots: maxInt,
   compactionPolicy: { type: 'newestSegmentFirst', priorityDatasource: null },
   useSupervisors: false,
   engine: 'native',
@@ -102,7 +102,7 @@ const readPolicy = readByType<CompactionPolicy>({
   mostFragmentedFirst: readFields({
     type: readOneOf(['mostFragmentedFirst']),
     priorityDatasource: readPriorityDatasource,
-    minUncompactedCount: optional(readWhole(1, mostInt), 100),
+    minUncompactedCount: optional(readInteger(1, maxInt), 100),
     minUncompactedBytes: optional(readSizeBytes, 10 * 2 ** 20),
     maxAverageUncompactedBytesPerSegment: optional(readSizeBytes, 2 * 2 ** 30),
     minUncompactedBytesPercentForFullCompaction: percent,
@@ -116,7 +116,7 @@ const readPolicy = readByType<CompactionPolicy>({
 
 const readConfig = readFields({
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
-  maxCompactionTaskSlots: optional(readWhole(1, mostInt), defaultClusterConfig.maxCompactionTaskSlots),
+  maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
   compactionPolicy: optional(readPolicy, defaultClusterConfig.compactionPolicy),
   useSupervisors: optional(readFlag, defaultClusterConfig.useSupervisors),
   engine: optional(readEngine, defaultClusterConfig.engine),

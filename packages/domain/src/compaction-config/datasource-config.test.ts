@@ -359,9 +359,9 @@ describe('the compaction configuration of a datasource', () => {
   ]
   for (const [given, field] of refused) {
     it(`rejects ${JSON.stringify(given)?.slice(0, 110)}`, () => {
-      const whole = given === null || Array.isArray(given) || typeof given === 'string'
+      const full = given === null || Array.isArray(given) || typeof given === 'string'
       const [message, named] = refusal(() =>
-        parseCompactionConfig(whole ? given : { dataSource: 'koalas', ...(given as object) }),
+        parseCompactionConfig(full ? given : { dataSource: 'koalas', ...(given as object) }),
       )
       assert.equal(named, field)
       assert.match(message, /: expected /)

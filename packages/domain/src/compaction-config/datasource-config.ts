@@ -8,10 +8,10 @@ import {
   type Reader,
   readAnyObject,
   readFields,
+  readInteger,
   readName,
   readOneOf,
   readText,
-  readWhole,
   refuse,
   schemaOf,
   withoutNulls,
@@ -50,11 +50,11 @@ export interface CompactionConfig {
   readonly taskContext: JsonObject | null
 }
 
-const mostInt = 2_147_483_647
+const maxInt = 2_147_483_647
 const defaultPriority = 25
 const defaultInputSizeBytes = 100_000_000_000_000
 const oneDay: Period = parsePeriod('P1D')
-const mostPriority = 999_999
+const maxPriority = 999_999
 
 const readDataSource: Reader<string> = described(readName(), (json, field) => {
   const name = readName()(json, field)
@@ -67,7 +67,7 @@ const readDataSource: Reader<string> = described(readName(), (json, field) => {
 const readContext: Reader<JsonObject> = described(readAnyObject, (json, field) => {
   const context = readAnyObject(json, field)
   if (Object.hasOwn(context, 'priority')) {
-    optional(readWhole(-mostPriority, mostPriority))(context.priority, `${field}.priority`)
+    optional(readInteger(-maxPriority, maxPriority))(context.priority, `${field}.priority`)
   }
   return context
 })
@@ -78,9 +78,9 @@ const readConfig = readFields({
   // Druid 37 uses this type for a configuration that is complete by itself.
   type: optional(readOneOf(['inline'])),
   dataSource: readDataSource,
-  taskPriority: optional(readWhole(-mostPriority, mostPriority), defaultPriority),
-  inputSegmentSizeBytes: optional(readWhole(0, Number.MAX_SAFE_INTEGER), defaultInputSizeBytes),
-  maxRowsPerSegment: optional(readWhole(1, mostInt)),
+  taskPriority: optional(readInteger(-maxPriority, maxPriority), defaultPriority),
+  inputSegmentSizeBytes: optional(readInteger(0, Number.MAX_SAFE_INTEGER), defaultInputSizeBytes),
+  maxRowsPerSegment: optional(readInteger(1, maxInt)),
   skipOffsetFromLatest: optional(readPeriod, oneDay),
   tuningConfig: optional(readTuningConfig),
   granularitySpec: optional(readGranularitySpec),
@@ -192,8 +192,8 @@ export function assertRunnableBy(
       hasMetrics ? ' with metrics' : ' without metrics',
     )
   }
-  const lossy = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
-  if (lossy) fail('metricsSpec', lossy, 'metrics with the same name and fieldName')
+  const renamedMetric = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
+  if (renamedMetric) fail('metricsSpec', renamedMetric, 'metrics with the same name and fieldName')
   const maxNumTasks = isJsonObject(taskContext) ? (taskContext.maxNumTasks ?? 2) : 2
   if (Number(maxNumTasks) < 2) {
     fail('taskContext.maxNumTasks', maxNumTasks, 'an integer of at least 2')

@@ -79,7 +79,7 @@ const fieldsOf = (name: 'and' | 'or') =>
   kept(
     readFields({
       type: type(name),
-      fields: readList(nested, { least: 1 }),
+      fields: readList(nested, { min: 1 }),
     }),
   )
 
@@ -151,7 +151,7 @@ export const readFilter: Reader<RowFilter> = titled(
       readFields({
         type: type('in'),
         dimension: column,
-        values: readList(optional(value), { most: 100_000 }),
+        values: readList(optional(value), { max: 100_000 }),
       }),
     ),
     bound: withABound(bounded),
@@ -163,7 +163,7 @@ export const readFilter: Reader<RowFilter> = titled(
       readFields({
         type: type('interval'),
         dimension: readOneOf(['__time']),
-        intervals: readList(interval, { least: 1 }),
+        intervals: readList(interval, { min: 1 }),
       }),
     ),
   }),

@@ -6,10 +6,10 @@ import {
   readByType,
   readFields,
   readFlag,
+  readInteger,
   readList,
   readName,
   readOneOf,
-  readWhole,
   refuse,
   schemaOf,
   titled,
@@ -48,17 +48,17 @@ export type PartitionsSpec = DynamicPartitionsSpec | HashedPartitionsSpec | Rang
 
 /** Default number of rows per segment. */
 const defaultRowsPerSegment = 5_000_000
-const mostRows = 2_147_483_647
+const maxRows = 2_147_483_647
 // Greater than the maximum 64-bit integer by 1. In JSON, the two are the same number.
-const mostTotalRows = 2 ** 63
+const maxTotalRows = 2 ** 63
 
 // Druid 37 writes -1 for absent values.
 const orNone = (read: Reader<number>): Reader<number | null> =>
   described({ ...schemaOf(optional(read)), minimum: -1 }, (json, field) =>
     json === -1 ? null : optional(read)(json, field),
   )
-const rowCount = orNone(readWhole(1, mostRows))
-const names = (least: number) => readList(readName(), { least, most: 1000 })
+const rowCount = orNone(readInteger(1, maxRows))
+const names = (min: number) => readList(readName(), { min, max: 1000 })
 const type = <const Type extends string>(name: Type) => readOneOf([name])
 
 function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string): void {
@@ -73,7 +73,7 @@ function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string
 const dynamicFields = readFields({
   type: type('dynamic'),
   maxRowsPerSegment: rowCount,
-  maxTotalRows: orNone(readWhole(1, mostTotalRows)),
+  maxTotalRows: orNone(readInteger(1, maxTotalRows)),
 })
 const readDynamic: Reader<DynamicPartitionsSpec> = described(dynamicFields, (json, field) => {
   const spec = dynamicFields(json, field)
@@ -82,7 +82,7 @@ const readDynamic: Reader<DynamicPartitionsSpec> = described(dynamicFields, (jso
 
 const hashedFields = readFields({
   type: type('hashed'),
-  numShards: orNone(readWhole(1, 100_000)),
+  numShards: orNone(readInteger(1, 100_000)),
   partitionDimensions: optional(names(0), []),
   partitionFunction: optional(readOneOf(['murmur3_32_abs']), 'murmur3_32_abs' as const),
   maxRowsPerSegment: rowCount,

@@ -8,12 +8,12 @@ import {
   readByType,
   readFields,
   readFlag,
+  readInteger,
   readList,
   readName,
   readOneOf,
   readSizeBytes,
   readText,
-  readWhole,
   refuse,
   titled,
   withoutNulls,
@@ -63,17 +63,17 @@ export interface IoConfig {
   readonly dropExisting: boolean | null
 }
 
-const mostInt = 2_147_483_647
-const mostLong = Number.MAX_SAFE_INTEGER
-const count = (least: number) => optional(readWhole(least, mostInt))
+const maxInt = 2_147_483_647
+const maxLong = Number.MAX_SAFE_INTEGER
+const count = (min: number) => optional(readInteger(min, maxInt))
 // Omits absent fields, so that the output is the same as the input.
 const kept = (read: Reader<object>): Reader<JsonObject> =>
   described(read, (json, field) => withoutNulls(read(json, field)) as JsonObject)
 const typeOf = <const Type extends string>(name: Type) => readOneOf([name])
 
 const compression = optional(readOneOf(['lz4', 'lzf', 'zstd', 'uncompressed', 'none']))
-const frontCodedBuckets: Reader<number> = described(readWhole(1, 128), (json, field) => {
-  const size = readWhole(1, 128)(json, field)
+const frontCodedBuckets: Reader<number> = described(readInteger(1, 128), (json, field) => {
+  const size = readInteger(1, 128)(json, field)
   if (Number.isInteger(Math.log2(size))) return size
   throw refuse(field, json, 'a power of two from 1 to 128')
 })
@@ -83,7 +83,7 @@ const readDictionary = readByType<JsonObject>({
     readFields({
       type: typeOf('frontCoded'),
       bucketSize: optional(frontCodedBuckets),
-      formatVersion: optional(readWhole(0, 1)),
+      formatVersion: optional(readInteger(0, 1)),
     }),
   ),
 })
@@ -152,18 +152,18 @@ const tuningFields = titled(
   readFields({
     maxRowsInMemory: count(-1),
     appendableIndexSpec: optional(readAppendableIndex),
-    maxBytesInMemory: optional(readWhole(-1, mostLong)),
-    maxTotalRows: optional(readWhole(1, 2 ** 63)),
+    maxBytesInMemory: optional(readInteger(-1, maxLong)),
+    maxTotalRows: optional(readInteger(1, 2 ** 63)),
     splitHintSpec: optional(readSplitHint),
     partitionsSpec: optional(readPartitionsSpec),
     indexSpec: optional(readIndexSpec),
     indexSpecForIntermediatePersists: optional(readIndexSpec),
     maxPendingPersists: count(0),
-    pushTimeout: optional(readWhole(0, mostLong)),
+    pushTimeout: optional(readInteger(0, maxLong)),
     segmentWriteOutMediumFactory: optional(readWriteOutMedium),
     maxNumConcurrentSubTasks: count(1),
     maxRetry: count(0),
-    taskStatusCheckPeriodMs: optional(readWhole(0, mostLong)),
+    taskStatusCheckPeriodMs: optional(readInteger(0, maxLong)),
     chatHandlerTimeout: optional(readPeriodText),
     chatHandlerNumRetries: count(0),
     maxNumSegmentsToMerge: count(2),
@@ -209,5 +209,5 @@ export const readProjections: Reader<readonly JsonObject[]> = readList(
       ordering: optional(readList(readAnyObject)),
     }),
   ),
-  { most: 1000 },
+  { max: 1000 },
 )

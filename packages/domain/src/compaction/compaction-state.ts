@@ -42,7 +42,7 @@ export interface StateVerdict {
 // all digits.
 const noLimit = 2 ** 63
 // The maximum number of rows, relative to the target.
-const mostRowsPerTarget = 1.5
+const maxRowsPerTarget = 1.5
 
 const defaultIndexSpec: JsonObject = {
   bitmap: { type: 'roaring' },
@@ -68,7 +68,7 @@ function effectivePartitions(spec: PartitionsSpec): JsonObject {
   if (spec.type === 'dynamic') return { ...spec, maxTotalRows: spec.maxTotalRows ?? noLimit }
   if (spec.type === 'hashed') return { ...spec }
   const { targetRowsPerSegment, maxRowsPerSegment, ...rest } = spec
-  const fromTarget = Math.floor((targetRowsPerSegment ?? 0) * mostRowsPerTarget)
+  const fromTarget = Math.floor((targetRowsPerSegment ?? 0) * maxRowsPerTarget)
   return { ...rest, maxRowsPerSegment: maxRowsPerSegment ?? fromTarget }
 }
 
@@ -194,7 +194,7 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
     let mustAlign = false
     for (const { field, rank, required, requiredText, found } of checks) {
       const value = found(state)
-      if (field === 'segmentGranularity' && value === undefined && isUnsaid(state)) mustAlign = true
+      if (field === 'segmentGranularity' && value === undefined && isUnknown(state)) mustAlign = true
       else if (value === undefined || canonicalText(value) !== requiredText) {
         const present = value === undefined ? 'unknown' : showValue(value)
         return {
@@ -223,7 +223,7 @@ export function compareWith(config: CompactionConfig): (state: CompactionState) 
   }
 }
 
-const isUnsaid = (state: CompactionState): boolean =>
+const isUnknown = (state: CompactionState): boolean =>
   (objectField(state.granularitySpec, 'segmentGranularity') ?? null) === null
 
 /** Returns whether the interval is exactly one bucket. */

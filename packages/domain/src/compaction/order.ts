@@ -64,11 +64,11 @@ function mostFragmentedFirst<Subject extends OrderedSubject>(
     .sort((a, b) => b.index - a.index || newestFirst(a.candidate, b.candidate))
   const open = new Heap<(typeof sorted)[number]>((a, b) => newestFirst(a.candidate, b.candidate) < 0)
   const ordered: Subject[] = []
-  let most = 0
+  let max = 0
   let next = 0
   while (ordered.length < sorted.length) {
-    while (sorted[most]!.taken) most += 1
-    const highest = sorted[most]!.index
+    while (sorted[max]!.taken) max += 1
+    const highest = sorted[max]!.index
     while (next < sorted.length && highest - sorted[next]!.index < 1) open.push(sorted[next++]!)
     const entry = open.pop()!
     entry.taken = true

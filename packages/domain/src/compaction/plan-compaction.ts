@@ -2,12 +2,12 @@ import type { ClusterCompactionConfig, CompactionConfig } from '../compaction-co
 import {
   bucketOf,
   contains,
+  enclosingInterval,
   formatInterval,
   formatPeriod,
   type Interval,
   overlaps,
   subtractPeriod,
-  umbrellaOf,
 } from '../time/index.ts'
 import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
 import { bucketRuns, widen } from './buckets.ts'
@@ -161,8 +161,8 @@ export function assemblePlan(
   const demands = new Map(
     inOrder.map(({ config }) => [config.dataSource, slotDemand(cluster, config)] as const),
   )
-  const leastOfJobs = [...demands.values()].reduce((least, { floor }) => Math.max(least, floor), 1)
-  const slots = compactionSlots(cluster, workerCapacity, leastOfJobs)
+  const minSlotsOfJobs = [...demands.values()].reduce((min, { floor }) => Math.max(min, floor), 1)
+  const slots = compactionSlots(cluster, workerCapacity, minSlotsOfJobs)
   const sums = new Map(
     inOrder.map(({ config, progress }) => [
       config.dataSource,
@@ -186,7 +186,7 @@ export function assemblePlan(
       code: judged.eligible ? null : judged.code,
       reason: judged.reason === undefined ? need.reason : `${need.reason}; ${judged.reason}`,
       demand,
-      slots: grant?.slots ?? demand.least,
+      slots: grant?.slots ?? demand.min,
     }
   })
   const counts = new Map([...counters].map(([dataSource, counter]) => [dataSource, counter.sums()]))
@@ -242,7 +242,7 @@ class Search {
   private readonly locks: readonly LockedInterval[]
   private readonly verdictOf: ReturnType<typeof compareWith>
   /** Umbrella intervals that need compaction or are locked. If several buckets share one, it is used once. */
-  private readonly umbrellas = new Map<string, NeededCompaction | 'locked'>()
+  private readonly enclosingIntervals = new Map<string, NeededCompaction | 'locked'>()
 
   constructor(
     config: CompactionConfig,
@@ -266,11 +266,11 @@ class Search {
     const end =
       granularity === null
         ? last.interval.end
-        : shown.reduce((most, { interval }) => Math.max(most, widen(interval, granularity).end), -Infinity)
+        : shown.reduce((max, { interval }) => Math.max(max, widen(interval, granularity).end), -Infinity)
     let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
     this.skipLatest(shown, { start: skipStart, end })
-    const isWhole = (groups: readonly SegmentGroup[]): boolean =>
+    const isComplete = (groups: readonly SegmentGroup[]): boolean =>
       skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
     const runs =
       granularity === null
@@ -287,7 +287,7 @@ class Search {
         }
         return shared ?? noGroups
       }
-      if (isWhole(groups)) this.judge(groups, buckets, sharedOf(groups))
+      if (isComplete(groups)) this.judge(groups, buckets, sharedOf(groups))
       else if (granularity !== null) this.leaveOutRest(groups, skipStart, sharedOf)
     }
   }
@@ -410,8 +410,8 @@ class Search {
       this.count('compacted', groups, figures, shared)
       return
     }
-    const umbrella = `${interval.start}/${interval.end}`
-    const taken = this.umbrellas.get(umbrella)
+    const enclosing = `${interval.start}/${interval.end}`
+    const taken = this.enclosingIntervals.get(enclosing)
     if (taken === 'locked') this.count('skipped', groups, figures, shared)
     else if (taken !== undefined) taken.shared = withGroups(taken.shared, groups)
     if (taken !== undefined) return
@@ -420,7 +420,7 @@ class Search {
     if (lock !== undefined) {
       const why = `task [${lock.taskId}] holds a lock on [${formatInterval(lock.interval)}]`
       this.skip('INTERVAL_LOCKED', why, interval, figures, { groups, shared })
-      this.umbrellas.set(umbrella, 'locked')
+      this.enclosingIntervals.set(enclosing, 'locked')
       return
     }
     const need = {
@@ -436,7 +436,7 @@ class Search {
       own: ownFigures(groups, figures, shared),
       shared,
     }
-    this.umbrellas.set(umbrella, need)
+    this.enclosingIntervals.set(enclosing, need)
     this.needed.push(need)
   }
 
@@ -506,7 +506,7 @@ const neverCompacted: StateVerdict = { mismatch: 'not compacted yet', rank: -1, 
 
 /** Returns the umbrella interval of at least one group. */
 const timeOf = (groups: readonly SegmentGroup[]): Interval =>
-  umbrellaOf(groups.map(({ interval }) => interval)) as Interval
+  enclosingInterval(groups.map(({ interval }) => interval)) as Interval
 
 function contentOf(segments: readonly CompactionSegment[]): Content {
   let bytes = 0

@@ -82,21 +82,21 @@ function byFragmentation(
     )
   }
   const bytesPercent = percentOf(uncompacted.bytes, compacted.bytes)
-  const leastBytesPercent = policy.minUncompactedBytesPercentForFullCompaction
-  if (bytesPercent < leastBytesPercent) return onlyUncompacted('bytes', bytesPercent, leastBytesPercent)
+  const minBytesPercent = policy.minUncompactedBytesPercentForFullCompaction
+  if (bytesPercent < minBytesPercent) return onlyUncompacted('bytes', bytesPercent, minBytesPercent)
   if (uncompacted.rows === undefined || compacted.rows === undefined) return allSegments
   const rowsPercent = percentOf(uncompacted.rows, compacted.rows)
-  const leastRowsPercent = policy.minUncompactedRowsPercentForFullCompaction
-  return rowsPercent < leastRowsPercent ? onlyUncompacted('rows', rowsPercent, leastRowsPercent) : allSegments
+  const minRowsPercent = policy.minUncompactedRowsPercentForFullCompaction
+  return rowsPercent < minRowsPercent ? onlyUncompacted('rows', rowsPercent, minRowsPercent) : allSegments
 }
 
 const percentOf = (part: number, rest: number): number =>
   part + rest === 0 ? 100 : (part / (part + rest)) * 100
 
-const onlyUncompacted = (of: 'bytes' | 'rows', percent: number, least: number): Eligibility => ({
+const onlyUncompacted = (of: 'bytes' | 'rows', percent: number, min: number): Eligibility => ({
   eligible: true,
   mode: 'UNCOMPACTED_SEGMENTS_ONLY',
-  reason: `[${percent.toFixed(1)}] percent of ${of} are uncompacted, less than [${least}]`,
+  reason: `[${percent.toFixed(1)}] percent of ${of} are uncompacted, less than [${min}]`,
 })
 
 /** Returns the average segment size in bytes, rounded down. */

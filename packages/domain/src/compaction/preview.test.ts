@@ -22,15 +22,15 @@ describe('a compaction preview request', () => {
       configs: undefined,
       segments: undefined,
     })
-    const whole = parseCompactionPreview({
+    const full = parseCompactionPreview({
       clusterConfig: { compactionTaskSlotRatio: 0.5 },
       compactionConfigs: [{ dataSource: 'wiki' }],
       segments: [segment, { ...segment, partitionNum: 1, numRows: undefined }],
       now: '2026-01-01',
     })
-    assert.equal(whole.cluster?.compactionTaskSlotRatio, 0.5)
+    assert.equal(full.cluster?.compactionTaskSlotRatio, 0.5)
     assert.deepEqual(
-      whole.segments?.map(({ id, sizeBytes, totalRows, lastCompactionState }) => [
+      full.segments?.map(({ id, sizeBytes, totalRows, lastCompactionState }) => [
         id.slice(-3),
         sizeBytes,
         totalRows,

@@ -19,10 +19,10 @@ import {
   readAnyObject,
   readDatasourceName,
   readFields,
+  readInteger,
   readList,
   readName,
   readText,
-  readWhole,
   refuse,
   schemaOf,
 } from '../validation/index.ts'
@@ -37,11 +37,11 @@ export interface CompactionPreviewRequest {
   readonly segments: readonly CompactionSegment[] | undefined
 }
 
-const mostConfigs = 10_000
-const mostSegments = 1_000_000
+const maxConfigs = 10_000
+const maxSegments = 1_000_000
 
-const count = readWhole(0, Number.MAX_SAFE_INTEGER)
-const partition = readWhole(0, 2_147_483_647)
+const count = readInteger(0, Number.MAX_SAFE_INTEGER)
+const partition = readInteger(0, 2_147_483_647)
 
 const segmentFields = readFields({
   dataSource: readDatasourceName,
@@ -70,14 +70,14 @@ const readSegment: Reader<CompactionSegment> = described(segmentFields, (json, f
 })
 
 const listOfSegments: Reader<readonly unknown[]> = described(
-  readList(readSegment, { most: mostSegments }),
-  (json, field) => readList((segment) => segment, { most: mostSegments })(json, field),
+  readList(readSegment, { max: maxSegments }),
+  (json, field) => readList((segment) => segment, { max: maxSegments })(json, field),
 )
 
 const previewFields = {
   clusterConfig: optional(described(clusterConfigSchema(), parseClusterConfig)),
   compactionConfigs: optional(
-    readList(described(compactionConfigSchema(), parseCompactionConfig), { most: mostConfigs }),
+    readList(described(compactionConfigSchema(), parseCompactionConfig), { max: maxConfigs }),
   ),
   // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),

@@ -47,11 +47,11 @@ export interface ScheduleInput {
 }
 
 const firstDelayMs = 60_000
-const longestDelayMs = 3_600_000
+const maxDelayMs = 3_600_000
 
 /** Returns the retry delay in milliseconds after consecutive failures. It doubles each time, up to one hour. */
 export const delayAfterFailures = (failures: number): number =>
-  Math.min(firstDelayMs * 2 ** (failures - 1), longestDelayMs)
+  Math.min(firstDelayMs * 2 ** (failures - 1), maxDelayMs)
 
 const keyOf = ({ dataSource }: { readonly dataSource: string }, interval: Interval): string =>
   `${dataSource} ${formatInterval(interval)}`
@@ -77,7 +77,7 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
       const { dataSource, compactionInterval, demand } = candidate
       const earlier = pastOf.get(keyOf(candidate, compactionInterval)) ?? []
       if (earlier.length > 0) {
-        const { failures, lastAt } = failuresInARow(earlier, input.fingerprintsOf(candidate))
+        const { failures, lastAt } = consecutiveFailures(earlier, input.fingerprintsOf(candidate))
         const until = lastAt + delayAfterFailures(failures)
         if (failures > 0 && now < until) {
           postponed.push({ candidate, failures, until })
@@ -96,7 +96,7 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
   return { submissions: grants.map(({ job, slots }) => ({ candidate: job, slots })), postponed, slotsTaken }
 }
 
-function failuresInARow(
+function consecutiveFailures(
   earlier: readonly PastCompaction[],
   fingerprints: { readonly config: string; readonly segments: string },
 ): { failures: number; lastAt: number } {

@@ -31,17 +31,17 @@ describe('the slots of one job', () => {
     },
   ]) {
     it(name, () => {
-      const { least, most, floor } = slotDemand(
+      const { min, max, floor } = slotDemand(
         { engine: 'native' },
         parseCompactionConfig({ dataSource: 'wiki', ...config }),
       )
-      assert.deepEqual([least, most, floor], expected)
+      assert.deepEqual([min, max, floor], expected)
     })
   }
 })
 
 describe('the total slots of compaction', () => {
-  for (const [ratio, max, workers, leastOfJobs, expected] of [
+  for (const [ratio, max, workers, minSlotsOfJobs, expected] of [
     [0.1, 100, 40, 1, 4],
     [0.1, 3, 40, 1, 3],
     [0.1, 100, 4, 1, 1],
@@ -52,15 +52,15 @@ describe('the total slots of compaction', () => {
   ] as const) {
     it(`are ${expected} with ratio ${ratio}, max ${max}, and ${workers} worker slots`, () => {
       const cluster = parseClusterConfig({ compactionTaskSlotRatio: ratio, maxCompactionTaskSlots: max })
-      assert.equal(compactionSlots(cluster, workers, leastOfJobs), expected)
+      assert.equal(compactionSlots(cluster, workers, minSlotsOfJobs), expected)
     })
   }
 })
 
 describe('granting slots', () => {
-  const one = { least: 1, most: 1, floor: 1 }
-  const five = { least: 5, most: 5, floor: 1 }
-  const elastic = { least: 2, most: 5, floor: 2 }
+  const one = { min: 1, max: 1, floor: 1 }
+  const five = { min: 5, max: 5, floor: 1 }
+  const elastic = { min: 2, max: 5, floor: 2 }
   const grant = (demands: readonly (typeof one)[], capacity: number, taken: number) =>
     grantSlots(
       demands.map((demand, job) => ({ job, demand })),
@@ -122,10 +122,10 @@ describe('granting slots', () => {
 
   it('never exceeds the capacity, and eventually runs every job', () => {
     const demand = fc
-      .record({ least: fc.integer({ min: 1, max: 9 }), more: fc.nat(3), floor: fc.constantFrom(1, 2) })
-      .map(({ least, more, floor }) => ({
-        least: Math.max(least, floor),
-        most: Math.max(least, floor) + more,
+      .record({ min: fc.integer({ min: 1, max: 9 }), more: fc.nat(3), floor: fc.constantFrom(1, 2) })
+      .map(({ min, more, floor }) => ({
+        min: Math.max(min, floor),
+        max: Math.max(min, floor) + more,
         floor,
       }))
     fc.assert(

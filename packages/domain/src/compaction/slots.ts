@@ -6,16 +6,16 @@ import type {
 
 /** Task slots of a job: it waits for `least` and uses at most `most`. */
 export interface SlotDemand {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
   /** Absolute minimum. The job cannot run with fewer, even if the capacity is lower. */
   readonly floor: number
 }
 
 // An msq job has a controller and at least one worker.
-const leastOfMsq = 2
+const minMsqSlots = 2
 // Default of Druid 37 for msq jobs without maxNumTasks.
-const mostOfMsq = 5
+const maxMsqSlots = 5
 
 /** Returns the engine that compacts a datasource. */
 export const engineOf = (
@@ -35,29 +35,29 @@ export function slotDemand(
   const { tuningConfig, taskContext } = config
   if (engineOf(cluster, config) === 'msq') {
     const wanted = Number(taskContext?.maxNumTasks)
-    if (!Number.isInteger(wanted)) return { least: leastOfMsq, most: mostOfMsq, floor: leastOfMsq }
-    const slots = Math.max(wanted, leastOfMsq)
-    return { least: slots, most: slots, floor: leastOfMsq }
+    if (!Number.isInteger(wanted)) return { min: minMsqSlots, max: maxMsqSlots, floor: minMsqSlots }
+    const slots = Math.max(wanted, minMsqSlots)
+    return { min: slots, max: slots, floor: minMsqSlots }
   }
   const subTasks = tuningConfig?.maxNumConcurrentSubTasks ?? 0
   const isParallel = subTasks >= (tuningConfig?.partitionsSpec?.type === 'range' ? 1 : 2)
   const slots = isParallel ? subTasks + 1 : 1
-  return { least: slots, most: slots, floor: 1 }
+  return { min: slots, max: slots, floor: 1 }
 }
 
 /**
  * Returns the maximum number of concurrent compaction task slots: a share of all worker slots, up to the configured
- * maximum. If the ratio is greater than 0, the share is at least `leastOfJobs`, so that compaction also works in small
+ * maximum. If the ratio is greater than 0, the share is at least `minSlotsOfJobs`, so that compaction also works in small
  * clusters.
  */
 export function compactionSlots(
   cluster: Pick<ClusterCompactionConfig, 'compactionTaskSlotRatio' | 'maxCompactionTaskSlots'>,
   workerCapacity: number,
-  leastOfJobs = 1,
+  minSlotsOfJobs = 1,
 ): number {
   const { compactionTaskSlotRatio, maxCompactionTaskSlots } = cluster
   if (compactionTaskSlotRatio <= 0) return 0
-  const share = Math.max(Math.floor(workerCapacity * compactionTaskSlotRatio), leastOfJobs)
+  const share = Math.max(Math.floor(workerCapacity * compactionTaskSlotRatio), minSlotsOfJobs)
   return Math.min(share, maxCompactionTaskSlots, workerCapacity)
 }
 
@@ -88,9 +88,9 @@ export function grantSlots<Job>(
   for (const { job, demand } of claims) {
     if (free <= 0) break
     if (demand.floor > capacity) continue
-    const least = Math.min(demand.least, capacity)
-    if (least > free) break
-    const slots = Math.min(demand.most, free)
+    const min = Math.min(demand.min, capacity)
+    if (min > free) break
+    const slots = Math.min(demand.max, free)
     grants.push({ job, slots })
     free -= slots
   }

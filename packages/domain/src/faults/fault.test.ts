@@ -25,14 +25,14 @@ describe('a fault request', () => {
   })
 
   it('sets probability, delay, and duration', () => {
-    const asked = {
+    const requested = {
       kind: 'slow-disk',
       target: '127.0.0.1:8083',
       probability: 0.5,
       delayMs: 20,
       forMs: 30_000,
     }
-    assert.deepEqual(parseFaultRequest(asked, targets), asked)
+    assert.deepEqual(parseFaultRequest(requested, targets), requested)
   })
 
   it('may last long, unless it is a kill', () => {

@@ -5,9 +5,9 @@ import {
   optional,
   type Reader,
   readFields,
+  readInteger,
   readName,
   readOneOf,
-  readWhole,
   refuse,
   schemaOf,
 } from '../validation/index.ts'
@@ -49,16 +49,16 @@ export interface FaultAim {
 
 /** Limits of the delay and duration of a fault, in milliseconds. */
 export const faultLimits = {
-  delayMs: { least: 1, most: 600_000 },
-  forMs: { least: 100, most: 7 * 86_400_000 },
+  delayMs: { min: 1, max: 600_000 },
+  forMs: { min: 100, max: 7 * 86_400_000 },
   /** For a kill: while the only coordinator is killed again and again, nothing can end the fault early. */
-  killForMs: { least: 100, most: 5 * 60_000 },
+  killForMs: { min: 100, max: 5 * 60_000 },
 } as const
 /** Why kills have a short max duration, for error messages. */
-export const whyKillsAreShort = 'a kill of the only coordinator cannot be ended early'
-const usualDelayMs = 1000
+export const maxKillReason = 'a kill of the only coordinator cannot be ended early'
+const defaultDelayMs = 1000
 // A cluster can have a thousand servers.
-const mostToldTargets = 20
+const maxListedTargets = 20
 /** Every server learns of a one-time kill within this time. */
 const onceMs = 10_000
 
@@ -75,8 +75,8 @@ const readRequest: Reader<FaultRequest> = readFields({
   kind: readOneOf(faultKinds),
   target: readName(),
   probability: optional(readShare, 1),
-  delayMs: optional(readWhole(faultLimits.delayMs.least, faultLimits.delayMs.most), usualDelayMs),
-  forMs: optional(readWhole(faultLimits.forMs.least, faultLimits.forMs.most)),
+  delayMs: optional(readInteger(faultLimits.delayMs.min, faultLimits.delayMs.max), defaultDelayMs),
+  forMs: optional(readInteger(faultLimits.forMs.min, faultLimits.forMs.max)),
 })
 
 /** JSON schema of a fault request. */
@@ -85,28 +85,28 @@ export const faultRequestSchema = (): JsonObject => ({ title: 'FaultRequest', ..
 /** Parses a fault request. Throws invalidInput with the known targets if its target is not one of `targets`. */
 export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {
   const request = readRequest(json, '')
-  const { least, most } = faultLimits.killForMs
-  if (request.kind === 'kill' && request.forMs !== null && request.forMs > most) {
+  const { min, max } = faultLimits.killForMs
+  if (request.kind === 'kill' && request.forMs !== null && request.forMs > max) {
     throw refuse(
       'forMs',
       request.forMs,
-      `an integer from ${least} to ${most} for a kill, because ${whyKillsAreShort}`,
+      `an integer from ${min} to ${max} for a kill, because ${maxKillReason}`,
     )
   }
   if (targets.includes(request.target)) return request
-  throw refuse('target', request.target, `a role or server of this cluster: one of ${tellTargets(targets)}`)
+  throw refuse('target', request.target, `a role or server of this cluster: one of ${listTargets(targets)}`)
 }
 
-function tellTargets(targets: readonly string[]): string {
-  const more = targets.length - mostToldTargets
-  return `[${targets.slice(0, mostToldTargets).join(', ')}]${more > 0 ? ` or ${more} more servers` : ''}`
+function listTargets(targets: readonly string[]): string {
+  const more = targets.length - maxListedTargets
+  return `[${targets.slice(0, maxListedTargets).join(', ')}]${more > 0 ? ` or ${more} more servers` : ''}`
 }
 
 /** Returns the fault for a request, active from `now`. */
 export function switchOn({ forMs, ...request }: FaultRequest, id: string, now: number): Fault {
   const once = request.kind === 'kill' && forMs === null
-  const lastsMs = once ? onceMs : forMs
-  return { id, ...request, since: now, until: lastsMs === null ? null : now + lastsMs, once }
+  const durationMs = once ? onceMs : forMs
+  return { id, ...request, since: now, until: durationMs === null ? null : now + durationMs, once }
 }
 
 /** Returns the faults that are still active at `now`. */

@@ -26,7 +26,7 @@ interface Datasource {
 export type NewSegment = Omit<Segment, 'interval'> & Pick<Interval, 'start' | 'end'>
 
 // With more changed intervals than this, the entire datasource is checked.
-const mostIntervals = 2000
+const maxIntervals = 2000
 
 /**
  * All used segments, plus unused segments that a server still holds, loads, or drops. A segment is a row, identified by
@@ -350,9 +350,13 @@ export class SegmentTable {
         this.timelineGroupOf(group, (row) => hides(row, group)),
       )
       // A group can be in both lists, because overshadowed groups can also cover each other.
-      const asked = judged.map((group) => ({ ...this.timelineGroup(group), isAsked: true, complete: false }))
+      const judgedGroups = judged.map((group) => ({
+        ...this.timelineGroup(group),
+        isAsked: true,
+        complete: false,
+      }))
       const covered = new Set(
-        coveredGroups([...hiding, ...asked])
+        coveredGroups([...hiding, ...judgedGroups])
           .filter((one) => 'isAsked' in one)
           .map(({ group }) => group),
       )
@@ -430,7 +434,7 @@ export class SegmentTable {
   }
 
   private note(intervals: Interval[], group: number): void {
-    if (intervals.length > mostIntervals) {
+    if (intervals.length > maxIntervals) {
       intervals.length = 0
       intervals.push(everything)
     }

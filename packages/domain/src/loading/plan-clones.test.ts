@@ -74,18 +74,18 @@ describe('a clone', () => {
     })
 
   const ten = Array.from({ length: 10 }, () => [served, 0] as const)
-  for (const { name, given, most, expected } of [
+  for (const { name, given, max, expected } of [
     {
       name: 'loads no more than fits',
       given: { maxSizeBytes: 500, usedSizeBytes: 150 },
-      most: 100,
+      max: 100,
       expected: 3,
     },
-    { name: 'loads no more than its queue allows', given: { queuedLoads: 2 }, most: 6, expected: 4 },
-    { name: 'loads everything at once without limits', given: {}, most: Infinity, expected: 10 },
+    { name: 'loads no more than its queue allows', given: { queuedLoads: 2 }, max: 6, expected: 4 },
+    { name: 'loads everything at once without limits', given: {}, max: Infinity, expected: 10 },
   ])
     it(name, () => {
-      const { loads } = planClones(tableOf(ten), [{ target: server(given), source }], most)
+      const { loads } = planClones(tableOf(ten), [{ target: server(given), source }], max)
       assert.equal(loads.rows.length, expected)
     })
 

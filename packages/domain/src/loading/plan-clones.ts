@@ -1,6 +1,6 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { CopyList } from './plan-copies.ts'
-import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
+import { addLoad, draftOf, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 
 /** A server that mirrors the segments of another one. */
 export interface ServerClone {
@@ -31,7 +31,7 @@ export function planClones(
       const flags = copies.flags(row, draft.server.number)
       if (isWanted && flags === 0) {
         if (draft.queuedLoads >= maxLoadsPerServer || !hasRoom(draft, sizeOf[row]!)) continue
-        giveLoad(draft, sizeOf[row]!)
+        addLoad(draft, sizeOf[row]!)
         loads.rows.push(row)
         loads.servers.push(draft.server.number)
       } else if (!isWanted && (flags & (copyFlag.served | copyFlag.dropping)) === copyFlag.served) {

@@ -2,7 +2,7 @@ import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import type { MoveList, MovePlanner } from './plan-moves.ts'
 import { planReplicas } from './replica-change.ts'
-import { draftOf, giveLoad, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
+import { addLoad, draftOf, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
 
 /** Limits of one run. */
@@ -409,7 +409,7 @@ export class CopyPlanner {
       } else if (!hasRoom(draft, sizeBytes)) {
         this.noteUnplaced(row, draft.server.tier, 'noRoom', 1)
       } else {
-        giveLoad(draft, sizeBytes)
+        addLoad(draft, sizeBytes)
         this.load(row, draft)
         anyLoad = true
       }

@@ -35,7 +35,7 @@ const servedCopies = ({ copies }: SegmentTable, row: number): number => {
   return count
 }
 
-function isAnythingAsked({ copies }: SegmentTable): boolean {
+function isAnythingRequested({ copies }: SegmentTable): boolean {
   for (let entry = 0; entry < copies.limit; entry += 1)
     if (copies.serverOf[entry] !== -1 && copies.flagsOf[entry]! & (copyFlag.loading | copyFlag.dropping))
       return true
@@ -126,7 +126,7 @@ test('clusters become evenly filled and stable without losing replicas or exceed
             servedCopies(table, table.rowOf(id)) >= Math.min(required, before[at]!),
             'never fewer replicas than required',
           )
-        const isIdle = !isAnythingAsked(table)
+        const isIdle = !isAnythingRequested(table)
         isOver = planned + rows.length === 0 && isIdle && runs > 10
         work(table, () => (runs < 100 ? pace.next().value : 'done'))
       }

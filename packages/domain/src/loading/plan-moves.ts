@@ -1,5 +1,5 @@
 import { copyFlag, hashNumber, type SegmentTable } from '../inventory/index.ts'
-import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+import { addLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
 /** Replicas to move between servers of a tier, as three parallel lists. */
 export interface MoveList {
@@ -19,7 +19,7 @@ export interface MoveLimits {
 // Fill differences up to this fraction of the server size do not cause moves.
 const evenEnough = 0.02
 // A replica moves if another server has at least this many fewer neighbors in time.
-const fewerNeighbours = 8
+const fewerNeighbors = 8
 // Segments of a datasource are neighbors if they are in the same block of this many intervals.
 const intervalsInBlock = 16
 // Number of cells per server in which blocks are counted. Two blocks in one cell are kept apart needlessly, which is
@@ -41,8 +41,8 @@ interface BalancedServer {
 interface BalancedTier {
   readonly members: BalancedServer[]
   left: number
-  least: number
-  most: number
+  min: number
+  max: number
 }
 
 const fillOf = ({ filledBytes, maxSizeBytes }: BalancedServer): number => filledBytes / maxSizeBytes
@@ -58,7 +58,7 @@ export class MovePlanner {
   private scannedInVain = 0
   private seenChanges = -1
   private seenServers = ''
-  private neighbours = new Uint16Array(0)
+  private neighbors = new Uint16Array(0)
 
   constructor(table: SegmentTable) {
     this.table = table
@@ -117,11 +117,11 @@ export class MovePlanner {
       if (server === undefined) continue
       const tier = tiers.get(server.draft.tier)
       if (tier) tier.members.push(server)
-      else tiers.set(server.draft.tier, { members: [server], left: maxSegmentsToMove, least: 0, most: 0 })
+      else tiers.set(server.draft.tier, { members: [server], left: maxSegmentsToMove, min: 0, max: 0 })
     }
     const cells = balanced.length * cellCount
-    if (this.neighbours.length < cells) this.neighbours = new Uint16Array(cells)
-    else this.neighbours.fill(0)
+    if (this.neighbors.length < cells) this.neighbors = new Uint16Array(cells)
+    else this.neighbors.fill(0)
     for (let entry = 0; entry < copies.limit; entry += 1) {
       const number = copies.serverOf[entry]!
       const server = number < 0 ? undefined : balanced[number]
@@ -137,7 +137,7 @@ export class MovePlanner {
       if (goes) server.filledBytes -= table.sizeOf[row]!
       if ((flags & copyFlag.moving) !== 0) tiers.get(server.draft.tier)!.left -= 1
       if (!goes && (flags & (copyFlag.served | copyFlag.loading)) !== 0 && table.isUsed(row))
-        this.neighbours[number * cellCount + this.cellOf(row)]! += 1
+        this.neighbors[number * cellCount + this.cellOf(row)]! += 1
     }
     for (const tier of tiers.values()) measure(tier)
     return tiers
@@ -175,16 +175,16 @@ export class MovePlanner {
       const tier = from && tiers.get(from.draft.tier)
       if (from === undefined || tier === undefined || tier.left <= 0 || tier.members.length < 2) continue
       const to = this.better(row, from, tier, limits)
-      if (to === undefined || this.isUnderWay(row) || !mayMove(row)) continue
+      if (to === undefined || this.isInFlight(row) || !mayMove(row)) continue
       moves.rows.push(row)
       moves.from.push(from.draft.server.number)
       moves.to.push(to.draft.server.number)
       const cell = this.cellOf(row)
-      this.neighbours[from.draft.server.number * cellCount + cell]! -= 1
-      this.neighbours[to.draft.server.number * cellCount + cell]! += 1
+      this.neighbors[from.draft.server.number * cellCount + cell]! -= 1
+      this.neighbors[to.draft.server.number * cellCount + cell]! += 1
       from.filledBytes -= sizeBytes
       to.filledBytes += sizeBytes
-      giveLoad(to.draft, sizeBytes)
+      addLoad(to.draft, sizeBytes)
       tier.left -= 1
       measure(tier)
       return true
@@ -193,7 +193,7 @@ export class MovePlanner {
   }
 
   /** Whether any replica of the segment is being loaded or dropped. */
-  private isUnderWay(row: number): boolean {
+  private isInFlight(row: number): boolean {
     const { copies } = this.table
     for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
       if ((copies.flagsOf[entry]! & ~(copyFlag.served | copyFlag.leaving)) !== 0) return true
@@ -207,30 +207,30 @@ export class MovePlanner {
     tier: BalancedTier,
     { maxLoadsPerServer }: MoveLimits,
   ): BalancedServer | undefined {
-    const { table, neighbours } = this
+    const { table, neighbors } = this
     const sizeBytes = table.sizeOf[row]!
     const isUneven = isUnevenTier(tier)
-    const middle = (tier.most + tier.least) / 2
+    const middle = (tier.max + tier.min) / 2
     if (isUneven && fillOf(from) <= middle) return undefined
     const cell = isUneven ? 0 : this.cellOf(row)
-    const here = isUneven ? 0 : neighbours[from.draft.server.number * cellCount + cell]!
-    if (!isUneven && here < fewerNeighbours) return undefined
+    const here = isUneven ? 0 : neighbors[from.draft.server.number * cellCount + cell]!
+    if (!isUneven && here < fewerNeighbors) return undefined
     const fromAfter = (from.filledBytes - sizeBytes) / from.maxSizeBytes
     const { members } = tier
     // With even fill, start with different servers for different rows.
     const first = isUneven ? 0 : row % members.length
     const candidates = candidatesIn(tier)
     let best: BalancedServer | undefined
-    let bestValue = isUneven ? Infinity : here - fewerNeighbours + 1
+    let bestValue = isUneven ? Infinity : here - fewerNeighbors + 1
     for (let step = 0; step < candidates; step += 1) {
       const to = members[(first + step) % members.length]!
       if (to === from || to.draft.queuedLoads >= maxLoadsPerServer || !hasRoom(to.draft, sizeBytes)) continue
       const toAfter = (to.filledBytes + sizeBytes) / to.maxSizeBytes
-      const value = isUneven ? fillOf(to) : neighbours[to.draft.server.number * cellCount + cell]!
+      const value = isUneven ? fillOf(to) : neighbors[to.draft.server.number * cellCount + cell]!
       if (value >= bestValue || table.copies.flags(row, to.draft.server.number) !== 0) continue
       const isAllowed = isUneven
         ? toAfter <= fromAfter
-        : toAfter <= tier.least + evenEnough && fromAfter >= tier.most - evenEnough
+        : toAfter <= tier.min + evenEnough && fromAfter >= tier.max - evenEnough
       if (!isAllowed) continue
       best = to
       bestValue = value
@@ -239,18 +239,18 @@ export class MovePlanner {
   }
 }
 
-const isUnevenTier = ({ most, least }: BalancedTier): boolean => most - least > evenEnough
+const isUnevenTier = ({ max, min }: BalancedTier): boolean => max - min > evenEnough
 
 /** Returns how many servers of a tier are compared for a replica. */
 const candidatesIn = (tier: BalancedTier): number =>
   isUnevenTier(tier) ? tier.members.length : Math.min(candidatesOfTier, tier.members.length)
 
 function measure(tier: BalancedTier): void {
-  tier.least = Infinity
-  tier.most = -Infinity
+  tier.min = Infinity
+  tier.max = -Infinity
   for (const server of tier.members) {
     const fill = fillOf(server)
-    if (fill < tier.least) tier.least = fill
-    if (fill > tier.most) tier.most = fill
+    if (fill < tier.min) tier.min = fill
+    if (fill > tier.max) tier.max = fill
   }
 }

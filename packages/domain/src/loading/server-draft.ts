@@ -59,7 +59,7 @@ export function hasRoom({ server, filledBytes }: ServerDraft, sizeBytes: number)
 }
 
 /** Assigns a load of this size to the server. */
-export function giveLoad(draft: ServerDraft, sizeBytes: number): void {
+export function addLoad(draft: ServerDraft, sizeBytes: number): void {
   draft.filledBytes += sizeBytes
   draft.queuedLoads += 1
   draft.fill = fillOf(draft.server.maxSizeBytes, draft.filledBytes)

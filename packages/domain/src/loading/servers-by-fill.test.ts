@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { loadingServers, simulatedServer } from '../testing/index.ts'
-import { draftOf, giveLoad, hasRoom } from './server-draft.ts'
+import { addLoad, draftOf, hasRoom } from './server-draft.ts'
 import { ServersByFill } from './servers-by-fill.ts'
 
-const mostQueuedLoads = 4
+const maxQueuedLoads = 4
 
 test('assigns to the same servers as a search through all of them', () => {
   const sizes = fc.array(
@@ -24,29 +24,29 @@ test('assigns to the same servers as a search through all of them', () => {
     { minLength: 1, maxLength: 30 },
   )
   fc.assert(
-    fc.property(sizes, requests, (given, asked) => {
+    fc.property(sizes, requests, (given, requested) => {
       const drafts = loadingServers(
         given.map((server, index) => simulatedServer({ ...server, name: `n${index}` })),
       ).map((server) => draftOf(server))
-      const servers = new ServersByFill(drafts, mostQueuedLoads)
-      for (const [turn, { sizeBytes, holders, given: elsewhere }] of asked.entries()) {
+      const servers = new ServersByFill(drafts, maxQueuedLoads)
+      for (const [turn, { sizeBytes, holders, given: elsewhere }] of requested.entries()) {
         const other = elsewhere === null ? undefined : drafts[elsewhere]
         if (other !== undefined) {
-          giveLoad(other, 1)
+          addLoad(other, 1)
           servers.noteGivenElsewhere()
         }
         for (const holder of holders) if (drafts[holder]) drafts[holder].takenFor = turn
         const suitable = drafts.filter(
           (draft) =>
-            draft.queuedLoads < mostQueuedLoads && hasRoom(draft, sizeBytes) && draft.takenFor !== turn,
+            draft.queuedLoads < maxQueuedLoads && hasRoom(draft, sizeBytes) && draft.takenFor !== turn,
         )
-        const leastFill = Math.min(...suitable.map(({ fill }) => fill))
+        const lowestFill = Math.min(...suitable.map(({ fill }) => fill))
         const fillBefore = new Map(drafts.map((draft) => [draft, draft.fill]))
         const chosen = servers.assign(sizeBytes, turn)
         assert.equal(chosen === undefined, suitable.length === 0)
         if (chosen === undefined) continue
         assert.ok(suitable.includes(chosen))
-        assert.equal(fillBefore.get(chosen), leastFill)
+        assert.equal(fillBefore.get(chosen), lowestFill)
       }
     }),
     { numRuns: 1000 },

@@ -1,5 +1,5 @@
 import { Heap } from '../heap/index.ts'
-import { giveLoad, hasRoom, type ServerDraft } from './server-draft.ts'
+import { addLoad, hasRoom, type ServerDraft } from './server-draft.ts'
 
 /** Least full server first, then by queue length, then by name. */
 function isBefore(a: ServerDraft, b: ServerDraft): boolean {
@@ -14,16 +14,16 @@ function isBefore(a: ServerDraft, b: ServerDraft): boolean {
  */
 export class ServersByFill {
   private readonly all: readonly ServerDraft[]
-  private readonly mostQueuedLoads: number
+  private readonly maxQueuedLoads: number
   private readonly heap = new Heap(isBefore)
   private readonly passedOver: ServerDraft[] = []
   private isStale = true
   /** Segments of at least this size no longer fit on any server. */
   private fitsNowhereBytes = Infinity
 
-  constructor(servers: readonly ServerDraft[], mostQueuedLoads: number) {
+  constructor(servers: readonly ServerDraft[], maxQueuedLoads: number) {
     this.all = servers
-    this.mostQueuedLoads = mostQueuedLoads
+    this.maxQueuedLoads = maxQueuedLoads
   }
 
   /** Whether a server is skipped because its queue is full. */
@@ -55,7 +55,7 @@ export class ServersByFill {
       else passedOver.push(draft)
     }
     if (chosen !== undefined) {
-      giveLoad(chosen, sizeBytes)
+      addLoad(chosen, sizeBytes)
       this.push(chosen)
     } else if (!fitsSomewhere) {
       this.fitsNowhereBytes = sizeBytes
@@ -72,6 +72,6 @@ export class ServersByFill {
   }
 
   private push(draft: ServerDraft): void {
-    if (draft.queuedLoads < this.mostQueuedLoads) this.heap.push(draft)
+    if (draft.queuedLoads < this.maxQueuedLoads) this.heap.push(draft)
   }
 }

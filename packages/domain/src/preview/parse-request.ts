@@ -1,4 +1,4 @@
-import { defaultRulesName, mostRules, parseRulesInSlices, type Rule, rulesSchema } from '../rules/index.ts'
+import { defaultRulesName, maxRules, parseRulesInSlices, type Rule, rulesSchema } from '../rules/index.ts'
 import {
   addPeriod,
   formatInstant,
@@ -48,13 +48,13 @@ export interface PreviewRequest {
 /** Datasource of segments that do not specify one. */
 export const previewDatasource = 'preview'
 
-const mostSegments = 50_000
+const maxSegments = 50_000
 // Number of segments to read between two pauses.
 const slice = 1000
-const mostServers = 10_000
-const longestText = 255
+const maxServers = 10_000
+const maxTextLength = 255
 const epochVersion = formatInstant(0)
-const longestHorizon = parsePeriod('P10Y')
+const maxHorizon = parsePeriod('P10Y')
 
 const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
 const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
@@ -62,8 +62,8 @@ const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'par
 const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
 const serverFields = ['name', 'type', 'tier', 'maxSize']
 
-const textSchema = { type: 'string', minLength: 1, maxLength: longestText }
-const countSchema = (most: number) => ({ type: 'integer', minimum: 0, maximum: most })
+const textSchema = { type: 'string', minLength: 1, maxLength: maxTextLength }
+const countSchema = (max: number) => ({ type: 'integer', minimum: 0, maximum: max })
 const objectSchema = (properties: JsonObject, required: readonly string[]) => ({
   type: 'object',
   properties,
@@ -107,8 +107,8 @@ export const previewRequestSchema = (): JsonObject => ({
         description: 'One list for all datasources, or lists by datasource',
       },
       defaultRules: orNull(rulesSchema()),
-      segments: orNull({ type: 'array', items: segmentSchema(), maxItems: mostSegments }),
-      servers: orNull({ type: 'array', items: serverSchema(), maxItems: mostServers }),
+      segments: orNull({ type: 'array', items: segmentSchema(), maxItems: maxSegments }),
+      servers: orNull({ type: 'array', items: serverSchema(), maxItems: maxServers }),
       horizon: orNull(periodSchema),
     },
     ['rules'],
@@ -129,22 +129,22 @@ function readText(value: unknown, field: string): string {
   if (
     typeof value !== 'string' ||
     value.trim() === '' ||
-    value.length > longestText ||
+    value.length > maxTextLength ||
     hasControlCharacter(value)
   )
-    throw refuse(field, value, `a string of 1 to ${longestText} characters without control characters`)
+    throw refuse(field, value, `a string of 1 to ${maxTextLength} characters without control characters`)
   return value
 }
 
-function readCount(value: unknown, field: string, most: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > most)
-    throw refuse(field, value, `an integer from 0 to ${most}`)
+function readCount(value: unknown, field: string, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
+    throw refuse(field, value, `an integer from 0 to ${max}`)
   return value
 }
 
-function readList(value: unknown, field: string, most: number): readonly unknown[] {
+function readList(value: unknown, field: string, max: number): readonly unknown[] {
   if (!Array.isArray(value)) throw refuse(field, value, 'a list')
-  if (value.length > most) throw refuse(`number of ${field}`, value.length, `at most ${most}`)
+  if (value.length > max) throw refuse(`number of ${field}`, value.length, `at most ${max}`)
   return value
 }
 
@@ -160,15 +160,15 @@ function readSegment(json: unknown, path: string): GivenSegment {
   if (!isJsonObject(json)) throw refuse(path, json, 'a segment (an object with an interval)')
   refuseUnknown(json, [...segmentFields, ...answeredFields], path)
   const { dataSource, interval, version, partitionNum, partitions, size } = json
-  const mostPartitions = 2_147_483_647
+  const maxPartitions = 2_147_483_647
   return {
     dataSource: isGiven(dataSource)
       ? readDatasourceName(dataSource, `${path}.dataSource`)
       : previewDatasource,
     interval: readIntervalText(interval, `${path}.interval`),
     version: isGiven(version) ? readText(version, `${path}.version`) : epochVersion,
-    partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, mostPartitions) : 0,
-    partitions: isGiven(partitions) ? readCount(partitions, `${path}.partitions`, mostPartitions) : 1,
+    partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, maxPartitions) : 0,
+    partitions: isGiven(partitions) ? readCount(partitions, `${path}.partitions`, maxPartitions) : 1,
     sizeBytes: isGiven(size) ? readCount(size, `${path}.size`, Number.MAX_SAFE_INTEGER) : 0,
   }
 }
@@ -176,7 +176,7 @@ function readSegment(json: unknown, path: string): GivenSegment {
 function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
   const read: GivenSegment[] = []
   const places = new Map<string, string>()
-  for (const [index, given] of readList(json, 'segments', mostSegments).entries()) {
+  for (const [index, given] of readList(json, 'segments', maxSegments).entries()) {
     if (index % slice === 0) yield
     const path = `segments[${index}]`
     const segment = readSegment(given, path)
@@ -198,7 +198,7 @@ function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
 
 function readServers(json: unknown): PreviewServer[] {
   const names = new Set<string>()
-  return readList(json, 'servers', mostServers).map((server, index) => {
+  return readList(json, 'servers', maxServers).map((server, index) => {
     const path = `servers[${index}]`
     if (!isJsonObject(server)) throw refuse(path, server, 'a server (an object with name, type, and tier)')
     refuseUnknown(server, serverFields, path)
@@ -225,15 +225,14 @@ function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']
   if (!isJsonObject(json))
     throw refuse('rules', json, 'a list of rules, or an object that maps datasource names to lists of rules')
   const entries = Object.entries(json)
-  if (entries.length > mostRules) throw refuse('number of rule lists', entries.length, `at most ${mostRules}`)
+  if (entries.length > maxRules) throw refuse('number of rule lists', entries.length, `at most ${maxRules}`)
   let count = 0
   const lists = new Map<string, readonly Rule[]>()
   for (const [name, list] of entries) {
     const dataSource = readRulesName(name, 'datasource name in rules')
     const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
-    if (count > mostRules)
-      throw refuse('number of rules', count, `at most ${mostRules} in all lists together`)
+    if (count > maxRules) throw refuse('number of rules', count, `at most ${maxRules} in all lists together`)
     lists.set(dataSource, rules)
   }
   return lists
@@ -243,7 +242,7 @@ function readHorizon(value: unknown, now: number): Period {
   const expected = 'an ISO 8601 period of at most ten years, such as [P90D]'
   if (typeof value !== 'string') throw refuse('horizon', value, expected)
   const period = parsePeriod(value, 'horizon')
-  if (addPeriod(now, period) > addPeriod(now, longestHorizon)) throw refuse('horizon', value, expected)
+  if (addPeriod(now, period) > addPeriod(now, maxHorizon)) throw refuse('horizon', value, expected)
   return period
 }
 

@@ -50,6 +50,6 @@ export interface TierDemand {
  */
 export function certainlyFits({ able }: PreviewTier, { bytes, largestSegmentBytes }: TierDemand): boolean {
   if (bytes === 0) return true
-  const smallest = able.reduce((least, { maxSizeBytes }) => Math.min(least, maxSizeBytes), Infinity)
+  const smallest = able.reduce((min, { maxSizeBytes }) => Math.min(min, maxSizeBytes), Infinity)
   return smallest === Infinity || bytes / able.length + largestSegmentBytes <= smallest
 }

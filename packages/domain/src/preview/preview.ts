@@ -27,7 +27,7 @@ export interface PreviewResult {
 }
 
 // Maximum number of summary rows in an answer with a horizon. They take tens of megabytes.
-const mostStepRows = 50_000
+const maxStepRows = 50_000
 // Maximum number of rows in the summary itself, one for each datasource and tier.
 const maxSummaryRows = 200_000
 // Number of rows and their tiers to create between two pauses.
@@ -62,7 +62,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   const moments = horizon === undefined ? undefined : stepTimes(now, horizon)
   const tierCount = new Set(question.servers.map(({ tier }) => tier)).size
   const rows = (moments?.length ?? 0) * concerned.size * Math.max(1, tierCount)
-  if (rows > mostStepRows) {
+  if (rows > maxStepRows) {
     throw invalidInput(
       `The answer is too large ([${moments?.length}] steps for [${concerned.size}] datasources and [${tierCount}] tiers): expected a shorter horizon, or rules for fewer datasources`,
       { field: 'horizon' },

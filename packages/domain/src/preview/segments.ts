@@ -42,7 +42,7 @@ export interface Tally {
 const slice = 16_384
 
 // Maximum number of chains to search for each segment. A new chain beyond this limit closes the oldest.
-const mostOpenChains = 64
+const maxOpenChains = 64
 
 /** Converts segments into columns. Yields regularly. */
 export function* columnsOf(source: PreviewSegments): Generator<undefined, SegmentColumns> {
@@ -119,7 +119,7 @@ function intoChains(
     const end = endOf[sorted[at]!]!
     let into = open.find(({ lastEnd }) => lastEnd <= end)
     if (into === undefined) {
-      if (open.length === mostOpenChains) open.shift()
+      if (open.length === maxOpenChains) open.shift()
       into = { chain: lengths.length, lastEnd: end }
       open.push(into)
       lengths.push(0)

@@ -15,9 +15,9 @@ export interface PreviewStep {
 }
 
 /** Maximum number of steps in a horizon. */
-const mostSteps = 120
+const maxSteps = 120
 /** Minimum number of steps, unless the horizon has fewer minutes. */
-const fewestSteps = 12
+const minSteps = 12
 
 // Neighbors are close enough that 12 of the longer are less than 120 of the shorter.
 const stepPeriods = ['P1M', 'P1W', 'P1D', 'PT6H', 'PT1H', 'PT15M', 'PT5M', 'PT1M'].map(
@@ -37,10 +37,10 @@ export function stepTimes(now: number, horizon: Period): number[] {
   const end = addPeriod(now, horizon)
   if (end <= now) return []
   const period =
-    stepPeriods.find((candidate) => addPeriod(now, times(candidate, fewestSteps)) <= end) ??
+    stepPeriods.find((candidate) => addPeriod(now, times(candidate, minSteps)) <= end) ??
     (stepPeriods.at(-1) as Period)
   const moments: number[] = []
-  for (let count = 1; count < mostSteps; count += 1) {
+  for (let count = 1; count < maxSteps; count += 1) {
     const moment = addPeriod(now, times(period, count))
     if (moment >= end) break
     moments.push(moment)

@@ -172,7 +172,7 @@ function instantsOf(regions: readonly RuleRegion[]): number[] {
     endUpTo,
   ])
   const finite = [...new Set(bounds)].filter((bound) => Math.abs(bound) < Number.MAX_VALUE)
-  const first = finite.reduce((least, bound) => Math.min(least, bound), 0)
+  const first = finite.reduce((min, bound) => Math.min(min, bound), 0)
   const instants = new Set([-Infinity, Infinity, first - 2, first - 1])
   for (const bound of finite) for (const offset of [0, 1, 2]) instants.add(bound + offset)
   return [...instants].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))

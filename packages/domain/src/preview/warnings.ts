@@ -50,9 +50,9 @@ export type PreviewWarning = { readonly message: string } & (
 )
 
 // Maximum number of warnings. More would not help.
-const mostWarnings = 1000
+const maxWarnings = 1000
 // Maximum number of servers without storage to list.
-const mostServers = 20
+const maxServers = 20
 
 /** Returns a reference from an index into all rules of a datasource. The last rule belongs to the defaults. */
 export function referenceTo(
@@ -117,16 +117,16 @@ export function* warningsOf(
   function* warnOfList(dataSource: string, rules: readonly Rule[]): Generator<undefined, void> {
     const unreached = unreachedIn.get(rules) ?? (yield* findUnreachedRules(rules, outcome.now))
     unreachedIn.set(rules, unreached)
-    warnings.push(...describeUnreached(dataSource, rules, unreached.slice(0, mostWarnings)))
+    warnings.push(...describeUnreached(dataSource, rules, unreached.slice(0, maxWarnings)))
   }
   if (defaultsChange && ofDatasources[0] !== undefined)
     yield* warnOfList(defaultRulesName, ofDatasources[0].defaults)
   for (const datasource of ofDatasources) {
-    if (warnings.length >= mostWarnings) break
+    if (warnings.length >= maxWarnings) break
     yield* warnOfList(datasource.columns.dataSource, datasource.own)
     warnings.push(
-      ...warningsOfData(datasource, outcome.now).slice(0, mostWarnings),
-      ...firstOf(warningsOfTiers(datasource, outcome.cluster), mostWarnings),
+      ...warningsOfData(datasource, outcome.now).slice(0, maxWarnings),
+      ...firstOf(warningsOfTiers(datasource, outcome.cluster), maxWarnings),
     )
     yield
   }
@@ -136,7 +136,7 @@ export function* warningsOf(
     const message = `Tier [${tier}] has no space for [${copies}] replicas ([${bytes}] bytes)`
     warnings.push({ type: 'doesNotFit', tier, copies, bytes, message })
   }
-  return warnings.slice(0, mostWarnings)
+  return warnings.slice(0, maxWarnings)
 }
 
 function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarning[] {
@@ -200,17 +200,17 @@ function* warningsOfTiers(
     }
   }
   if (broadcasts) {
-    for (const { name, type } of cluster.unable.slice(0, mostServers)) {
+    for (const { name, type } of cluster.unable.slice(0, maxServers)) {
       const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on it`
       yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }
 }
 
-function firstOf<Item>(items: Iterable<Item>, most: number): Item[] {
+function firstOf<Item>(items: Iterable<Item>, max: number): Item[] {
   const first: Item[] = []
   for (const item of items) {
-    if (first.length === most) break
+    if (first.length === max) break
     first.push(item)
   }
   return first

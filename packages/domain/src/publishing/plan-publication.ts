@@ -108,9 +108,9 @@ function append<Chunk extends NewChunk>(
   const taken = [...overlapping, ...erased]
   if (!newest) return numbered(input, chunks, freshVersion(input, taken), 0, 0)
   const siblings = taken.filter(
-    ({ version, interval: theirs }) => version === newest.version && sameInterval(theirs, interval),
+    ({ version, interval: existing }) => version === newest.version && sameInterval(existing, interval),
   )
-  const next = 1 + siblings.reduce((most, { partitionNum }) => Math.max(most, partitionNum), -1)
+  const next = 1 + siblings.reduce((max, { partitionNum }) => Math.max(max, partitionNum), -1)
   return numbered(input, chunks, newest.version, next, newest.partitions)
 }
 

@@ -135,15 +135,15 @@ function firstWaiting({ callers, limits }: SchedulingSnapshot, suspending = 0): 
     // If no more queries can be suspended, callers with long queries wait until these are done.
     return !isFull || (suspended.length === 0 && !running.some((query) => isLong(query, limits)))
   })
-  return leastServed(allowed, limits, ({ waiting }) => waiting[0])
+  return minServed(allowed, limits, ({ waiting }) => waiting[0])
 }
 
 /** Returns the first suspended query of the caller who has used the least of its share. */
 function firstSuspended({ callers, limits }: SchedulingSnapshot): Candidate | undefined {
-  return leastServed(callers, limits, ({ suspended }) => suspended[0]?.id)
+  return minServed(callers, limits, ({ suspended }) => suspended[0]?.id)
 }
 
-function leastServed(
+function minServed(
   callers: readonly CallerQueries[],
   limits: SchedulingLimits,
   queryOf: (queries: CallerQueries) => number | undefined,

@@ -53,7 +53,7 @@ export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): An
   let notLoaded = 0
   if (present.length < segments.length) {
     const all = analyzeTimeline(segments)
-    const uncovered = joinTimes(formerly.flatMap((former) => notShownSince(former, visible)))
+    const uncovered = joinTimes(formerly.flatMap((former) => notVisibleSince(former, visible)))
     for (const { interval, segments: indexes } of all.visible) {
       const wasShown = isWithinAny(uncovered, interval)
       for (const index of indexes) {
@@ -116,13 +116,13 @@ function answeringSegments<Of extends Segment>(
   return [...shown].map(([index, intervals]) => {
     const segment = segments[index] as Of
     const [first] = intervals
-    const isWhole = first !== undefined && sameInterval(first, segment.interval)
-    return { segment, within: isWhole ? undefined : intervals }
+    const isComplete = first !== undefined && sameInterval(first, segment.interval)
+    return { segment, within: isComplete ? undefined : intervals }
   })
 }
 
 /** Returns the parts of a former segment's interval in which the sorted pieces show only older versions or nothing. */
-function notShownSince({ interval, version }: FormerSegment, pieces: readonly VisiblePiece[]): Interval[] {
+function notVisibleSince({ interval, version }: FormerSegment, pieces: readonly VisiblePiece[]): Interval[] {
   const left: Interval[] = []
   let { start } = interval
   for (let index = firstEndingAfter(pieces, start); index < pieces.length; index += 1) {

@@ -107,23 +107,23 @@ class Side {
     wholly: boolean,
   ) {
     const run = this.planner.begin({ now, rules, servers, limits }, wholly)
-    const told: string[] = []
+    const markedUnused: string[] = []
     for (let part = run.next(3); part !== undefined; part = run.next(3)) {
       for (const kind of ['loads', 'drops', 'cancelledLoads'] as const)
         part[kind].rows.forEach((row, at) => {
-          told.push(`${kind} ${part?.[kind].servers[at]} ${this.table.idOf(row)}`)
+          markedUnused.push(`${kind} ${part?.[kind].servers[at]} ${this.table.idOf(row)}`)
         })
       for (const { rows, reason } of part.markUnused)
-        for (const row of rows) told.push(`unused ${this.table.idOf(row)} ${reason}`)
+        for (const row of rows) markedUnused.push(`unused ${this.table.idOf(row)} ${reason}`)
     }
     // The order of hidden segments depends on earlier calls, so sort the result.
     const unplaced = run.unplaced().map(({ tier, reason, copies }) => `${reason} ${tier} ${copies}`)
-    return { told, unplaced: unplaced.sort(), tiers: [...run.tiersWithoutServers()].sort() }
+    return { markedUnused, unplaced: unplaced.sort(), tiers: [...run.tiersWithoutServers()].sort() }
   }
 }
 
-const unusedIds = (told: readonly string[]) =>
-  told.filter((line) => line.startsWith('unused ')).map((line) => line.split(' ')[1] as string)
+const unusedIds = (markedUnused: readonly string[]) =>
+  markedUnused.filter((line) => line.startsWith('unused ')).map((line) => line.split(' ')[1] as string)
 
 test('decides the same in an incremental run as in a full run', () => {
   fc.assert(
@@ -189,17 +189,20 @@ test('decides the same in an incremental run as in a full run', () => {
           return { loadingSizeBytes: bytes, queuedLoads: count, usedSizeBytes: held }
         }
         const seen = [...servers.values()].map((server) => ({ ...server, ...loadingOf(server.number) }))
-        const [first, whole] = [sides[0].run(now, rules, seen, false), sides[1].run(now, rules, seen, true)]
-        assert.deepEqual({ ...first, told: first.told.toSorted() }, { ...whole, told: whole.told.toSorted() })
+        const [first, full] = [sides[0].run(now, rules, seen, false), sides[1].run(now, rules, seen, true)]
+        assert.deepEqual(
+          { ...first, markedUnused: first.markedUnused.toSorted() },
+          { ...full, markedUnused: full.markedUnused.toSorted() },
+        )
         checkHidden(sides[0].table, used)
         // Applies the decisions to both sides, and loses some of them.
-        for (const line of first.told) {
+        for (const line of first.markedUnused) {
           const [kind, server, id] = line.split(' ') as [string, string, string]
           if (kind === 'loads' || kind === 'drops')
             for (const { table } of sides)
               table.changeCopy(id, Number(server), kind === 'loads' ? copyFlag.loading : copyFlag.dropping, 0)
         }
-        for (const id of unusedIds(first.told)) {
+        for (const id of unusedIds(first.markedUnused)) {
           if (id.length % 5 === 0) continue
           used.delete(id)
           for (const { table } of sides) table.remove(id)

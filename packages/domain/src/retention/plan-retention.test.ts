@@ -60,12 +60,12 @@ interface Given {
 }
 
 /** The decisions of a full run, with names. */
-interface ToldPlan extends Pick<NamedPlan, 'loads' | 'drops'> {
+interface ReadablePlan extends Pick<NamedPlan, 'loads' | 'drops'> {
   readonly markUnused: readonly { readonly id: string; readonly reason: string }[]
   readonly tiersWithoutServers: ReadonlyMap<string, number>
 }
 
-function plan(given: Given): ToldPlan {
+function plan(given: Given): ReadablePlan {
   const { servers } = given
   const table = tableOf(given.segments, servers)
   const run = new RetentionPlanner(table).begin({
@@ -74,20 +74,20 @@ function plan(given: Given): ToldPlan {
     servers: loadingServers(servers),
     limits,
   })
-  const told = { loads: [], drops: [], markUnused: [] } as {
-    -readonly [Key in 'loads' | 'drops' | 'markUnused']: ToldPlan[Key][number][]
+  const named = { loads: [], drops: [], markUnused: [] } as {
+    -readonly [Key in 'loads' | 'drops' | 'markUnused']: ReadablePlan[Key][number][]
   }
   for (let part = run.next(2); part !== undefined; part = run.next(2)) {
-    told.loads.push(...namedCopies(table, servers, part.loads))
-    told.drops.push(...namedCopies(table, servers, part.drops))
+    named.loads.push(...namedCopies(table, servers, part.loads))
+    named.drops.push(...namedCopies(table, servers, part.drops))
     for (const { rows, reason } of part.markUnused)
-      told.markUnused.push(...rows.map((row) => ({ id: table.idOf(row), reason })))
+      named.markUnused.push(...rows.map((row) => ({ id: table.idOf(row), reason })))
   }
-  return { ...told, tiersWithoutServers: run.tiersWithoutServers() }
+  return { ...named, tiersWithoutServers: run.tiersWithoutServers() }
 }
 
 /** Formats a plan: `load a 1`, `drop b 2`, `unused 3 dropRule`. Segments are shown as days before now and version. */
-function told(given: Given, { loads, drops, markUnused }: ToldPlan): string[] {
+function named(given: Given, { loads, drops, markUnused }: ReadablePlan): string[] {
   const names = new Map(
     given.segments.map(({ id, interval, version }) => [
       id,
@@ -277,7 +277,7 @@ const cases: readonly { name: string; given: Given; expected: string[] }[] = [
 
 describe('a single run', () => {
   for (const { name, given, expected } of cases) {
-    it(name, () => assert.deepEqual(told(given, plan(given)), expected))
+    it(name, () => assert.deepEqual(named(given, plan(given)), expected))
   }
 
   it('returns the tiers without servers, with their required replicas', () => {

@@ -162,7 +162,7 @@ export class RetentionRun {
    * overshadowed segment becomes unused as soon as the segments that overshadow it are served. Unused segments are
    * dropped. Each decision is based on the current state of the segment.
    */
-  next(most = Infinity): RetentionPlan | undefined {
+  next(max = Infinity): RetentionPlan | undefined {
     if (!this.isCovered) {
       this.isCovered = true
       const rows = this.coveredRows()
@@ -171,7 +171,7 @@ export class RetentionRun {
     const { table, planner } = this
     if (this.nextRow >= table.rowLimit) return undefined
     const dropped: number[] = []
-    let left = most
+    let left = max
     let row = this.nextRow
     for (; row < table.rowLimit && left > 0; row += 1) {
       if (table.markedOf[row] === 0) continue

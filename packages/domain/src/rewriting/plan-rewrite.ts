@@ -35,7 +35,7 @@ export interface RewritePlan<Input extends Segment> {
   readonly visibleIds: readonly string[]
 }
 
-const mostBuckets = 10_000
+const maxBuckets = 10_000
 
 /**
  * Plans which segments of an interval are read, and into which intervals they are written: buckets of the granularity,
@@ -120,11 +120,11 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
       do {
         const bucket = bucketOf(granularity, at)
         byStart.set(bucket.start, bucket)
-        if (byStart.size > mostBuckets) {
+        if (byStart.size > maxBuckets) {
           throw refuse(
             'granularitySpec.segmentGranularity',
             granularity,
-            `a granularity with at most [${mostBuckets}] intervals of segments. Use a coarser one, or compact a shorter interval`,
+            `a granularity with at most [${maxBuckets}] intervals of segments. Use a coarser one, or compact a shorter interval`,
           )
         }
         at = bucket.end

@@ -45,12 +45,12 @@ describe('virtual segments', () => {
   ]
   for (const { name, partitions, rows } of cases) {
     it(name, () => {
-      const made = rewriteVirtually(planRewrite(twoDays, month, 'MONTH').buckets, partitions)
+      const rewritten = rewriteVirtually(planRewrite(twoDays, month, 'MONTH').buckets, partitions)
       assert.deepEqual(
-        made.map(({ totalRows }) => totalRows),
+        rewritten.map(({ totalRows }) => totalRows),
         rows,
       )
-      assert.deepEqual(new Set(made.map(({ interval }) => interval)), new Set([month]))
+      assert.deepEqual(new Set(rewritten.map(({ interval }) => interval)), new Set([month]))
     })
   }
 
@@ -80,7 +80,7 @@ describe('virtual segments', () => {
       fc.property(
         fc.array(spans, { minLength: 1, maxLength: 8 }),
         fc.integer({ min: 1, max: 50 }),
-        (given, most) => {
+        (given, max) => {
           const stored = given.map(({ start, length, rows }, index) =>
             segment(days(start, Math.min(start + length, 32)), rows, index),
           )
@@ -90,14 +90,14 @@ describe('virtual segments', () => {
               .slice(0, index)
               .every((other) => other.interval.end <= interval.start || other.interval.start >= interval.end),
           )
-          const made = rewriteVirtually(planRewrite(apart, month, 'DAY').buckets, dynamic(most))
+          const rewritten = rewriteVirtually(planRewrite(apart, month, 'DAY').buckets, dynamic(max))
           const total = (list: readonly { totalRows: number; sizeBytes: number }[]) =>
             list.reduce(
               ([rows, bytes], one) => [rows + one.totalRows, bytes + one.sizeBytes] as [number, number],
               [0, 0] as [number, number],
             )
-          assert.deepEqual(total(made), total(apart))
-          assert.ok(made.every(({ totalRows }) => totalRows <= most))
+          assert.deepEqual(total(rewritten), total(apart))
+          assert.ok(rewritten.every(({ totalRows }) => totalRows <= max))
         },
       ),
     )

@@ -1,7 +1,7 @@
 import type { PartitionsSpec } from '../compaction-config/index.ts'
 import type { Segment } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
-import { mostRowsOf, targetRowsOf } from './partitions.ts'
+import { maxRowsPerSegmentOf, targetRowsOf } from './partitions.ts'
 import type { RewriteBucket, RewriteInput } from './plan-rewrite.ts'
 
 /** The interval, size, and row count of a virtual segment. */
@@ -23,13 +23,13 @@ export function rewriteVirtually(
     const totalRows = sum(rewritten.map((input) => shownOf(input, input.segment.totalRows)))
     const sizeBytes = sum(rewritten.map((input) => shownOf(input, input.segment.sizeBytes)))
     const parts = rewritten.length === 0 ? 0 : partsOf(partitions, totalRows)
-    const made = Array.from({ length: parts }, (_, part) => ({
+    const segments = Array.from({ length: parts }, (_, part) => ({
       interval,
       totalRows: shareOf(totalRows, part, parts),
       sizeBytes: shareOf(sizeBytes, part, parts),
     }))
     return [
-      ...made,
+      ...segments,
       ...kept.map(({ totalRows: rows, sizeBytes: bytes }) => ({
         interval,
         totalRows: rows,
@@ -40,17 +40,17 @@ export function rewriteVirtually(
 }
 
 function partsOf(partitions: PartitionsSpec, rows: number): number {
-  const most = mostRowsOf(partitions)
-  if (most !== undefined && rows <= most) return 1
+  const max = maxRowsPerSegmentOf(partitions)
+  if (max !== undefined && rows <= max) return 1
   if (partitions.type === 'range') return Math.ceil(rows / targetRowsOf(partitions))
   if (partitions.type === 'hashed' && partitions.numShards !== null)
     return Math.max(1, Math.min(partitions.numShards, rows))
-  return most === undefined ? 1 : Math.ceil(rows / most)
+  return max === undefined ? 1 : Math.ceil(rows / max)
 }
 
 /** Returns one share of an integer, such that all shares add up to it. */
-const shareOf = (whole: number, part: number, parts: number): number =>
-  Math.floor((whole * (part + 1)) / parts) - Math.floor((whole * part) / parts)
+const shareOf = (total: number, part: number, parts: number): number =>
+  Math.floor((total * (part + 1)) / parts) - Math.floor((total * part) / parts)
 
 /** Returns the share of an amount that is in the visible time of a segment; all of it for an unbounded segment. */
 function shownOf({ segment: { interval }, visible }: RewriteInput<Segment>, amount: number): number {

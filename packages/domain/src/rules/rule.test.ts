@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultRule, effectiveRules, formatRule, mostRules, parseRules, ruleTypes } from './index.ts'
+import { defaultRule, effectiveRules, formatRule, maxRules, parseRules, ruleTypes } from './index.ts'
 
 const twoCopies = '{"_default_tier":2}'
 const january = '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z'
@@ -175,7 +175,7 @@ for (const { given, message } of [
   { given: null, message: 'Invalid value [null] for [rules]: expected a list of rules' },
   { given: undefined, message: 'Missing value for [rules]: expected a list of rules' },
   {
-    given: new Array(mostRules + 1).fill({ type: 'dropForever' }),
+    given: new Array(maxRules + 1).fill({ type: 'dropForever' }),
     message: 'Invalid value [10001] for [number of rules]: expected at most 10000',
   },
 ]) {

@@ -72,11 +72,11 @@ const typesByName: ReadonlyMap<unknown, RuleType> = new Map(
 export const ruleTypes: readonly RuleType[] = [...typesByName.values()]
 
 /** Maximum number of rules in a list. */
-export const mostRules = 10_000
+export const maxRules = 10_000
 // More tiers than fit into a 1 MiB request body, so every list that was ever stored can be read.
 const maxTiers = 150_000
-const mostReplicants = 2_147_483_647
-const longestTierName = 255
+const maxReplicants = 2_147_483_647
+const maxTierNameLength = 255
 
 /** Two replicas on the default tier, used if tieredReplicants is absent or null. */
 const defaultReplicants: TieredReplicants = { [defaultTier]: 2 }
@@ -111,17 +111,17 @@ function readReplicants(value: unknown, field: string, useDefaultTier: boolean):
     if (
       tier === '__proto__' ||
       tier.trim() === '' ||
-      tier.length > longestTierName ||
+      tier.length > maxTierNameLength ||
       hasControlCharacter(tier)
     ) {
       throw refuse(
         `tier name in ${field}`,
         tier,
-        `a name of 1 to ${longestTierName} characters without control characters`,
+        `a name of 1 to ${maxTierNameLength} characters without control characters`,
       )
     }
-    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > mostReplicants) {
-      throw refuse(`${field}.${tier}`, count, `an integer from 0 to ${mostReplicants}`)
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > maxReplicants) {
+      throw refuse(`${field}.${tier}`, count, `an integer from 0 to ${maxReplicants}`)
     }
   }
   return { ...value } as TieredReplicants
@@ -158,7 +158,7 @@ const fieldSchemas: Readonly<Record<FieldName, JsonObject>> = {
   tieredReplicants: {
     type: ['object', 'null'],
     description: 'Number of replicas by tier',
-    additionalProperties: { type: 'integer', minimum: 0, maximum: mostReplicants },
+    additionalProperties: { type: 'integer', minimum: 0, maximum: maxReplicants },
   },
 }
 const requiredFields: readonly FieldName[] = ['period', 'interval']
@@ -178,7 +178,7 @@ export const ruleSchema = (): JsonObject => ({
 })
 
 /** Returns the JSON schema of a list of rules. */
-export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: mostRules })
+export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: maxRules })
 
 function readRule(json: unknown, path: string): Rule {
   if (!isJsonObject(json)) throw refuse(path, json, 'a rule (an object with a type)')
@@ -214,7 +214,7 @@ const slice = 2000
 /** Like parseRules, but yields regularly. */
 export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
   if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
-  if (json.length > mostRules) throw refuse(`number of ${field}`, json.length, `at most ${mostRules}`)
+  if (json.length > maxRules) throw refuse(`number of ${field}`, json.length, `at most ${maxRules}`)
   const rules: Rule[] = []
   let read = 0
   for (const [index, entry] of json.entries()) {

@@ -8,12 +8,12 @@ const eternityStartText = '-146136543-09-08T08:23:32.096Z'
 const eternityEndText = '146140482-04-24T15:36:27.903Z'
 
 /** Latest representable instant, in milliseconds since the epoch: 100,000,000 days, as in ECMAScript. */
-export const furthestInstantMs = 8.64e15
+export const maxInstantMs = 8.64e15
 
 const writtenForm = /^(-?\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z$/
 // Rejects input that Luxon would interpret relative to its clock (times without a date), and time zone names.
 const dated = /^(?:[+-]\d{6}|\d{4})[\dW-]*(?:T[\dZ:.,+-]+)?$/
-const longestInstantText = 64
+const maxInstantLength = 64
 
 const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
 
@@ -42,12 +42,12 @@ function dateText(days: number): string {
 // Segment ids contain the same few midnights again and again. Without this cache, formatting them took half of the time
 // to create a million ids.
 const midnightTexts = new Map<number, string>()
-const mostMidnightTexts = 20_000
+const maxCachedMidnights = 20_000
 
 function midnightText(days: number): string {
   let text = midnightTexts.get(days)
   if (text === undefined) {
-    if (midnightTexts.size >= mostMidnightTexts) midnightTexts.clear()
+    if (midnightTexts.size >= maxCachedMidnights) midnightTexts.clear()
     text = `${dateText(days)}T00:00:00.000Z`
     midnightTexts.set(days, text)
   }
@@ -68,14 +68,14 @@ function readWrittenForm(parts: RegExpExecArray): number | undefined {
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const instantMs =
     daysFromCalendar(year, month, day) * dayMs + ((hour * 60 + minute) * 60 + second) * 1000 + ms
-  return Math.abs(instantMs) <= furthestInstantMs ? instantMs : undefined
+  return Math.abs(instantMs) <= maxInstantMs ? instantMs : undefined
 }
 
 /** Parses an instant. Returns undefined if the text is not one. */
 export function readInstant(text: string): number | undefined {
   if (text === eternityStartText) return -Infinity
   if (text === eternityEndText) return Infinity
-  if (text.length > longestInstantText) return undefined
+  if (text.length > maxInstantLength) return undefined
   const parts = writtenForm.exec(text)
   if (parts !== null) return readWrittenForm(parts)
   if (!dated.test(text)) return undefined

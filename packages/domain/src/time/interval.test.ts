@@ -5,13 +5,13 @@ import {
   abuts,
   contains,
   ETERNITY,
+  enclosingInterval,
   formatInterval,
   type Interval,
   intersection,
   overlaps,
   parseInterval,
   sameInterval,
-  umbrellaOf,
 } from './index.ts'
 
 const eternityText = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
@@ -159,14 +159,14 @@ for (const { a, b, same, shared, around } of pairs) {
     ] as const) {
       assert.equal(sameInterval(first, second), same)
       assert.deepEqual(intersection(first, second), given(shared))
-      assert.deepEqual(umbrellaOf([first, second]), given(around))
+      assert.deepEqual(enclosingInterval([first, second]), given(around))
     }
   })
 }
 
-test('umbrellaOf contains all intervals and does not change them', () => {
+test('enclosingInterval contains all intervals and does not change them', () => {
   const intervals = [given([5, 6]), given([0, 1]), given([9, 12])]
-  assert.deepEqual(umbrellaOf(intervals), given([0, 12]))
+  assert.deepEqual(enclosingInterval(intervals), given([0, 12]))
   assert.deepEqual(intervals, [given([5, 6]), given([0, 1]), given([9, 12])])
-  assert.equal(umbrellaOf([]), undefined)
+  assert.equal(enclosingInterval([]), undefined)
 })

@@ -92,12 +92,12 @@ export function intersection(a: Interval, b: Interval): Interval {
 }
 
 /** Returns the shortest interval that contains all intervals; undefined for an empty list. */
-export function umbrellaOf(intervals: readonly Interval[]): Interval | undefined {
-  let umbrella: { start: number; end: number } | undefined
+export function enclosingInterval(intervals: readonly Interval[]): Interval | undefined {
+  let enclosing: { start: number; end: number } | undefined
   for (const { start, end } of intervals) {
-    if (umbrella === undefined) umbrella = { start, end }
-    if (start < umbrella.start) umbrella.start = start
-    if (end > umbrella.end) umbrella.end = end
+    if (enclosing === undefined) enclosing = { start, end }
+    if (start < enclosing.start) enclosing.start = start
+    if (end > enclosing.end) enclosing.end = end
   }
-  return umbrella
+  return enclosing
 }

@@ -1,6 +1,6 @@
 import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
-import { furthestInstantMs } from './instant.ts'
+import { maxInstantMs } from './instant.ts'
 
 /** JSON schema of a period. */
 export const periodSchema = { type: 'string', description: 'ISO 8601 period' } as const
@@ -19,7 +19,7 @@ export interface Period {
 
 const periodForm =
   /^P(?=\d|T\d)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?$/
-const largestAmount = 2_147_483_647
+const maxAmount = 2_147_483_647
 
 // Longer than any valid period.
 const maxPeriodLength = 192
@@ -40,7 +40,7 @@ export function readPeriod(text: string): Period | undefined {
     // Cut digits below a millisecond.
     millis: Number((parts[8] ?? '').padEnd(3, '0').slice(0, 3)),
   }
-  return Object.values(period).every((value) => value <= largestAmount) ? period : undefined
+  return Object.values(period).every((value) => value <= maxAmount) ? period : undefined
 }
 
 /** Parses an ISO 8601 period such as `P1Y2M3DT4H5M6.789S` or `P2W`. Throws invalidInput for `field` otherwise. */
@@ -85,8 +85,8 @@ function shift(instantMs: number, period: Period, sign: 1 | -1): number {
     ((period.hours * 60 + period.minutes) * 60 + period.seconds) * 1000 +
     period.millis
   const shifted = dayShifted + sign * restMs
-  if (shifted < -furthestInstantMs) return -Infinity
-  return shifted > furthestInstantMs ? Infinity : shifted
+  if (shifted < -maxInstantMs) return -Infinity
+  return shifted > maxInstantMs ? Infinity : shifted
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Returns up to `most` known names that are closest in spelling to an unknown name, closest first. */
-export function nearNames(name: string, known: Iterable<string>, most = 3): string[] {
+export function nearNames(name: string, known: Iterable<string>, max = 3): string[] {
   return [...known]
     .map((one) => ({ one, distance: editDistance(name, one) }))
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ one }) => one)
 }
 

@@ -64,18 +64,18 @@ export const readText: Reader<string> = described({ type: 'string' }, (json, fie
 })
 
 /** Reads a name of 1 to `longest` characters, not blank, without control characters. */
-export const readName = (longest = 255): Reader<string> =>
-  described({ type: 'string', minLength: 1, maxLength: longest }, (json, field) => {
+export const readName = (maxLength = 255): Reader<string> =>
+  described({ type: 'string', minLength: 1, maxLength: maxLength }, (json, field) => {
     if (
       typeof json !== 'string' ||
       json.trim() === '' ||
-      json.length > longest ||
+      json.length > maxLength ||
       hasControlCharacter(json)
     ) {
       throw refuse(
         field,
         json,
-        `a name of 1 to ${longest} characters, not all blank, without control characters`,
+        `a name of 1 to ${maxLength} characters, not all blank, without control characters`,
       )
     }
     return json
@@ -88,19 +88,19 @@ export const readFlag: Reader<boolean> = described({ type: 'boolean' }, (json, f
 })
 
 /** Reads a number from `least` to `most`. */
-export const readNumber = (least: number, most: number): Reader<number> =>
-  described({ type: 'number', minimum: least, maximum: most }, (json, field) => {
-    if (typeof json !== 'number' || !(json >= least && json <= most)) {
-      throw refuse(field, json, `a number from ${least} to ${most}`)
+export const readNumber = (min: number, max: number): Reader<number> =>
+  described({ type: 'number', minimum: min, maximum: max }, (json, field) => {
+    if (typeof json !== 'number' || !(json >= min && json <= max)) {
+      throw refuse(field, json, `a number from ${min} to ${max}`)
     }
     return json
   })
 
 /** Reads an integer from `least` to `most`. */
-export const readWhole = (least: number, most: number): Reader<number> =>
-  described({ type: 'integer', minimum: least, maximum: most }, (json, field) => {
-    if (typeof json !== 'number' || !Number.isInteger(json) || json < least || json > most) {
-      throw refuse(field, json, `an integer from ${least} to ${most}`)
+export const readInteger = (min: number, max: number): Reader<number> =>
+  described({ type: 'integer', minimum: min, maximum: max }, (json, field) => {
+    if (typeof json !== 'number' || !Number.isInteger(json) || json < min || json > max) {
+      throw refuse(field, json, `an integer from ${min} to ${max}`)
     }
     return json
   })
@@ -126,16 +126,16 @@ export function optional<Value>(read: Reader<Value>, fallback: unknown = null): 
 /** Reads a list of `least` to `most` items. */
 export const readList = <Value>(
   read: Reader<Value>,
-  { least = 0, most = 10_000 } = {},
+  { min = 0, max = 10_000 } = {},
 ): Reader<readonly Value[]> =>
   Object.assign(
     (json: unknown, field: string) => {
-      if (!Array.isArray(json) || json.length < least || json.length > most) {
-        throw refuse(field, json, least === 0 ? 'a list' : `a list with at least ${least} entry`)
+      if (!Array.isArray(json) || json.length < min || json.length > max) {
+        throw refuse(field, json, min === 0 ? 'a list' : `a list with at least ${min} entry`)
       }
       return json.map((item, index) => read(item, `${field}[${index}]`))
     },
-    { schema: () => ({ type: 'array', items: schemaOf(read), minItems: least, maxItems: most }) },
+    { schema: () => ({ type: 'array', items: schemaOf(read), minItems: min, maxItems: max }) },
   )
 
 /** Reads an object with any fields and keeps it unchanged. */
@@ -150,12 +150,12 @@ export const readAnyObject: Reader<JsonObject> = described(
 /** Reads an object with exactly these fields. The result has its fields in the order of `readers`. */
 export function readFields<Shape extends object>(
   readers: Readers<Shape>,
-  whole = 'an object',
+  nothing = 'an object',
 ): Reader<Shape> {
   const entries = Object.entries(readers) as [string, Reader<unknown>][]
   const names = entries.map(([name]) => name)
   const read = (json: unknown, field: string): Shape => {
-    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, whole)
+    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, nothing)
     for (const name of Object.keys(json)) {
       if (!Object.hasOwn(readers, name)) throw refuseUnknownField(fieldOf(field, name), json[name], names)
     }

@@ -1,13 +1,13 @@
 import { type Failure, invalidInput } from '../failure/index.ts'
 import { cutText, escapeControlCharacters } from './control-characters.ts'
 
-const longestShownValue = 120
+const maxShownValueLength = 120
 
 /** Formats a value for a message: strings with control characters escaped, other values as JSON, long values cut. */
 export function showValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : beginningOfJson(value, longestShownValue)
-  const shown = escapeControlCharacters(cutText(text, longestShownValue))
-  return text.length > longestShownValue ? `${shown}…` : shown
+  const text = typeof value === 'string' ? value : beginningOfJson(value, maxShownValueLength)
+  const shown = escapeControlCharacters(cutText(text, maxShownValueLength))
+  return text.length > maxShownValueLength ? `${shown}…` : shown
 }
 
 /** Returns the JSON of a value, or only its beginning if it is long. The time does not grow with the value. */

@@ -222,16 +222,16 @@ describe('a call to the leader', () => {
 
   it('is not retried for an error that another leader would return as well', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
-    let asked = 0
+    let requests = 0
     await lead(
       await startServer(scope, (_request, response) => {
-        asked += 1
+        requests += 1
         response.writeHead(400).end()
       }),
     )
     await context.discovery.refresh()
     await assert.rejects(context.client.callLeader('coordinator', get), { code: 'invalidInput' })
-    assert.equal(asked, 1)
+    assert.equal(requests, 1)
   })
 
   it('fails if there is no leader', async (scope) => {
@@ -244,10 +244,10 @@ describe('a call to the leader', () => {
 
   it('is not retried after its caller has canceled', async (scope) => {
     const context = await createTestContext(scope, stores, 'broker')
-    let asked = 0
+    let requests = 0
     await lead(
       await startServer(scope, () => {
-        asked += 1
+        requests += 1
       }),
     )
     await context.discovery.refresh()
@@ -255,9 +255,9 @@ describe('a call to the leader', () => {
     const call = assert.rejects(
       context.client.callLeader('coordinator', { ...get, signal: controller.signal }),
     )
-    await waitUntil('it is there', () => asked === 1)
+    await waitUntil('it is there', () => requests === 1)
     controller.abort()
     await call
-    assert.equal(asked, 1)
+    assert.equal(requests, 1)
   })
 })

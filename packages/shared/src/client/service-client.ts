@@ -35,7 +35,7 @@ export interface ServiceClient {
 }
 
 // Larger responses are rejected; no call between servers has one.
-const longestAnswerBytes = 256 * 1024 * 1024
+const maxAnswerBytes = 256 * 1024 * 1024
 
 /** Further options of a client. */
 export interface ServiceClientOptions {
@@ -197,7 +197,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let sizeBytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length
-    if (sizeBytes > longestAnswerBytes) throw new Error('the response is too large')
+    if (sizeBytes > maxAnswerBytes) throw new Error('the response is too large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -20,7 +20,7 @@ export interface ClockChange {
   readonly rate: number | undefined
 }
 
-const fastestRate = 86_400
+const maxRate = 86_400
 // A server can follow the old rate for this long (in real time) after a change. A slower rate starts from the time that
 // such a server can show by then.
 const noticeMs = 250
@@ -30,9 +30,9 @@ const changeSchema = z.strictObject({
   now: text.nullish(),
   advance: text.nullish(),
   rate: z
-    .number({ error: `a number from 0 to ${fastestRate}` })
-    .min(0, { error: `a number from 0 to ${fastestRate}` })
-    .max(fastestRate, { error: `a number from 0 to ${fastestRate}` })
+    .number({ error: `a number from 0 to ${maxRate}` })
+    .min(0, { error: `a number from 0 to ${maxRate}` })
+    .max(maxRate, { error: `a number from 0 to ${maxRate}` })
     .nullish(),
 })
 

@@ -100,12 +100,12 @@ describe('a clock change', () => {
   it('never moves the clock back', () => {
     const time = fc.integer({ min: 0, max: later })
     const rate = fc.double({ min: 0, max: 86_400, noNaN: true })
-    const asked = fc.record(
+    const requestSchema = fc.record(
       { now: fc.oneof(time, fc.constant(undefined)), rate: fc.oneof(rate, fc.constant(undefined)) },
       { requiredKeys: ['now', 'rate'] },
     )
     fc.assert(
-      fc.property(time, rate, asked, (present, pace, { now, rate: newRate }) => {
+      fc.property(time, rate, requestSchema, (present, pace, { now, rate: newRate }) => {
         try {
           const next = decideClockChange(
             { now, advance: undefined, rate: newRate },

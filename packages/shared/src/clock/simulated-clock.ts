@@ -36,12 +36,12 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
   const trouble = createTroubleLog(logger)
 
   const refresh = async (): Promise<void> => {
-    const askedAtMs = performance.now()
+    const requestedAtMs = performance.now()
     const read = await loadClusterTime(database)
     const answeredAtMs = performance.now()
     // A slow response is older than what is already known.
-    if (known !== undefined && askedAtMs < known.readAtMs) return
-    known = { ...read, readAtMs: (askedAtMs + answeredAtMs) / 2 }
+    if (known !== undefined && requestedAtMs < known.readAtMs) return
+    known = { ...read, readAtMs: (requestedAtMs + answeredAtMs) / 2 }
   }
   return {
     now: () => {
@@ -59,7 +59,7 @@ export function createSimulatedClock(database: Database, logger: Logger): Simula
     start: async () => {
       await refresh()
       loop = startLoop(readPeriodMs, refresh, (error) =>
-        trouble.tell('Failed to read the cluster clock; continuing at the last known rate', {
+        trouble.report('Failed to read the cluster clock; continuing at the last known rate', {
           error: describeError(error),
         }),
       )

@@ -96,9 +96,12 @@ export function createCompactionPlanner(
     return findings
   }
 
-  async function planNow(asked: CompactionDriver | undefined, given: PlanAssumptions): Promise<LivePlan> {
+  async function planNow(
+    requestedDriver: CompactionDriver | undefined,
+    given: PlanAssumptions,
+  ): Promise<LivePlan> {
     const present = await loadClusterCompactionConfig(database)
-    const driver = asked ?? driverOf(present)
+    const driver = requestedDriver ?? driverOf(present)
     const cluster = given.cluster ?? present
     const list = given.configs ?? (await configsOf(driver))
     const configs = new Map(list.map((config) => [config.dataSource, config]))
@@ -124,8 +127,8 @@ export function createCompactionPlanner(
     for (const config of list) {
       const { dataSource, taskPriority } = config
       // Tasks of a lower priority are preempted.
-      const inTheWay = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
-      const own = [...inTheWay, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
+      const blocking = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
+      const own = [...blocking, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
         dataSource,
         interval,
         taskId,

@@ -27,7 +27,7 @@ export async function submitCompactions(
   context: Pick<ServiceContext, 'client' | 'clock' | 'logger' | 'stopping'>,
   planner: CompactionPlanner,
   driver: CompactionDriver,
-  mayGoOn: () => boolean,
+  mayContinue: () => boolean,
 ): Promise<object | undefined> {
   const { client, clock, logger, stopping } = context
   if ((await planner.driver()) !== driver) return undefined
@@ -51,7 +51,7 @@ export async function submitCompactions(
   })
   let submitted = 0
   for (const { candidate, slots } of submissions) {
-    if (!mayGoOn()) break
+    if (!mayContinue()) break
     const config = configs.get(candidate.dataSource) as CompactionConfig
     const { config: configFingerprint, segments: segmentsFingerprint } = fingerprintsOf(candidate)
     const origin = { slots, configFingerprint, segmentsFingerprint, reason: candidate.reason }

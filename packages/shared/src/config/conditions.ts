@@ -60,7 +60,7 @@ const authenticatorsOf = (settings: ReadableValues, authorizer: string): readonl
 export const opensPlaintext: readonly Condition[] = [is('svc.enablePlaintextPort', true)]
 export const servesTls: readonly Condition[] = [is('svc.enableTlsPort', true)]
 
-export const asksForCertificates: readonly Condition[] = [
+export const requestsCertificates: readonly Condition[] = [
   ...servesTls,
   anyOf(
     is('svc.server.https.requireClientCertificate', true),
@@ -68,7 +68,7 @@ export const asksForCertificates: readonly Condition[] = [
   ),
 ]
 export const trustsClients: readonly Condition[] = [
-  ...asksForCertificates,
+  ...requestsCertificates,
   isJavaStore('svc.server.https.trustStoreType'),
 ]
 
@@ -111,16 +111,16 @@ export const keepsPasswords: readonly Condition[] = [
   ...basicAuthenticator,
   is('svc.auth.authenticator.<name>.credentialsValidator.type', 'metadata'),
 ]
-export const asksDirectory: readonly Condition[] = [
+export const usesLdap: readonly Condition[] = [
   ...basicAuthenticator,
   is('svc.auth.authenticator.<name>.credentialsValidator.type', 'ldap'),
 ]
 export const bindsToSearch: readonly Condition[] = [
-  ...asksDirectory,
+  ...usesLdap,
   isSet('svc.auth.authenticator.<name>.credentialsValidator.bindUser'),
 ]
 export const searchesGroups: readonly Condition[] = [
-  ...asksDirectory,
+  ...usesLdap,
   isSet('svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn'),
 ]
 
@@ -187,7 +187,7 @@ export const trustsDirectoryByPassword: readonly Condition[] = [
   isJavaStore('svc.auth.basic.ssl.trustStoreType'),
 ]
 
-export const asksForLogin: readonly Condition[] = [
+export const requiresLogin: readonly Condition[] = [
   {
     text: 'an authenticator of [svc.auth.authenticatorChain] is [basic]',
     holds: (settings) => chainOf(settings).some((name) => isBasicAuthenticator(settings, name)),
@@ -203,7 +203,7 @@ export const keepsOwnPasswords: readonly Condition[] = [
   },
 ]
 export const countsFailures: readonly Condition[] = [
-  ...asksForLogin,
+  ...requiresLogin,
   {
     text: '[svc.auth.throttle.failures] is greater than [0]',
     holds: (settings) => Number(settings.valueOf('svc.auth.throttle.failures', '')) > 0,

@@ -1,13 +1,13 @@
 /** The configuration of a server: its properties, read from files and the environment, and their problems. */
 
-export { asksDirectory, asksForLogin, letsEveryoneIn, storesUsers } from './authenticators.ts'
+export { allowsAnonymous, requiresLogin, storesUsers, usesLdap } from './authenticators.ts'
 export { ConfigurationError, loadSettings } from './load-settings.ts'
 export { internalNetworks } from './login-problems.ts'
-export { leastTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
+export { minTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
 export {
   type CacheLocation,
-  mostVirtualServers,
+  maxVirtualServers,
   readVirtualServerGroups,
   type VirtualServerGroup,
   virtualServerGroups,

@@ -41,7 +41,7 @@ const login = [
   'svc.escalator.internalClientPassword=secret',
 ]
 /** The lines of `login`, in which these lines replace those that set the same property. */
-const loginBut = (...lines: string[]) => {
+const loginWith = (...lines: string[]) => {
   const name = (line: string) => line.split('=', 1)[0]
   return [...login.filter((line) => !lines.some((other) => name(other) === name(line))), ...lines]
 }
@@ -258,7 +258,7 @@ describe('names with control characters', () => {
     ],
   ] as const) {
     it(`are rejected in ${line}`, () => {
-      const problems = problemsOf(loginBut(line))
+      const problems = problemsOf(loginWith(line))
       assert.ok(problems.includes(`FILE: ${problem}`), problems.join('\n'))
     })
   }
@@ -399,12 +399,12 @@ describe('contradictions', () => {
     },
     {
       name: 'a chain with an authenticator without a type',
-      lines: loginBut('svc.auth.authenticatorChain=["a","b"]', 'svc.auth.authenticator.b.authorizerName=z'),
+      lines: loginWith('svc.auth.authenticatorChain=["a","b"]', 'svc.auth.authenticator.b.authorizerName=z'),
       problems: [/^FILE: .*Chain\] contains \[b\], but \[svc.auth.authenticator.b.type\] is not set/],
     },
     {
       name: 'an authenticator with an unknown authorizer',
-      lines: loginBut('svc.auth.authenticator.a.authorizerName=y'),
+      lines: loginWith('svc.auth.authenticator.a.authorizerName=y'),
       problems: [/^FILE: .*a\.authorizerName\] is \[y\]; expected one of \[svc\.auth\.authorizers\]: \[z\]$/],
     },
     {
@@ -414,7 +414,7 @@ describe('contradictions', () => {
     },
     {
       name: 'an authorizer without a type',
-      lines: loginBut('svc.auth.authorizers=["z","y"]'),
+      lines: loginWith('svc.auth.authorizers=["z","y"]'),
       problems: [/^FILE: .*contains \[y\], but \[svc.auth.authorizer.y.type\] is not set/],
     },
     {
@@ -454,7 +454,7 @@ describe('contradictions', () => {
     },
     {
       name: 'an empty chain',
-      lines: loginBut('svc.auth.authenticatorChain=[]'),
+      lines: loginWith('svc.auth.authenticatorChain=[]'),
       problems: [/^FILE: \[svc.auth.authenticatorChain\] is empty, so nobody could log in; expected/],
     },
     {

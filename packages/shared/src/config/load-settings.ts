@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { nearNames } from '@svc/domain/validation'
 import { parse } from 'dot-properties'
-import { asksForLogin } from './authenticators.ts'
+import { requiresLogin } from './authenticators.ts'
 import { loginProblems } from './login-problems.ts'
 import { definitionOf, type PropertyDefinition, properties, type Role } from './properties.ts'
 import type { Settings } from './settings.ts'
@@ -228,7 +228,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
         `${at('svc.escalator.type')}: [svc.escalator.type] is basic, but [svc.escalator.internalClientPassword] is not set`,
       )
     }
-  } else if (asksForLogin(settings)) {
+  } else if (requiresLogin(settings)) {
     problems.push(
       `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] requires logins, so the servers could not call each other; expected basic`,
     )

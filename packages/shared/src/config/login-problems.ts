@@ -47,9 +47,9 @@ function addNetwork(list: BlockList, network: string): boolean {
   const [address = '', bits, ...rest] = network.split('/')
   const version = isIP(address)
   if (version === 0 || rest.length > 0) return false
-  const most = version === 4 ? 32 : 128
-  const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
-  if (!(prefix >= 0 && prefix <= most)) return false
+  const max = version === 4 ? 32 : 128
+  const prefix = bits === undefined ? max : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  if (!(prefix >= 0 && prefix <= max)) return false
   list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
   return true
 }
@@ -65,35 +65,35 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   if (name === 'allowAll' || settings.getNamed(`${named}.type`, name) !== 'ldap') return []
   const prefix = `svc.auth.authenticator.${name}.credentialsValidator`
   const problems: string[] = []
-  const tell = (property: string, text: string) =>
+  const problem = (property: string, text: string) =>
     problems.push(`${at(`${prefix}.${property}`)}: [${prefix}.${property}] ${text}`)
   const url = settings.getNamed(`${named}.url`, name)
   if (url === undefined || !isDirectoryUrl(url)) {
-    tell('url', `is [${url ?? ''}]; expected ldap://host:port or ldaps://host:port`)
+    problem('url', `is [${url ?? ''}]; expected ldap://host:port or ldaps://host:port`)
   } else if (url.startsWith('ldaps:') && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
-    tell(
+    problem(
       'url',
       `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; set it to the trust store for directories`,
     )
   }
   if (settings.getNamed(`${named}.baseDn`, name) === undefined)
-    tell('baseDn', 'is not set; set it to the DN below which users are searched')
+    problem('baseDn', 'is not set; set it to the DN below which users are searched')
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
     if (!/^\(.*%s.*\)$/s.test(filter))
-      tell(property, `is [${filter}]; expected a filter in parentheses that contains %s`)
+      problem(property, `is [${filter}]; expected a filter in parentheses that contains %s`)
   }
   const bindUser = settings.getNamed(`${named}.bindUser`, name)
   // RFC 4513 5.1.2: a bind with a name but without a password reports success, but is anonymous.
   if (bindUser !== undefined && !settings.getNamed(`${named}.bindPassword`, name)) {
-    tell('bindPassword', `is not set, but [${prefix}.bindUser] is`)
+    problem('bindPassword', `is not set, but [${prefix}.bindUser] is`)
   }
   const verifySeconds = settings.getNamed(`${named}.credentialVerifyDuration`, name)
-  const mostSeconds = settings.getNamed(`${named}.credentialMaxDuration`, name)
-  if (mostSeconds < verifySeconds) {
-    tell(
+  const maxSeconds = settings.getNamed(`${named}.credentialMaxDuration`, name)
+  if (maxSeconds < verifySeconds) {
+    problem(
       'credentialMaxDuration',
-      `is [${mostSeconds}]; expected at least the value of [${prefix}.credentialVerifyDuration], which is [${verifySeconds}]`,
+      `is [${maxSeconds}]; expected at least the value of [${prefix}.credentialVerifyDuration], which is [${verifySeconds}]`,
     )
   }
   return problems

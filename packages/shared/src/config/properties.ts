@@ -5,6 +5,7 @@ import {
   cacheLocations,
   countsByName,
   flag,
+  integer,
   oneOf,
   type PropertyType,
   password,
@@ -15,11 +16,10 @@ import {
   text,
   textList,
   virtualServerGroups,
-  wholeNumber,
 } from './property-types.ts'
 
 /** Minimum memory with which a task can read and sort any number of rows. */
-export const leastTaskMemoryBytes = 256 * 2 ** 20
+export const minTaskMemoryBytes = 256 * 2 ** 20
 
 /** The server roles of a cluster. */
 export const roles = ['router', 'coordinator', 'overlord', 'historical', 'broker', 'worker'] as const
@@ -205,7 +205,7 @@ export const properties = {
     ),
   ),
   'svc.server.https.validateHostnames': onlyWhere(
-    conditions.asksForCertificates,
+    conditions.requestsCertificates,
     property(
       flag,
       'whether the certificate of a client must be valid for the host that it connects from',
@@ -213,11 +213,11 @@ export const properties = {
     ),
   ),
   'svc.server.https.trustStoreType': onlyWhere(
-    conditions.asksForCertificates,
+    conditions.requestsCertificates,
     property(storeTypes, 'type of the trust store for clients', 'jks'),
   ),
   'svc.server.https.trustStorePath': onlyWhere(
-    conditions.asksForCertificates,
+    conditions.requestsCertificates,
     property(text, 'trust store with the certificates that client certificates are verified against'),
   ),
   'svc.server.https.trustStorePassword': onlyWhere(
@@ -225,7 +225,7 @@ export const properties = {
     property(password, 'password of the trust store for clients'),
   ),
   'svc.server.https.crlPath': onlyWhere(
-    conditions.asksForCertificates,
+    conditions.requestsCertificates,
     property(
       text,
       'certificate revocation lists for client certificates (PEM or DER), one for each authority of the chain',
@@ -241,7 +241,7 @@ export const properties = {
   ),
   'svc.server.https.reloadSslContextSeconds': onlyWhere(
     conditions.reloadsStores,
-    property(wholeNumber(1, 86_400), 'seconds between two checks for changed files', '1'),
+    property(integer(1, 86_400), 'seconds between two checks for changed files', '1'),
   ),
   'svc.client.https.protocol': property(
     oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
@@ -321,11 +321,11 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.url': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(text, 'URL of the directory: ldap://host:port or ldaps://host:port'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindUser': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(
       text,
       'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set',
@@ -336,11 +336,11 @@ export const properties = {
     property(password, 'password of bindUser'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(text, 'DN below which users are searched'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(
       text,
       'search filter for a user; %s is replaced with the escaped user name of the login',
@@ -348,11 +348,11 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(text, 'attribute of a directory entry that contains the user name', 'uid'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(
       text,
       'DN below which groups are searched by member, for directories without the attribute memberOf',
@@ -367,28 +367,28 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(periodMs, 'maximum time a login waits to connect to the directory', 'PT3S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(periodMs, 'maximum time a login waits for the directory in total, including connecting', 'PT4S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
-    conditions.asksDirectory,
-    property(wholeNumber(0, 86_400), 'seconds during which a verified login is not verified again', '60'),
+    conditions.usesLdap,
+    property(integer(0, 86_400), 'seconds during which a verified login is not verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
-    conditions.asksDirectory,
+    conditions.usesLdap,
     property(
-      wholeNumber(0, 86_400),
+      integer(0, 86_400),
       'seconds after its verification during which a login stays valid while the directory is unavailable',
       '600',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': onlyWhere(
-    conditions.asksDirectory,
-    property(wholeNumber(1, 1_000_000), 'maximum number of cached verified logins', '1000'),
+    conditions.usesLdap,
+    property(integer(1, 1_000_000), 'maximum number of cached verified logins', '1000'),
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
     conditions.basicAuthenticator,
@@ -479,12 +479,12 @@ export const properties = {
   ),
   'svc.auth.credentials.minLength': onlyWhere(
     conditions.keepsOwnPasswords,
-    property(wholeNumber(1, 128), 'minimum length of a new password', '8'),
+    property(integer(1, 128), 'minimum length of a new password', '8'),
   ),
   'svc.auth.throttle.failures': onlyWhere(
-    conditions.asksForLogin,
+    conditions.requiresLogin,
     property(
-      wholeNumber(0, 1_000_000),
+      integer(0, 1_000_000),
       'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. Ten times this number applies to one user across all addresses from which the user has not logged in yet. 0 turns throttling off',
       '20',
     ),
@@ -502,7 +502,7 @@ export const properties = {
     ),
   ),
   'svc.auth.internalClientAllowedNetworks': onlyWhere(
-    conditions.asksForLogin,
+    conditions.requiresLogin,
     property(
       textList,
       'networks from which the internal user may log in, such as 10.0.0.0/8; all if empty',
@@ -510,7 +510,7 @@ export const properties = {
     ),
   ),
   'svc.auth.unsecuredPaths': onlyWhere(
-    conditions.asksForLogin,
+    conditions.requiresLogin,
     property(
       textList,
       'paths that require no login and no permission; a path ending in /* covers all paths below it',
@@ -518,7 +518,7 @@ export const properties = {
     ),
   ),
   'svc.auth.allowUnauthenticatedHttpOptions': onlyWhere(
-    conditions.asksForLogin,
+    conditions.requiresLogin,
     property(flag, 'whether to allow OPTIONS requests without a login', 'false'),
   ),
   'svc.escalator.type': property(
@@ -581,7 +581,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.maxSegments': onlyWhere(
     conditions.killsSegments,
-    property(wholeNumber(1, 1_000_000), 'maximum number of segments that one kill task deletes', '100'),
+    property(integer(1, 1_000_000), 'maximum number of segments that one kill task deletes', '100'),
   ),
 
   'svc.coordinator.kill.audit.on': property(
@@ -631,14 +631,14 @@ export const properties = {
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
   'svc.server.maxSize': property(sizeBytes, 'maximum bytes of segments assigned to this server', '0'),
-  'svc.server.priority': property(wholeNumber(-1000, 1000), 'query priority of this server', '0'),
+  'svc.server.priority': property(integer(-1000, 1000), 'query priority of this server', '0'),
   'svc.segmentCache.locations': property(
     cacheLocations,
     'folders in which this server stores its segments',
     '[]',
   ),
   'svc.segmentCache.numLoadingThreads': property(
-    wholeNumber(1, 256),
+    integer(1, 256),
     'maximum number of segments that are loaded at the same time',
     '4',
   ),
@@ -650,7 +650,7 @@ export const properties = {
   ),
 
   'svc.worker.capacity': property(
-    wholeNumber(0, 10_000),
+    integer(0, 10_000),
     'maximum number of tasks that this server runs at the same time',
     '2',
   ),
@@ -679,7 +679,7 @@ export const properties = {
   ),
   'svc.indexer.task.baseTaskDir': property(text, 'folder for the working files of tasks', 'var/svc/task'),
   'svc.indexer.task.memoryLimit': property(
-    sizeBytesFrom(leastTaskMemoryBytes),
+    sizeBytesFrom(minTaskMemoryBytes),
     'maximum memory that one task may use for its data',
     '1g',
   ),
@@ -740,23 +740,23 @@ export const properties = {
     'maximum bytes that one query may write to disk when it runs out of memory',
     '10g',
   ),
-  'svc.query.threads': property(wholeNumber(1, 256), 'number of threads per query', '2'),
+  'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
     'maximum memory for the running queries of one caller, each counted as svc.query.memoryLimit; further queries wait, but one may always run',
   ),
   'svc.query.maxConcurrent': property(
-    wholeNumber(1, 1000),
+    integer(1, 1000),
     'maximum number of queries that a broker runs at the same time; with at least 2, a single caller or long queries cannot use the last one while others wait',
     '4',
   ),
   'svc.query.maxQueued': property(
-    wholeNumber(0, 100_000),
+    integer(0, 100_000),
     'maximum number of waiting queries; beyond it, the caller with the most waiting queries gets 429',
     '100',
   ),
   'svc.query.maxQueuedPerCaller': property(
-    wholeNumber(0, 100_000),
+    integer(0, 100_000),
     'maximum number of waiting queries of one caller; further queries get 429',
     '50',
   ),
@@ -777,7 +777,7 @@ export const properties = {
     'PT10M',
   ),
   'svc.query.maxRows': property(
-    wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    integer(1, Number.MAX_SAFE_INTEGER),
     'maximum number of rows in the result of a query',
     '100000000',
   ),

@@ -32,14 +32,14 @@ export const flag = propertyType('true or false', (value) =>
 )
 
 /** An integer between two bounds (inclusive). */
-export const wholeNumber = (least: number, most: number) =>
-  propertyType(`an integer from ${least} to ${most}`, (value) => {
+export const integer = (min: number, max: number) =>
+  propertyType(`an integer from ${min} to ${max}`, (value) => {
     const number = Number(value)
-    return /^-?\d+$/.test(value) && number >= least && number <= most ? number : refuse()
+    return /^-?\d+$/.test(value) && number >= min && number <= max ? number : refuse()
   })
 
 /** A TCP port. */
-export const port = wholeNumber(1, 65535)
+export const port = integer(1, 65535)
 
 /** One of a few words. */
 export const oneOf = <const Word extends string>(...words: Word[]) =>
@@ -54,13 +54,13 @@ export const sizeBytes = propertyType(
   (value) => parseSizeBytes(value) ?? refuse(),
 )
 
-/** A size in bytes of at least `leastBytes`, which must be a multiple of 1 MiB. */
-export const sizeBytesFrom = (leastBytes: number) =>
+/** A size in bytes of at least `minBytes`, which must be a multiple of 1 MiB. */
+export const sizeBytesFrom = (minBytes: number) =>
   propertyType(
-    `a size in bytes such as 1000000000, 300g, or 5GiB, at least ${leastBytes / 2 ** 20}MiB`,
+    `a size in bytes such as 1000000000, 300g, or 5GiB, at least ${minBytes / 2 ** 20}MiB`,
     (value) => {
       const bytes = parseSizeBytes(value) ?? refuse()
-      return bytes >= leastBytes ? bytes : refuse()
+      return bytes >= minBytes ? bytes : refuse()
     },
   )
 
@@ -150,7 +150,7 @@ export interface VirtualServerGroup {
 }
 
 /** Maximum number of virtual servers in one process. */
-export const mostVirtualServers = 10_000
+export const maxVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
@@ -193,7 +193,7 @@ export function readVirtualServerGroups(list: unknown): readonly VirtualServerGr
     name === undefined ? `${type} ${tier}` : `name ${name}`,
   )
   if (new Set(marks).size < groups.length) return refuse()
-  if (groups.reduce((sum, { count }) => sum + count, 0) > mostVirtualServers) return refuse()
+  if (groups.reduce((sum, { count }) => sum + count, 0) > maxVirtualServers) return refuse()
   return groups
 }
 

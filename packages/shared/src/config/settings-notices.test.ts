@@ -7,7 +7,7 @@ import { definitionOf, type PropertyDefinition } from './properties.ts'
  * Returns what a server with these properties reports at startup: its warnings, or the problems that keep it from
  * starting.
  */
-function told(given: Readonly<Record<string, string>>): readonly string[] {
+function notices(given: Readonly<Record<string, string>>): readonly string[] {
   const environment = Object.entries(given).map(([name, value]) => [name.replaceAll('.', '_'), value])
   try {
     return settingsNotices(loadSettings('coordinator', [], Object.fromEntries(environment)))
@@ -173,7 +173,7 @@ describe('the conditions of properties', () => {
   })
 
   for (const [index, given] of inUse.entries()) {
-    it(`are met if everything is in use (${index + 1})`, () => void assert.deepEqual(told(given), []))
+    it(`are met if everything is in use (${index + 1})`, () => void assert.deepEqual(notices(given), []))
   }
 
   for (const [property] of table.filter(([, { conditions }]) => conditions.length > 0)) {
@@ -190,8 +190,8 @@ describe('the conditions of properties', () => {
         ...(property === 'svc.plaintextPort' ? { ...open, ...tls } : {}),
       }
       assert.ok(
-        told(alone).some((line) => line.includes(`[${name}]`)),
-        `nothing was reported for ${JSON.stringify(alone)}: ${told(alone)}`,
+        notices(alone).some((line) => line.includes(`[${name}]`)),
+        `nothing was reported for ${JSON.stringify(alone)}: ${notices(alone)}`,
       )
     })
   }
@@ -311,7 +311,7 @@ describe('warnings at startup', () => {
   ]
   for (const [name, given, expected] of cases) {
     it(name, () => {
-      const lines = told(given)
+      const lines = notices(given)
       assert.equal(lines.length, expected.length, lines.join('\n'))
       expected.forEach((pattern, index) => void assert.match(lines[index] ?? '', pattern))
     })

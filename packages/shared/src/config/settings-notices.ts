@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { asksForLogin, letsEveryoneIn } from './authenticators.ts'
+import { allowsAnonymous, requiresLogin } from './authenticators.ts'
 import type { ReadableValues } from './conditions.ts'
 import { internalNetworks } from './login-problems.ts'
 import { definitionOf } from './properties.ts'
@@ -31,7 +31,7 @@ function chainNotices(settings: Settings): string[] {
   for (const [index, name] of chain.entries()) {
     const later = chain.slice(index + 1)
     if (later.length === 0) return []
-    if (letsEveryoneIn(settings, name)) {
+    if (allowsAnonymous(settings, name)) {
       return [
         `Authenticators [${later.join(', ')}] are never used: [${name}] comes first and accepts everyone`,
       ]
@@ -66,7 +66,7 @@ function extensionNotices(settings: Settings): string[] {
   if (!settings.names.includes('svc.extensions.loadList')) return []
   const loaded = settings.get('svc.extensions.loadList')
   const uses: Readonly<Record<string, boolean>> = {
-    'svc-basic-security': asksForLogin(settings),
+    'svc-basic-security': requiresLogin(settings),
     'simple-client-sslcontext': settings.get('svc.client.https.trustStorePath') !== undefined,
   }
   return [

@@ -5,9 +5,9 @@ import { listOf, type Parser, parserOf } from '../wire/index.ts'
 /** Name of the stored configuration and of its history. */
 export const coordinatorConfigName = 'coordinator.config'
 
-const count = (most = 2_147_483_647) => {
-  const error = `an integer from 0 to ${most}`
-  return z.int({ error }).min(0, { error }).max(most, { error })
+const count = (max = 2_147_483_647) => {
+  const error = `an integer from 0 to ${max}`
+  return z.int({ error }).min(0, { error }).max(max, { error })
 }
 const flag = z.boolean({ error: 'true or false' })
 const text = z.string({ error: 'a string' })
@@ -193,4 +193,4 @@ export function loadingLimitsOf(config: CoordinatorConfig, segments: number, ser
 
 const queuedAtOnce = 100_000
 
-const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)
+const clamp = (value: number, min: number, max: number): number => Math.min(Math.max(value, min), max)

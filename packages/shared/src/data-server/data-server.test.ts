@@ -100,7 +100,7 @@ async function openSender(scope: TestContext): Promise<RequestSender> {
 }
 
 type DataServer = ReturnType<typeof createDataServer>
-const ask = (
+const request = (
   sender: RequestSender,
   context: ServerContext,
   server: DataServer,
@@ -156,11 +156,11 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     const [one, two] = [await storedSegment(1), await storedSegment(2)]
-    await ask(sender, context, server, [load(one), load(two)])
+    await request(sender, context, server, [load(one), load(two)])
     await waitUntil('both are reported', () => reports.at(-1)?.to === 2)
     assert.deepEqual(new Set(server.served.ids()), new Set([one.identifier, two.identifier]))
     assert.equal(reports.at(-1)?.usedSizeBytes, one.size + two.size)
-    await ask(sender, context, server, [drop(one)])
+    await request(sender, context, server, [drop(one)])
     const last = await waitUntil(
       'the drop is reported',
       () => reports.at(-1),
@@ -189,7 +189,7 @@ describe('a data server', () => {
         rmSync(pipe)
         execFileSync('mkfifo', [pipe])
       }
-      await ask(sender, context, server, payloads.map(load), { turbo })
+      await request(sender, context, server, payloads.map(load), { turbo })
       const ends: number[] = []
       await waitUntil('the loads', () => {
         for (const pipe of pipes.slice(ends.length)) ends.push(...openIfRead(pipe))
@@ -209,7 +209,7 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     const one = await storedSegment(1)
-    await ask(sender, context, server, [load(one)])
+    await request(sender, context, server, [load(one)])
     await waitUntil('it is served', () => server.served.has(one.identifier))
     const fetchFiles = async (...ids: string[]) => {
       const body = await context.client.open(`http://${context.node().name}`, {
@@ -232,7 +232,7 @@ describe('a data server', () => {
       'rows of 1',
       undefined,
     ])
-    await ask(sender, context, server, [drop(one)])
+    await request(sender, context, server, [drop(one)])
     await waitUntil('it is dropped', () => !server.served.has(one.identifier))
     assert.deepEqual(await fetchFiles(one.identifier), [undefined])
   })
@@ -243,8 +243,8 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     const one = await storedSegment(1)
-    for (let times = 0; times < 3; times++) await ask(sender, context, server, [load(one)])
-    await ask(sender, context, server, [drop(await storedSegment(9))])
+    for (let times = 0; times < 3; times++) await request(sender, context, server, [load(one)])
+    await request(sender, context, server, [drop(await storedSegment(9))])
     await waitUntil('it is reported', () => reports.at(-1)?.to === 1)
     assert.equal(server.served.sequence, 1)
     assert.deepEqual(reports.at(-1)?.failures, [])
@@ -257,17 +257,17 @@ describe('a data server', () => {
     const sender = await openSender(scope)
     const [early, late, later] = await Promise.all([1, 2, 3].map((number) => storedSegment(number)))
     assert.ok(early && late && later)
-    await ask(sender, context, server, [load(early)])
+    await request(sender, context, server, [load(early)])
     await waitUntil('it is served', () => server.served.has(early.identifier))
     state.voidUntilMs = { [context.node().name]: 50 }
     await waitUntil('it is confirmed', () => reports.at(-1)?.voidUntilMs === 50)
-    await ask(sender, context, server, [drop(early)], { sentAtMs: 50 })
-    await ask(sender, context, server, [load(late)], { sentAtMs: 51 })
+    await request(sender, context, server, [drop(early)], { sentAtMs: 50 })
+    await request(sender, context, server, [load(late)], { sentAtMs: 51 })
     await waitUntil('the later request is done', () => server.served.has(late.identifier))
     assert.ok(server.served.has(early.identifier))
     Object.assign(state, { term: 6, voidUntilMs: {} })
     await waitUntil('the new leader has revoked nothing', () => reports.at(-1)?.voidUntilMs === 0)
-    await ask(sender, context, server, [load(later)], { term: 6 })
+    await request(sender, context, server, [load(later)], { term: 6 })
     await waitUntil('its request is done', () => server.served.has(later.identifier))
   })
 
@@ -283,11 +283,11 @@ describe('a data server', () => {
     writeFileSync(path.join(storageDirectory, changed.loadSpec.path), 'x'.repeat(changed.size))
     const large = await storedSegment(5, 'x'.repeat(2000))
     const bad = [missing, changed, large]
-    await ask(sender, context, server, [...bad.map(load), load(good)])
+    await request(sender, context, server, [...bad.map(load), load(good)])
     const failures = await waitUntil(
       'all failures',
       () => reports.flatMap((report) => report.failures),
-      (told) => told.length === bad.length,
+      (reported) => reported.length === bad.length,
     )
     assert.deepEqual(
       failures.map(({ id, action }) => [id, action]),
@@ -308,11 +308,12 @@ describe('a data server', () => {
     const segments = await Promise.all([1, 2, 3].map((number) => storedSegment(number)))
     const marker = await storedSegment(9)
     for (let round = 0; round < 30; round++) {
-      for (const segment of segments) await ask(sender, context, server, [load(segment)])
-      for (const segment of segments) await ask(sender, context, server, [drop(segment)])
-      if (round % 3 === 0) await ask(sender, context, server, [load(segments[round % 2] as SegmentPayload)])
+      for (const segment of segments) await request(sender, context, server, [load(segment)])
+      for (const segment of segments) await request(sender, context, server, [drop(segment)])
+      if (round % 3 === 0)
+        await request(sender, context, server, [load(segments[round % 2] as SegmentPayload)])
     }
-    await ask(sender, context, server, [load(marker)])
+    await request(sender, context, server, [load(marker)])
     await waitUntil('all requests have started', () => server.served.has(marker.identifier))
     state.voidUntilMs = { [context.node().name]: 1 }
     await waitUntil('no request is running', () => reports.at(-1)?.voidUntilMs === 1)
@@ -341,19 +342,19 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     const [one, two, three] = [await storedSegment(1), await storedSegment(2), await storedSegment(3)]
-    await ask(sender, context, server, [load(one)], { session: 'earlier' })
-    await ask(sender, context, server, [load(one)], { term: 4 })
-    await ask(sender, context, server, [load(two)], { term: 5 })
+    await request(sender, context, server, [load(one)], { session: 'earlier' })
+    await request(sender, context, server, [load(one)], { term: 4 })
+    await request(sender, context, server, [load(two)], { term: 5 })
     await waitUntil('the valid batch', () => server.served.has(two.identifier))
     // A server learns of a new leader from responses to reports, and from requests.
     state.term = 6
     const before = reports.length
     await waitUntil('the new leader has answered', () => reports.length > before + 1)
     await waitUntil('the server confirms the new leader', () => reports.at(-1)?.term === 6)
-    await ask(sender, context, server, [load(one)], { term: 5 })
-    await ask(sender, context, server, [load(three)], { term: 7 })
+    await request(sender, context, server, [load(one)], { term: 5 })
+    await request(sender, context, server, [load(three)], { term: 7 })
     await waitUntil('the valid batch', () => server.served.has(three.identifier))
-    await ask(sender, context, server, [load(one)], { term: 6 })
+    await request(sender, context, server, [load(one)], { term: 6 })
     const voided =
       'Ignored a stale batch of requests: the leader revoked it, or the leader or this server was replaced'
     await waitUntil('all stale batches', () => context.logger.having(voided).length === 4)
@@ -366,7 +367,7 @@ describe('a data server', () => {
     await first.server.start()
     const sender = await openSender(scope)
     const [one, two] = [await storedSegment(1), await storedSegment(2)]
-    await ask(sender, first.context, first.server, [load(one), load(two)])
+    await request(sender, first.context, first.server, [load(one), load(two)])
     await waitUntil('both', () => first.server.served.ids().length === 2)
     first.context.beginToStop()
     await first.server.stop()
@@ -389,15 +390,15 @@ describe('a data server', () => {
     await server.start()
     const sender = await openSender(scope)
     const one = await storedSegment(1)
-    await ask(sender, context, server, [load(one)])
+    await request(sender, context, server, [load(one)])
     await waitUntil('it is reported', () => reports.at(-1)?.to === 1)
     state.resync = true
-    const whole = await waitUntil(
+    const full = await waitUntil(
       'the full list',
       () => reports.at(-1),
       (report) => report?.segments?.length === 1,
     )
-    assert.deepEqual([whole?.from, whole?.to, whole?.segments], [0, 1, [one.identifier]])
+    assert.deepEqual([full?.from, full?.to, full?.segments], [0, 1, [one.identifier]])
   })
 
   it('reports the problem while no leader accepts its reports, and keeps serving', async (scope) => {
@@ -413,7 +414,7 @@ describe('a data server', () => {
     )
     assert.equal(context.logger.having('Failed to report to the leading coordinator').length, 1)
     const one = await storedSegment(1)
-    await ask(sender, context, server, [load(one)])
+    await request(sender, context, server, [load(one)])
     await waitUntil('it still loads segments', () => server.served.has(one.identifier))
     state.isDown = false
     await waitUntil('the problem is gone', () => context.readiness.troubles() === '')
@@ -462,9 +463,9 @@ describe('the served segments', () => {
   it('are sent as a full list, then as changes', async (scope) => {
     const { context, server } = await startHistorical(scope)
     server.served.add('a')
-    const whole = await follow(context)
+    const full = await follow(context)
     const hash = server.served.session
-    assert.deepEqual(whole, {
+    assert.deepEqual(full, {
       counter: { counter: 1, hash },
       resetCounter: true,
       requests: [{ action: 'load', id: 'a' }],

@@ -11,7 +11,7 @@ import {
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
 import { openSegmentCache, type SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { HeardLeader, type RequestStamp } from './heard-leader.ts'
+import { KnownLeader, type RequestStamp } from './known-leader.ts'
 import type { Report } from './report.ts'
 import { ReportLog } from './report-log.ts'
 import { sendReport } from './send-report.ts'
@@ -45,7 +45,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
   let cache: SegmentCache | undefined
   let receiver: RequestReceiver | undefined
   let reporter: Loop | undefined
-  const leader = new HeardLeader()
+  const leader = new KnownLeader()
   let resolveKnown: () => void = () => undefined
   const known = new Promise<void>((resolve) => {
     resolveKnown = resolve
@@ -61,14 +61,14 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
       )
       return
     }
-    leader.hear(batch.term)
+    leader.noteLeader(batch.term)
     // Requests of a turbo batch run concurrently; each lane takes the next request when it is free.
     const requests = batch.requests.values()
     const lanes = batch.turbo ? settings.get('svc.segmentCache.numLoadingThreads') : 1
-    await Promise.all(Array.from({ length: lanes }, () => carryOut(requests, batch)))
+    await Promise.all(Array.from({ length: lanes }, () => execute(requests, batch)))
   }
 
-  async function carryOut(
+  async function execute(
     requests: Iterator<SegmentRequest>,
     { term, sentAtMs }: RequestStamp,
   ): Promise<void> {
@@ -137,7 +137,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
     }
     const answer = await sendReport(context, body)
     // The leader waits for this confirmation.
-    if (leader.hear(answer.term, answer.voidUntilMs[name])) reporter?.wake()
+    if (leader.noteLeader(answer.term, answer.voidUntilMs[name])) reporter?.wake()
     if (answer.resync.includes(name)) {
       log.refused()
       reporter?.wake()
@@ -188,7 +188,7 @@ export function createDataServer(context: ServiceContext, type: 'historical' | '
             'report',
             `Failed to report to the leading coordinator: ${describeError(error)}`,
           )
-          trouble.tell('Failed to report to the leading coordinator', { error: describeError(error) })
+          trouble.report('Failed to report to the leading coordinator', { error: describeError(error) })
           return delay.next()
         },
       )

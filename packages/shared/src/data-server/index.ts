@@ -1,6 +1,6 @@
 /** Servers that load segments: what they serve, how they take load and drop requests, and how they report. */
 export { createDataServer, type DataServer } from './data-server.ts'
-export { HeardLeader, type RequestStamp } from './heard-leader.ts'
+export { KnownLeader, type RequestStamp } from './known-leader.ts'
 export {
   type AwaitedServer,
   type Report,

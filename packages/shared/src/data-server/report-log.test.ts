@@ -61,9 +61,9 @@ describe('reports', () => {
     log.noteFailure(failure('x'))
     log.next()
     log.refused()
-    const whole = log.next()
-    assert.deepEqual([whole.from, whole.to, whole.segments, whole.failures], [0, 1, ['a'], [failure('x')]])
-    log.taken(whole)
+    const full = log.next()
+    assert.deepEqual([full.from, full.to, full.segments, full.failures], [0, 1, ['a'], [failure('x')]])
+    log.taken(full)
     assert.deepEqual(log.next().failures, [])
   })
 
@@ -83,15 +83,15 @@ describe('reports', () => {
   it('contain up to 1000 failures each, in order, without duplicates', () => {
     const { log } = setUp()
     for (let number = 0; number < 2500; number++) log.noteFailure(failure(String(number)))
-    const told: string[] = []
+    const reportedIds: string[] = []
     for (let more = true; more; ) {
       const report = log.next()
-      told.push(...report.failures.map(({ id }) => id))
+      reportedIds.push(...report.failures.map(({ id }) => id))
       assert.ok(report.failures.length <= 1000)
       more = log.taken(report)
     }
     assert.deepEqual(
-      told,
+      reportedIds,
       Array.from({ length: 2500 }, (_, number) => String(number)),
     )
   })

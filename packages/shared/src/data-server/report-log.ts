@@ -17,7 +17,7 @@ const failuresAtOnce = 1000
 export class ReportLog {
   private readonly served: ServedSegments
   private readonly failures: RequestFailure[] = []
-  private told: number | undefined
+  private reportedUpTo: number | undefined
 
   constructor(served: ServedSegments) {
     this.served = served
@@ -29,16 +29,16 @@ export class ReportLog {
 
   /** Whether the next report would be more than a heartbeat. */
   hasNews(): boolean {
-    return this.told !== this.served.sequence || this.failures.length > 0
+    return this.reportedUpTo !== this.served.sequence || this.failures.length > 0
   }
 
   /** Returns the content of the next report: the changes since the last accepted one, or the full list. */
   next(): ReportedChanges {
-    const { served, told } = this
-    const since = told === undefined ? undefined : served.since(told)
+    const { served, reportedUpTo } = this
+    const since = reportedUpTo === undefined ? undefined : served.since(reportedUpTo)
     return {
       session: served.session,
-      from: since && told !== undefined ? told : 0,
+      from: since && reportedUpTo !== undefined ? reportedUpTo : 0,
       to: since ? since.next : served.sequence,
       segments: since ? null : [...served.ids()],
       changes: since ? [...since.changes] : [],
@@ -48,13 +48,13 @@ export class ReportLog {
 
   /** Records that the leader accepted the report. Returns whether there is more to report now. */
   taken(report: ReportedChanges): boolean {
-    this.told = report.to
+    this.reportedUpTo = report.to
     this.failures.splice(0, report.failures.length)
     return this.served.sequence !== report.to || this.failures.length > 0
   }
 
   /** Records that the leader needs the full list. */
   refused(): void {
-    this.told = undefined
+    this.reportedUpTo = undefined
   }
 }

@@ -13,9 +13,9 @@ import type { DataServer } from './data-server.ts'
 export const segmentFilesPath = '/svc-internal/v1/segments/files'
 
 // Max segments per request.
-const mostFilesAtOnce = 1000
+const maxFilesPerRequest = 1000
 
-const requestSchema = z.strictObject({ ids: z.array(z.string()).min(1).max(mostFilesAtOnce) })
+const requestSchema = z.strictObject({ ids: z.array(z.string()).min(1).max(maxFilesPerRequest) })
 
 // Each file follows its size, a big-endian 64-bit integer; `absent` marks a file that is not served.
 const sizeLength = 8
@@ -93,7 +93,7 @@ export async function takeFiles(body: AsyncIterable<Buffer>, count: number, take
   let head = Buffer.alloc(0)
   // Bytes of the current file still to come; undefined between two files.
   let left: number | undefined
-  const endIfWhole = async (): Promise<void> => {
+  const endIfComplete = async (): Promise<void> => {
     if (left !== 0) return
     await taker.end()
     left = undefined
@@ -121,7 +121,7 @@ export async function takeFiles(body: AsyncIterable<Buffer>, count: number, take
         left -= part.length
         await taker.take(part)
       }
-      await endIfWhole()
+      await endIfComplete()
     }
   }
   if (taken < count) throw unavailable(`The response ended after [${taken}] of [${count}] files`)

@@ -11,12 +11,12 @@ export async function sendReport(
   { client, stopping }: Pick<ServiceContext, 'client' | 'stopping'>,
   report: Report,
 ): Promise<ReportAnswer> {
-  const hasWholeList = report.servers.some(({ segments }) => segments !== null)
+  const hasFullList = report.servers.some(({ segments }) => segments !== null)
   return await client.callLeader<ReportAnswer>('coordinator', {
     method: 'POST',
     path: reportPath,
     body: report,
-    timeoutMs: hasWholeList ? longTimeoutMs : timeoutMs,
+    timeoutMs: hasFullList ? longTimeoutMs : timeoutMs,
     signal: stopping,
   })
 }

@@ -12,18 +12,18 @@ describe('a full disk', () => {
   const skip = canMountSmallDisk(disk) ? false : 'this system cannot mount a disk for a test'
   const big = join(folder, 'big')
   writeFileSync(big, Buffer.alloc(3_000_000, 'x'))
-  const tell = `(error) => ({ message: error.message, code: error.code, full: isDiskFull(error) })`
+  const describe = `(error) => ({ message: error.message, code: error.code, full: isDiskFull(error) })`
 
   it('fails a push and leaves no partial file', { skip }, async () => {
-    const told = await runOnSmallDisk(
+    const described = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
        import { createLocalDeepStorage, isDiskFull } from '${doorOf('deep-storage')}'
        const storage = createLocalDeepStorage({ rootDirectory: '${disk}' })
-       const failure = await storage.push('${big}', 'x/0.parquet').then(() => 'none', ${tell})
+       const failure = await storage.push('${big}', 'x/0.parquet').then(() => 'none', ${describe})
        console.log(JSON.stringify({ failure, left: readdirSync('${disk}/.incoming') }))`,
     )
-    assert.deepEqual(told, {
+    assert.deepEqual(described, {
       failure: {
         message: `Deep storage[${disk}] cannot be written: no space left on the disk`,
         code: 'unavailable',
@@ -34,7 +34,7 @@ describe('a full disk', () => {
   })
 
   it('fails to load a segment, which then goes to the location on another disk', { skip }, async () => {
-    const told = await runOnSmallDisk(
+    const described = await runOnSmallDisk(
       disk,
       `import { readdirSync } from 'node:fs'
        import { createLocalDeepStorage, isDiskFull } from '${doorOf('deep-storage')}'
@@ -46,13 +46,13 @@ describe('a full disk', () => {
        const small = { path: '${disk}', maxSizeBytes: 20_000_000 }
        const open = (...locations) => openSegmentCache({ serverName: 'here', locations, deepStorage, logger })
        const alone = await open(small)
-       const failure = await alone.load(payload).then(() => 'none', ${tell})
+       const failure = await alone.load(payload).then(() => 'none', ${describe})
        const left = readdirSync('${disk}/loading')
        const both = await open(small, { path: '${folder}/roomy', maxSizeBytes: 10_000_000 })
        await both.load(payload)
        console.log(JSON.stringify({ failure, left, used: alone.usedSizeBytes, file: both.fileOf('x') }))`,
     )
-    const { failure, ...rest } = told as { failure: { message: string; code: string; full: boolean } }
+    const { failure, ...rest } = described as { failure: { message: string; code: string; full: boolean } }
     assert.match(failure.message, /^File\[.*\] cannot be written: no space left on the disk$/)
     assert.deepEqual([failure.code, failure.full], ['unavailable', true])
     assert.deepEqual(rest, { left: [], used: 0, file: join(folder, 'roomy/segments/x/segment.parquet') })

@@ -21,7 +21,7 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /** Creates the folder and its missing parents so that they survive a power failure. */
-export async function makeDirectory(directory: string): Promise<void> {
+export async function createDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true })
   if (first === undefined) return
   const top = dirname(resolve(first))

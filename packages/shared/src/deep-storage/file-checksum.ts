@@ -7,8 +7,8 @@ export interface FileChecksum {
   readonly checksum: string
 }
 
-const mostBlockBytes = 1 << 20
-const fewestBlockBytes = 4096
+const maxBlockBytes = 1 << 20
+const minBlockBytes = 4096
 
 /** Maps a failed read of the source, or a failed write of the target, to the error to throw. */
 export interface CopyErrors {
@@ -18,13 +18,13 @@ export interface CopyErrors {
 
 /**
  * Reads the source to its end in blocks, and writes each block to the target, if any, while the next is read. Returns
- * size and checksum of what was read. Throws the signal's reason if aborted; stops early after more than `mostBytes`.
+ * size and checksum of what was read. Throws the signal's reason if aborted; stops early after more than `maxBytes`.
  */
 export async function streamWithChecksum(
   source: FileHandle,
   target: FileHandle | undefined,
   errors: CopyErrors,
-  { signal, mostBytes = Infinity }: { signal?: AbortSignal | undefined; mostBytes?: number } = {},
+  { signal, maxBytes = Infinity }: { signal?: AbortSignal | undefined; maxBytes?: number } = {},
 ): Promise<FileChecksum> {
   const hash = createHash('sha256')
   const read = async (block: Buffer): Promise<Buffer> => {
@@ -50,11 +50,11 @@ export async function streamWithChecksum(
     throw errors.read(error)
   })
   // Small files get small blocks: megabytes of buffers for each of many files would keep the garbage collector busy.
-  const blockBytes = Math.min(Math.max(size, fewestBlockBytes), mostBlockBytes)
+  const blockBytes = Math.min(Math.max(size, minBlockBytes), maxBlockBytes)
   const blocks = [Buffer.allocUnsafe(blockBytes), Buffer.allocUnsafe(blockBytes)] as const
   let sizeBytes = 0
   let block = await read(blocks[0])
-  for (let turn = 1; block.length > 0 && sizeBytes <= mostBytes; turn++) {
+  for (let turn = 1; block.length > 0 && sizeBytes <= maxBytes; turn++) {
     sizeBytes += block.length
     hash.update(block)
     const [following] = await Promise.all([read(blocks[turn % 2 === 0 ? 0 : 1]), write(block)])

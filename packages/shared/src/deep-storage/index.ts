@@ -1,5 +1,5 @@
 /** Deep storage: the folder that keeps every segment file permanently, whichever servers load it. */
-export { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
+export { createDirectory, errorCode, syncDirectory } from './durable-files.ts'
 export { checksumOfFile, type FileChecksum } from './file-checksum.ts'
 export { createLocalDeepStorage, type DeepStorage, type StoredFile } from './local-deep-storage.ts'
 export { safeFileName } from './safe-file-name.ts'

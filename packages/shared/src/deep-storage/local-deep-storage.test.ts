@@ -253,8 +253,8 @@ describe('deep storage', () => {
       const { storage, push, root, here } = bench()
       const loadSpec = await push('x/0.parquet', bytes)
       renameSync(root, `${root}-away`)
-      const away = { code: 'unavailable', message: `Deep storage[${root}] cannot be read: ENOENT` }
-      await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), away)
+      const unavailable = { code: 'unavailable', message: `Deep storage[${root}] cannot be read: ENOENT` }
+      await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), unavailable)
       await assert.rejects(storage.remove(loadSpec), { code: 'unavailable' })
       writeFileSync(root, '')
       await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), { code: 'unavailable' })

@@ -3,7 +3,7 @@ import { type FileHandle, open, opendir, readdir, realpath, rename, rm, rmdir, s
 import { dirname, join, resolve, sep } from 'node:path'
 import { conflict, invalidInput, notFound } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
-import { errorCode, makeDirectory, syncDirectory } from './durable-files.ts'
+import { createDirectory, errorCode, syncDirectory } from './durable-files.ts'
 import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
 import { datasourceFolder, taskFolder } from './segment-path.ts'
 import { damagedFile, storageFailure } from './storage-failure.ts'
@@ -94,7 +94,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
   async function moveIntoPlace(temporary: string, target: string, relativePath: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await makeDirectory(dirname(target))
+        await createDirectory(dirname(target))
         await realInside(dirname(target), relativePath)
         await rename(temporary, target)
         await syncDirectory(dirname(target))
@@ -156,7 +156,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
       })
       const temporary = join(incoming, randomUUID())
       try {
-        await makeDirectory(incoming)
+        await createDirectory(incoming)
         await sweepAbandoned()
         const output = await open(temporary, 'wx')
         let pushed: FileChecksum
@@ -190,7 +190,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
         let found: FileChecksum
         try {
           const errors = { read: unreadable, write: noRoom }
-          found = await streamWithChecksum(source, output, errors, { signal, mostBytes: sizeBytes })
+          found = await streamWithChecksum(source, output, errors, { signal, maxBytes: sizeBytes })
           if (found.sizeBytes !== sizeBytes) {
             const more = found.sizeBytes > sizeBytes ? 'more' : `${found.sizeBytes}`
             throw damagedFile(loadSpec.path, `expected [${sizeBytes}] bytes but found [${more}]`)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 // All common file systems allow 255 bytes; this leaves room for callers to add a suffix.
-const longestName = 200
+const maxNameLength = 200
 const hashDigits = 32
 
 /**
@@ -15,8 +15,8 @@ export function safeFileName(text: string): string {
     const plain = /[A-Za-z0-9_:-]/.test(character) || (character === '.' && name !== '')
     name += plain ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   }
-  if (name.length > 0 && name.length <= longestName) return name
+  if (name.length > 0 && name.length <= maxNameLength) return name
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashDigits)
   // In shorter names, two digits follow every `%`, so the two kinds of names never collide.
-  return `${name.slice(0, longestName - hashDigits - 2)}%~${hash}`
+  return `${name.slice(0, maxNameLength - hashDigits - 2)}%~${hash}`
 }

@@ -53,7 +53,7 @@ async function discover(
   })
   return { discovery, logger, gate }
 }
-async function isSomebodyWaiting(): Promise<boolean> {
+async function isAnyoneWaiting(): Promise<boolean> {
   const rows = await database.query(
     sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   )
@@ -148,7 +148,7 @@ describe('discovery', () => {
       .transaction(async (transaction) => {
         await saveHeartbeat(transaction, node('me'))
         announced = discovery.announce(node('me'))
-        await waitUntil('the announcement waits', isSomebodyWaiting)
+        await waitUntil('the announcement waits', isAnyoneWaiting)
         discovery.withdraw()
         throw new Error('rolled back')
       })
@@ -166,7 +166,7 @@ describe('discovery', () => {
       await saveHeartbeat(transaction, node('me'))
       await removeNode(transaction, node('me'))
       announced = discovery.announce(node('me'))
-      await waitUntil('the announcement waits', isSomebodyWaiting)
+      await waitUntil('the announcement waits', isAnyoneWaiting)
       stopped = discovery.stop()
     })
     await Promise.all([announced, stopped])
@@ -202,7 +202,7 @@ describe('discovery', () => {
     )
     await assert.rejects(discovery.refresh(), { code: 'unavailable' })
     assert.deepEqual(names(discovery), ['me'])
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('it is over', () => logger.having('Discovery works again').length === 1)
     assert.equal(logger.having('Discovery failed; using the last known servers').length, 1)
   })
@@ -215,7 +215,7 @@ describe('discovery', () => {
       'svc.discovery.timeout': 'PT60S',
     })
     await assert.rejects(early.refresh())
-    await gate.mend()
+    await gate.reconnect()
     await saveHeartbeat(database, node('a'))
     await waitUntil('it refreshes', () => names(early).length === 1)
     assert.deepEqual(earlyLogger.lines, [])

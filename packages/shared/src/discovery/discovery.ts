@@ -70,10 +70,10 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let nodes: readonly DiscoveredNode[] = []
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
-  let everLooked = false
+  let hasRefreshed = false
   let announced: AnnouncedNode | undefined
   let withdrawn: AnnouncedNode | undefined
-  let underWay: Promise<void> | undefined
+  let inProgress: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   const look = async (): Promise<void> => {
@@ -88,15 +88,15 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   }
   const start = (): Promise<void> => {
     const started = look().finally(() => {
-      if (underWay === started) underWay = undefined
+      if (inProgress === started) inProgress = undefined
     })
-    underWay = started
+    inProgress = started
     return started
   }
   // A refresh in progress may be older than what the caller knows, so callers that arrive meanwhile share the next one.
   const refresh = (): Promise<void> => {
-    if (!underWay) return start()
-    next ??= underWay
+    if (!inProgress) return start()
+    next ??= inProgress
       .catch(() => undefined)
       .then(() => {
         next = undefined
@@ -104,17 +104,17 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       })
     return next
   }
-  const tell = async (): Promise<void> => {
+  const saveAnnouncement = async (): Promise<void> => {
     const gone = withdrawn
     if (announced) await saveHeartbeat(database, announced)
     else if (gone) await removeNode(database, gone)
     if (withdrawn === gone) withdrawn = undefined
   }
   // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
-  let told: Promise<void> = Promise.resolve()
-  const tellInTurn = (): Promise<void> => {
-    const turn = told.then(tell)
-    told = turn.catch(() => undefined)
+  let lastWrite: Promise<void> = Promise.resolve()
+  const saveInTurn = (): Promise<void> => {
+    const turn = lastWrite.then(saveAnnouncement)
+    lastWrite = turn.catch(() => undefined)
     return turn
   }
   const withdraw = (): void => {
@@ -126,18 +126,18 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     heartbeatMs,
     async () => {
       // During the first start of a cluster, queries on missing tables would fill the Postgres log.
-      if (!everLooked && !(await isSchemaCurrent(database))) return notYetMs
-      await tellInTurn()
+      if (!hasRefreshed && !(await isSchemaCurrent(database))) return notYetMs
+      await saveInTurn()
       await refresh()
-      everLooked = true
+      hasRefreshed = true
       trouble.over('Discovery works again')
       // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs
     },
     (error) => {
-      if (!everLooked) return notYetMs
-      trouble.tell('Discovery failed; using the last known servers', { error: describeError(error) })
+      if (!hasRefreshed) return notYetMs
+      trouble.report('Discovery failed; using the last known servers', { error: describeError(error) })
       return heartbeatMs
     },
   )
@@ -153,13 +153,13 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     announce: async (node) => {
       announced = node
       withdrawn = undefined
-      await tellInTurn()
+      await saveInTurn()
     },
     withdraw,
     stop: async () => {
       withdraw()
       await loop.stop()
-      await tellInTurn().catch(() => undefined)
+      await saveInTurn().catch(() => undefined)
     },
   }
 }

@@ -81,14 +81,14 @@ function watch(context: TestContext, candidates: readonly Candidate[]) {
   }
 }
 
-const leads = (one: Candidate) => waitUntil(`${one.name} is the leader`, () => one.term())
+const untilLeader = (one: Candidate) => waitUntil(`${one.name} is the leader`, () => one.term())
 
 async function leaderAndOther(context: TestContext, options: { leaseMs?: number } = {}) {
   const leader = await candidate(context, 'first', options)
   const other = await candidate(context, 'second', options)
   const noTwo = watch(context, [leader, other])
   leader.start()
-  await leads(leader)
+  await untilLeader(leader)
   await other.start().settled
   assert.equal(other.term(), undefined)
   return { leader, other, noTwo }
@@ -146,7 +146,7 @@ describe('an election', () => {
     const startedAt = performance.now()
     await leader.stop()
     assert.equal(leader.term(), undefined)
-    assert.equal(await leads(other), 2)
+    assert.equal(await untilLeader(other), 2)
     assert.ok(performance.now() - startedAt < leaseMs)
     assert.deepEqual([leader.changes, other.changes], [['gain 1', 'loss'], ['gain 2']])
     noTwo()
@@ -155,7 +155,7 @@ describe('an election', () => {
   it('hands over while the leader must not lead, and lets it lead again later', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     leader.allow(false)
-    assert.equal(await leads(other), 2)
+    assert.equal(await untilLeader(other), 2)
     assert.deepEqual(leader.changes, ['gain 1', 'loss'])
     await other.stop()
     const third = await candidate(context, 'third')
@@ -163,7 +163,7 @@ describe('an election', () => {
     await third.start().settled
     assert.equal(third.term(), undefined)
     leader.allow(true)
-    assert.equal(await leads(leader), 3)
+    assert.equal(await untilLeader(leader), 3)
     noTwo()
   })
 
@@ -182,15 +182,15 @@ describe('an election', () => {
   it('lets an old leader lead again later, in a new term', async (context) => {
     const { leader, other, noTwo } = await leaderAndOther(context)
     await leader.gate.cut()
-    await leads(other)
-    await leader.gate.mend()
+    await untilLeader(other)
+    await leader.gate.reconnect()
     await waitUntil(
       'the old leader is a candidate again',
       () => leader.logger.having('Leader election works again').length > 0,
     )
     assert.equal(leader.term(), undefined)
     await other.stop()
-    assert.equal(await leads(leader), 3)
+    assert.equal(await untilLeader(leader), 3)
     assert.deepEqual(leader.changes, ['gain 1', 'loss', 'gain 3'])
     noTwo()
   })
@@ -200,7 +200,7 @@ describe('an election', () => {
     await Promise.all([leader.gate.cut(), other.gate.cut()])
     await waitUntil('there is no leader', () => leader.term() === undefined)
     assert.equal(other.term(), undefined)
-    await Promise.all([leader.gate.mend(), other.gate.mend()])
+    await Promise.all([leader.gate.reconnect(), other.gate.reconnect()])
     await waitUntil('there is a leader', () => leader.term() ?? other.term())
     noTwo()
   })
@@ -214,8 +214,8 @@ describe('an election', () => {
     })
     await waitUntil('it has tried', () => one.logger.lines.length > 0)
     assert.equal(isSettled, false)
-    await one.gate.mend()
-    await leads(one)
+    await one.gate.reconnect()
+    await untilLeader(one)
     assert.equal(isSettled, true)
   })
 
@@ -233,9 +233,9 @@ describe('an election', () => {
     const former = await candidate(context, 'former', options)
     const restarted = await candidate(context, 'restarted', options)
     former.start()
-    await leads(former)
+    await untilLeader(former)
     restarted.start()
-    assert.equal(await leads(restarted), 2)
+    assert.equal(await untilLeader(restarted), 2)
     await waitUntil('the earlier lifetime has lost leadership', () => former.changes.includes('loss'))
     await former.stop()
     assert.equal(restarted.term(), 2)

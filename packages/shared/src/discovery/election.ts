@@ -33,7 +33,7 @@ export function startElection(
 ): Election {
   const trouble = createTroubleLog(logger)
   let term: number | undefined
-  let leadsUntil = 0
+  let leaseUntilMs = 0
   let expiry: NodeJS.Timeout | undefined
   let settle: () => void = () => undefined
   const settled = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ export function startElection(
     change.onLoss()
   }
   const holdUntil = (end: number): void => {
-    leadsUntil = end
+    leaseUntilMs = end
     clearTimeout(expiry)
     expiry = setTimeout(lose, end - performance.now())
   }
@@ -60,7 +60,7 @@ export function startElection(
   const loop = startLoop(
     leaseMs / 5,
     async () => {
-      const asked = performance.now()
+      const requestedAt = performance.now()
       if (!mayLead()) {
         await resign()
         settle()
@@ -70,23 +70,23 @@ export function startElection(
         settle()
         if (gained === undefined) return
         term = gained
-        holdUntil(asked + leaseMs)
+        holdUntil(requestedAt + leaseMs)
         logger.info('Became leader', { role: candidate.role, term: gained })
         change.onGain(gained)
       } else if (await renewLease(database, candidate, term, leaseMs)) {
         trouble.over('Leader election works again')
-        if (term !== undefined) holdUntil(asked + leaseMs)
+        if (term !== undefined) holdUntil(requestedAt + leaseMs)
       } else lose()
     },
     (error) =>
-      trouble.tell('Failed to acquire or renew the leader lease', {
+      trouble.report('Failed to acquire or renew the leader lease', {
         role: candidate.role,
         error: String(error),
       }),
   )
   return {
     settled,
-    term: () => (performance.now() < leadsUntil ? term : undefined),
+    term: () => (performance.now() < leaseUntilMs ? term : undefined),
     stop: async () => {
       await loop.stop()
       await resign().catch(() => undefined)

@@ -28,10 +28,10 @@ export const ownCallPath = '/status/ready'
 const directoryPaths = '/svc-internal/v1/security/'
 
 /** How often a server polls the active faults; a fault with a kill probability is decided once per poll. */
-const lookPeriodMs = 1000
+const pollPeriodMs = 1000
 
 /** The faults that affect one server. Results are random and may differ on each call. */
-export interface StruckServer {
+export interface ServerFaults {
   /** Whether to cut a connection between this server and another one now. */
   isCut(): boolean
   /** How long to delay a request to it now, in milliseconds. */
@@ -43,13 +43,13 @@ export interface StruckServer {
 /** The faults that affect this server. */
 export interface Faults {
   /** Delays a request to `path` as the faults say. Returns `cut` if the connection must be cut. */
-  strikeRequest(path: string): Promise<'cut' | undefined>
+  applyFaults(path: string): Promise<'cut' | undefined>
   /** Whether to cut a request from this server to `path` on another server. */
   cutsCall(path: string): boolean
   /** How long to delay a disk access now, in milliseconds. */
   diskDelayMs(): number
   /** The faults that affect one virtual server of this process. */
-  at(virtualServer: string): StruckServer
+  at(virtualServer: string): ServerFaults
   /** Registers a callback for faults that kill a target other than this process. */
   onKill(kill: (target: string) => void): void
   stop(): Promise<void>
@@ -57,7 +57,7 @@ export interface Faults {
 
 /** No faults, as on every cluster that is not a simulation. */
 export const noFaults: Faults = {
-  strikeRequest: async () => undefined,
+  applyFaults: async () => undefined,
   cutsCall: () => false,
   diskDelayMs: () => 0,
   at: () => ({ isCut: () => false, requestDelayMs: () => 0, diskDelayMs: () => 0 }),
@@ -90,7 +90,7 @@ export function followFaults(
   let all: readonly Fault[] = []
   // Before the first read, the metadata tables may not exist yet; that is reported elsewhere.
   let wasRead = false
-  let tellKilled: (target: string) => void = () => undefined
+  let notifyKilled: (target: string) => void = () => undefined
   const on = (at = aim()): Fault[] =>
     all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
 
@@ -104,7 +104,7 @@ export function followFaults(
     return Math.random() < probability
   }
   const loop = startLoop(
-    lookPeriodMs,
+    pollPeriodMs,
     async () => {
       const self = aim()
       if (!self) return
@@ -113,7 +113,7 @@ export function followFaults(
       trouble.over('Faults can be read again')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
-          tellKilled(fault.target)
+          notifyKilled(fault.target)
           continue
         }
         logger.warn('Killing this server because of an injected fault', { fault: fault.id })
@@ -122,15 +122,15 @@ export function followFaults(
     },
     (error) => {
       if (wasRead)
-        trouble.tell('Failed to read faults; keeping the last known ones', { error: describeError(error) })
+        trouble.report('Failed to read faults; keeping the last known ones', { error: describeError(error) })
     },
   )
   return {
-    strikeRequest: async (path) => {
-      const striking = on()
-      if (striking.length === 0 || isSpared(path)) return undefined
-      if (isCut(striking, Math.random)) return 'cut'
-      await wait(waitOf(striking, 'latency', Math.random))
+    applyFaults: async (path) => {
+      const active = on()
+      if (active.length === 0 || isSpared(path)) return undefined
+      if (isCut(active, Math.random)) return 'cut'
+      await wait(waitOf(active, 'latency', Math.random))
       return undefined
     },
     cutsCall: (path) => !isSpared(path) && isCut(on(), Math.random),
@@ -140,8 +140,8 @@ export function followFaults(
       requestDelayMs: () => waitOf(on({ name }), 'latency', Math.random),
       diskDelayMs: () => waitOf(on({ name }), 'slow-disk', Math.random),
     }),
-    onKill: (tell) => {
-      tellKilled = tell
+    onKill: (onKillTarget) => {
+      notifyKilled = onKillTarget
     },
     stop: () => loop.stop(),
   }

@@ -70,17 +70,17 @@ const failures = {
 }
 
 /** The state of a response in pieces: how many were generated, and whether the generator was stopped. */
-const made = { pieces: 0, isOver: false }
+const produced = { pieces: 0, isOver: false }
 const piece = 'x'.repeat(100_000)
 
 async function* endless(): AsyncGenerator<string> {
   try {
     for (;;) {
-      made.pieces += 1
+      produced.pieces += 1
       yield piece
     }
   } finally {
-    made.isOver = true
+    produced.isOver = true
   }
 }
 
@@ -353,7 +353,7 @@ const errorOf = (answer: { json: unknown }) =>
   answer.json as { errorCode: string; errorMessage: string; context: Record<string, string> }
 
 describe('the order of checks', () => {
-  const anybody = {}
+  const anyUser = {}
   const wrong = { Authorization: basicHeader('admin', 'wrong') }
   const rows: readonly {
     name: string
@@ -363,7 +363,7 @@ describe('the order of checks', () => {
     body?: unknown
     status: number
   }[] = [
-    { name: 'login before path', path: '/nowhere', headers: anybody, status: 401 },
+    { name: 'login before path', path: '/nowhere', headers: anyUser, status: 401 },
     { name: 'a failed login before path', path: '/nowhere', headers: wrong, status: 401 },
     { name: 'path', path: '/nowhere', headers: as('guest'), status: 404 },
     {
@@ -374,7 +374,7 @@ describe('the order of checks', () => {
       headers: { ...as('guest'), 'Content-Type': 'text/plain' },
       status: 404,
     },
-    { name: 'login before method', path: '/things', method: 'DELETE', headers: anybody, status: 401 },
+    { name: 'login before method', path: '/things', method: 'DELETE', headers: anyUser, status: 401 },
     {
       name: 'method before permission',
       path: '/things',
@@ -462,17 +462,17 @@ describe('the order of checks', () => {
       headers: as('admin'),
       status: 200,
     },
-    { name: 'an open path without login', path: '/open', headers: anybody, status: 200 },
+    { name: 'an open path without login', path: '/open', headers: anyUser, status: 200 },
     { name: 'an open path with a failed login', path: '/open', headers: wrong, status: 200 },
     {
       name: 'another method on an open path requires a login',
       path: '/open',
       method: 'POST',
-      headers: anybody,
+      headers: anyUser,
       status: 401,
     },
     { name: 'any login, if that is sufficient', path: '/mine', headers: as('guest'), status: 200 },
-    { name: 'no login, if any is required', path: '/mine', headers: anybody, status: 401 },
+    { name: 'no login, if any is required', path: '/mine', headers: anyUser, status: 401 },
     { name: 'the handler decides', path: '/stated', headers: as('guest'), status: 200 },
     { name: 'an internal path as an administrator', path: '/inner', headers: as('admin'), status: 403 },
     { name: 'an internal path as a server', path: '/inner', headers: as('svc_system'), status: 200 },
@@ -499,7 +499,7 @@ describe('the order of checks', () => {
       status: 403,
     },
     { name: 'paths are case-sensitive', path: '/OPEN', headers: as('admin'), status: 404 },
-    { name: 'OPTIONS without login', path: '/things', method: 'OPTIONS', headers: anybody, status: 401 },
+    { name: 'OPTIONS without login', path: '/things', method: 'OPTIONS', headers: anyUser, status: 401 },
     { name: 'OPTIONS with one', path: '/things', method: 'OPTIONS', headers: as('guest'), status: 405 },
     { name: 'TRACE', path: '/things', method: 'TRACE', headers: as('admin'), status: 405 },
     { name: 'an unknown method', path: '/things', method: 'PROPFIND', headers: as('admin'), status: 405 },
@@ -906,7 +906,7 @@ describe('a response', () => {
   })
 
   it('is generated only as fast as the caller reads it, and stops when the caller disconnects', async () => {
-    Object.assign(made, { pieces: 0, isOver: false })
+    Object.assign(produced, { pieces: 0, isOver: false })
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /pieces/endless HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'readable')
@@ -914,12 +914,12 @@ describe('a response', () => {
     // Without reads, the buffers fill up, and the generator stops.
     const seen: number[] = []
     await waitUntil('the generator stops', () => {
-      seen.push(made.pieces)
-      return seen.length > 10 && seen.slice(-10).every((pieces) => pieces === made.pieces)
+      seen.push(produced.pieces)
+      return seen.length > 10 && seen.slice(-10).every((pieces) => pieces === produced.pieces)
     })
-    assert.ok(made.pieces < 1000, `${made.pieces} pieces were generated`)
+    assert.ok(produced.pieces < 1000, `${produced.pieces} pieces were generated`)
     socket.destroy()
-    await waitUntil('the generator ends', () => made.isOver)
+    await waitUntil('the generator ends', () => produced.isOver)
   })
 
   it('that fails is an error before the first piece, and cut off after it', async () => {
@@ -938,8 +938,8 @@ describe('a response', () => {
     const given = await call('/open', { headers: { 'X-Request-Id': 'abc-1_2' } })
     assert.equal(given.headers['x-request-id'], 'abc-1_2')
     for (const id of ['a b', 'x'.repeat(65), '"}', '']) {
-      const made = await call('/open', { headers: { 'X-Request-Id': id } })
-      assert.match(String(made.headers['x-request-id']), /^[\da-f-]{36}$/)
+      const produced = await call('/open', { headers: { 'X-Request-Id': id } })
+      assert.match(String(produced.headers['x-request-id']), /^[\da-f-]{36}$/)
     }
   })
 

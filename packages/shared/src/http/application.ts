@@ -67,7 +67,7 @@ export interface ApplicationOptions {
   /** Called for requests that were rejected because of a missing permission. */
   readonly onForbidden?: (refusal: Forbidden) => void
   /** Fault injection: delays requests, and closes the connection if it returns `cut`. */
-  readonly strike?: (path: string) => Promise<'cut' | undefined>
+  readonly applyFaults?: (path: string) => Promise<'cut' | undefined>
 }
 
 /** A request that was rejected because of a missing permission. */
@@ -93,7 +93,7 @@ export function createApplication({
   fallback,
   callerAddress = () => undefined,
   onForbidden,
-  strike,
+  applyFaults,
 }: ApplicationOptions): Express {
   const aliases = createAliases(words)
   beginCounting(metrics)
@@ -120,9 +120,9 @@ export function createApplication({
     assertUnambiguous(request, response)
     next()
   })
-  if (strike) {
+  if (applyFaults) {
     app.use(async (request, _response, next) => {
-      if ((await strike(request.path)) === 'cut') request.socket.destroy()
+      if ((await applyFaults(request.path)) === 'cut') request.socket.destroy()
       else next()
     })
   }
@@ -264,7 +264,9 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
   return async (request, response) => {
     const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
     const caller =
-      route?.access.kind === 'open' ? security.nobody : await authenticate(request, response, security)
+      route?.access.kind === 'open'
+        ? security.anonymousCaller
+        : await authenticate(request, response, security)
     if (!route) {
       response.setHeader('Allow', allow)
       throw methodNotAllowed(`Unsupported method [${request.method}]: expected [${allow}]`)
@@ -325,7 +327,7 @@ function callerLeaving(response: Response): () => AbortSignal {
 async function authenticate(request: Request, response: Response, security: Security): Promise<Caller> {
   const unsecured = security.unsecured(request.path)
   if (unsecured) return unsecured
-  if (request.method === 'OPTIONS' && security.openOptions) return security.nobody
+  if (request.method === 'OPTIONS' && security.openOptions) return security.anonymousCaller
   const result = await security.authenticate(request.headers.authorization, {
     address: addressOf(response),
     peer: peerAddress(request),

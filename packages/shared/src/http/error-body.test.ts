@@ -5,10 +5,10 @@ import { errorBody, failureOf, statusOf } from './index.ts'
 
 describe('a failure from another server', () => {
   it('keeps its code, and names the server', () => {
-    const told = failureOf(404, errorBody(notFound('Task[a] not found', { task: 'a' })), 'http://there')
-    assert.equal(told.code, 'notFound')
-    assert.equal(told.message, '[http://there] answered: Task[a] not found')
-    assert.deepEqual(told.context, { server: 'http://there' })
+    const failure = failureOf(404, errorBody(notFound('Task[a] not found', { task: 'a' })), 'http://there')
+    assert.equal(failure.code, 'notFound')
+    assert.equal(failure.message, '[http://there] answered: Task[a] not found')
+    assert.deepEqual(failure.context, { server: 'http://there' })
   })
 
   const answers: readonly [name: string, status: number, body: unknown, code: FailureCode][] = [
@@ -26,10 +26,10 @@ describe('a failure from another server', () => {
   ]
   for (const [name, status, body, code] of answers) {
     it(`is ${code} for ${name}`, () => {
-      const told = failureOf(status, body, 'there')
-      assert.equal(told.code, code)
-      assert.ok(told.message.startsWith('[there] answered: '))
-      assert.equal(told.category, failureKinds[code].category)
+      const failure = failureOf(status, body, 'there')
+      assert.equal(failure.code, code)
+      assert.ok(failure.message.startsWith('[there] answered: '))
+      assert.equal(failure.category, failureKinds[code].category)
     })
   }
 

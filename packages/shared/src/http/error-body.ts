@@ -48,12 +48,13 @@ export function errorBody(failure: Failure): ErrorBody {
 
 /** Returns the failure in a response of another server; its message names that server. */
 export function failureOf(status: number, body: unknown, from: string): Failure {
-  const told = body as Partial<ErrorBody> | undefined
-  const known = typeof told?.errorCode === 'string' && Object.hasOwn(failureKinds, told.errorCode)
+  const errorBody = body as Partial<ErrorBody> | undefined
+  const known = typeof errorBody?.errorCode === 'string' && Object.hasOwn(failureKinds, errorBody.errorCode)
   const code = known
-    ? (told.errorCode as FailureCode)
+    ? (errorBody.errorCode as FailureCode)
     : ((Object.keys(statusOf) as FailureCode[]).find((key) => statusOf[key] === status) ??
       'internalServerError')
-  const message = typeof told?.errorMessage === 'string' ? told.errorMessage : `HTTP status [${status}]`
+  const message =
+    typeof errorBody?.errorMessage === 'string' ? errorBody.errorMessage : `HTTP status [${status}]`
   return new Failure(code, `[${from}] answered: ${message}`, { server: from })
 }

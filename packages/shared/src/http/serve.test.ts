@@ -42,7 +42,7 @@ async function open(
   return listeners
 }
 
-function ask(port: number | undefined, options: object = {}): Promise<string> {
+function requestText(port: number | undefined, options: object = {}): Promise<string> {
   const secure = 'ca' in options
   return new Promise((resolve, reject) => {
     const sent = (secure ? tlsRequest : plainRequest)(
@@ -65,22 +65,22 @@ describe('the ports', () => {
   it('are opened as configured', async (context) => {
     const plain = await open(context)
     assert.equal(plain.tlsPort, undefined)
-    assert.equal(await ask(plain.plaintextPort), 'hello')
+    assert.equal(await requestText(plain.plaintextPort), 'hello')
     const both = await open(context, { ...withTls('rsa.jks'), 'svc.enablePlaintextPort': 'true' })
-    assert.equal(await ask(both.plaintextPort), 'hello')
-    assert.equal(await ask(both.tlsPort, { ca: authority }), 'hello')
+    assert.equal(await requestText(both.plaintextPort), 'hello')
+    assert.equal(await requestText(both.tlsPort, { ca: authority }), 'hello')
   })
 
   for (const store of ['rsa.jks', 'ec.jks', 'rsa-pkcs12.jks', 'ec.p12']) {
     it(`serve TLS with ${store} to clients that trust its authority`, async (context) => {
       const { tlsPort } = await open(context, withTls(store))
-      assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
+      assert.equal(await requestText(tlsPort, { ca: authority }), 'hello')
       assert.equal(
-        await ask(tlsPort, { ca: authority, servername: 'localhost', host: 'localhost', family: 4 }),
+        await requestText(tlsPort, { ca: authority, servername: 'localhost', host: 'localhost', family: 4 }),
         'hello',
       )
-      await assert.rejects(ask(tlsPort, { ca: [] }), { code: 'SELF_SIGNED_CERT_IN_CHAIN' })
-      await assert.rejects(ask(tlsPort, { ca: authority, servername: 'elsewhere' }), {
+      await assert.rejects(requestText(tlsPort, { ca: [] }), { code: 'SELF_SIGNED_CERT_IN_CHAIN' })
+      await assert.rejects(requestText(tlsPort, { ca: authority, servername: 'elsewhere' }), {
         code: 'ERR_TLS_CERT_ALTNAME_INVALID',
       })
     })
@@ -117,8 +117,8 @@ describe('the ports', () => {
 
   it('do not answer plain HTTP on the TLS port, and keep serving', async (context) => {
     const { tlsPort } = await open(context, withTls('rsa.jks'))
-    await assert.rejects(ask(tlsPort))
-    assert.equal(await ask(tlsPort, { ca: authority }), 'hello')
+    await assert.rejects(requestText(tlsPort))
+    assert.equal(await requestText(tlsPort, { ca: authority }), 'hello')
   })
 
   it('reject CONNECT with an error, and ignore the Expect header', async (context) => {
@@ -150,15 +150,15 @@ describe('the ports', () => {
     await assert.rejects(listen(settings, hello), {
       problems: [`Cannot open port [${port}] of [svc.plaintextPort] on [127.0.0.1] (EADDRINUSE)`],
     })
-    await assert.rejects(ask(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
+    await assert.rejects(requestText(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
   })
 
   it('are only open on the address of the server by default', async (context) => {
     const only = await open(context, { 'svc.host': '127.0.0.2' })
-    assert.equal(await ask(only.plaintextPort, { host: '127.0.0.2' }), 'hello')
-    await assert.rejects(ask(only.plaintextPort), { code: 'ECONNREFUSED' })
+    assert.equal(await requestText(only.plaintextPort, { host: '127.0.0.2' }), 'hello')
+    await assert.rejects(requestText(only.plaintextPort), { code: 'ECONNREFUSED' })
     const all = await open(context, { 'svc.host': '127.0.0.2', 'svc.bindOnHost': 'false' })
-    assert.equal(await ask(all.plaintextPort), 'hello')
+    assert.equal(await requestText(all.plaintextPort), 'hello')
   })
 
   it('cannot be opened on an address of another machine', async () => {
@@ -179,24 +179,24 @@ describe('closing', () => {
     })
     const idle = connect(listeners.plaintextPort as number, '127.0.0.1')
     await new Promise((resolve) => idle.once('connect', resolve))
-    const answer = ask(listeners.plaintextPort)
+    const answer = requestText(listeners.plaintextPort)
     const end = await waitUntil('the request is in progress', () => finish as unknown as () => void)
     const idleEnded = new Promise((resolve) => idle.once('close', resolve))
     const closed = listeners.close(60_000)
     await idleEnded
-    await assert.rejects(ask(listeners.plaintextPort), { code: 'ECONNREFUSED' })
+    await assert.rejects(requestText(listeners.plaintextPort), { code: 'ECONNREFUSED' })
     end()
     assert.equal(await answer, 'begun, finished')
     await closed
   })
 
   it('aborts requests that take longer than the grace period', async (context) => {
-    let isUnderWay = false
+    let isInProgress = false
     const listeners = await open(context, {}, () => {
-      isUnderWay = true
+      isInProgress = true
     })
-    const answer = assert.rejects(ask(listeners.plaintextPort), { code: 'ECONNRESET' })
-    await waitUntil('the request is in progress', () => isUnderWay)
+    const answer = assert.rejects(requestText(listeners.plaintextPort), { code: 'ECONNRESET' })
+    await waitUntil('the request is in progress', () => isInProgress)
     const startedAt = performance.now()
     await listeners.close(200)
     assert.ok(performance.now() - startedAt >= 195)

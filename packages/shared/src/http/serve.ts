@@ -39,7 +39,7 @@ export async function listen(
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
     server.on('connect', (_request, socket) =>
-      answerPlainly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
+      answerDirectly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
     )
     // RFC 9110 10.1.1: a server may ignore an unknown expectation.
     server.on('checkExpectation', handler)
@@ -187,7 +187,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     status: '400 Bad Request',
     failure: invalidInput('The request is not valid HTTP'),
   }
-  answerPlainly(socket, status, failure)
+  answerDirectly(socket, status, failure)
 }
 
 const noTunnel = new Failure(
@@ -196,7 +196,7 @@ const noTunnel = new Failure(
 )
 
 /** Answers a request that never reaches the application, and closes its connection. */
-function answerPlainly(
+function answerDirectly(
   socket: Duplex,
   status: string,
   failure: Failure,

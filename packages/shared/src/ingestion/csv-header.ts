@@ -8,7 +8,7 @@ import type { InputFile } from './input-files.ts'
 
 type SeparatedFormat = Extract<InputFormat, { type: 'csv' | 'tsv' }>
 
-const longestHeader = 1 << 20
+const maxHeaderLength = 1 << 20
 
 function decompressed(path: string): Readable {
   const stream = createReadStream(path)
@@ -18,7 +18,12 @@ function decompressed(path: string): Readable {
 }
 
 /** Returns the fields of the first record of a text; undefined if the text ends before the record does. */
-function firstRecord(text: string, delimiter: string, quote: string, isWhole: boolean): string[] | undefined {
+function firstRecord(
+  text: string,
+  delimiter: string,
+  quote: string,
+  isComplete: boolean,
+): string[] | undefined {
   const fields: string[] = []
   let field = ''
   let quoted = false
@@ -39,7 +44,7 @@ function firstRecord(text: string, delimiter: string, quote: string, isWhole: bo
       field += character
     }
   }
-  return isWhole && !quoted ? [...fields, field] : undefined
+  return isComplete && !quoted ? [...fields, field] : undefined
 }
 
 function withoutLines(text: string, lines: number): string {
@@ -58,13 +63,13 @@ function withoutLines(text: string, lines: number): string {
  */
 export async function readHeader(file: InputFile, format: SeparatedFormat, quote: string): Promise<string[]> {
   let bytes = Buffer.alloc(0)
-  let isWhole = true
+  let isComplete = true
   const stream = decompressed(file.path)
   try {
     for await (const chunk of stream) {
       bytes = Buffer.concat([bytes, chunk as Buffer])
-      if (bytes.length >= longestHeader) {
-        isWhole = false
+      if (bytes.length >= maxHeaderLength) {
+        isComplete = false
         break
       }
     }
@@ -75,9 +80,11 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
   }
   const text = withoutLines(bytes.toString('utf8').replace(/^\uFEFF/, ''), format.skipHeaderRows)
   if (text.trim() === '') return []
-  const names = firstRecord(text, format.delimiter, quote, isWhole)
+  const names = firstRecord(text, format.delimiter, quote, isComplete)
   if (names === undefined) {
-    throw invalidInput(`The header line of file [${file.title}] does not end within [${longestHeader}] bytes`)
+    throw invalidInput(
+      `The header line of file [${file.title}] does not end within [${maxHeaderLength}] bytes`,
+    )
   }
   const named = names.map((name, index) => name.trim() || `column_${index + 1}`)
   const twice = named.find((name, index) => named.indexOf(name) !== index)

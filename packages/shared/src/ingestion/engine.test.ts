@@ -66,19 +66,19 @@ describe('an engine', () => {
   }
 
   it('stops in the middle of a statement when aborted', async () => {
-    const asked = new AbortController()
+    const requested = new AbortController()
     const engine = await openEngine({
       directories: [],
       files: [],
       spillDirectory: join(folder, 'spill'),
       memoryLimitBytes: 256 * 1024 * 1024,
       threads: 1,
-      signal: asked.signal,
+      signal: requested.signal,
     })
     try {
       // This statement would run for hours.
       const endless = engine.rows('SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b')
-      setTimeout(() => asked.abort(new Error('enough')), 20)
+      setTimeout(() => requested.abort(new Error('enough')), 20)
       await assert.rejects(endless, /^Error: enough$/)
       await assert.rejects(engine.rows('SELECT 1'), /^Error: enough$/)
     } finally {

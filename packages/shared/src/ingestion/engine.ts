@@ -26,7 +26,7 @@ export interface EngineOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const longestTold = 200
+const maxMessageLength = 200
 
 /** Converts an error of DuckDB to a Failure whose message does not contain rows of data. */
 function engineFailure(
@@ -36,7 +36,7 @@ function engineFailure(
   const [line = ''] = errorCode(error).split('\n')
   // Every user with read access to the datasource sees the message, so it must not reveal the server's folders.
   const text = line.replaceAll(`${dirname(spillDirectory)}/`, '')
-  const told = text.length > longestTold ? `${text.slice(0, longestTold)}…` : text
+  const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength)}…` : text
   if (/no space left/i.test(text)) {
     return unavailable(
       `Cannot write to task directory [${dirname(spillDirectory)}]: no space left on the disk`,
@@ -46,15 +46,15 @@ function engineFailure(
   }
   if (text.startsWith('Out of Memory Error')) {
     return tooLarge(
-      `The task needs more memory than its limit of [${memoryLimitBytes}] bytes: ${told}`,
+      `The task needs more memory than its limit of [${memoryLimitBytes}] bytes: ${message}`,
       {},
       error,
     )
   }
   const isAboutData = /^(Invalid Input|Conversion|Out of Range|Serialization) Error/.test(text)
-  if (isAboutData) return invalidInput(`Cannot read the input: ${told}`, {}, error)
-  if (text.startsWith('IO Error')) return unavailable(`Cannot read the input: ${told}`, {}, error)
-  return new Failure('internalServerError', `A statement of the task failed: ${told}`, {}, error)
+  if (isAboutData) return invalidInput(`Cannot read the input: ${message}`, {}, error)
+  if (text.startsWith('IO Error')) return unavailable(`Cannot read the input: ${message}`, {}, error)
+  return new Failure('internalServerError', `A statement of the task failed: ${message}`, {}, error)
 }
 
 /**

@@ -60,7 +60,7 @@ export class HttpInput {
     const watch = new TransferWatch(title, this.limits, this.startedAtMs)
     const signals = AbortSignal.any([watch.signal, ...(signal ? [signal] : [])])
     try {
-      const response = await ask(uri, this.allowedHosts, signals)
+      const response = await request(uri, this.allowedHosts, signals)
       const declaredBytes = Number(response.headers.get('content-length') ?? 0)
       this.checkSize(title, this.receivedBytes + declaredBytes)
       const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body)
@@ -194,7 +194,7 @@ export function titleOf(uri: string): string {
   return origin + pathname
 }
 
-async function ask(uri: string, allowedHosts: readonly string[], signal: AbortSignal): Promise<Response> {
+async function request(uri: string, allowedHosts: readonly string[], signal: AbortSignal): Promise<Response> {
   let at = uri
   for (let hop = 0; hop <= maxRedirects; hop++) {
     if (!isAllowedUri(at, allowedHosts)) {

@@ -12,14 +12,14 @@ import { listOf } from '../wire/index.ts'
 import type { MetricSpec } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
 
-const longestName = 255
+const maxNameLength = 255
 const maxListLength = 10_000
 
 const text = z.string({ error: 'a string' })
 const filledText = text.min(1, { error: 'a non-empty string' })
 const flag = z.boolean({ error: 'true or false' })
 const wholeNumber = z.int({ error: 'an integer' })
-const countOf = (least: number) => wholeNumber.min(least, { error: `an integer of at least ${least}` })
+const countOf = (min: number) => wholeNumber.min(min, { error: `an integer of at least ${min}` })
 const object = z.record(z.string(), z.unknown(), { error: 'an object' })
 const list = <T extends z.ZodType>(item: T, what = 'entries', max = maxListLength) =>
   listOf(item, { error: 'a list', max, tooLong: `at most ${max} ${what}` })
@@ -41,14 +41,14 @@ function record<T extends z.ZodRawShape>(shape: T, otherwise = 'an object') {
 const boundedText = (max: number, what = 'a string') =>
   filledText.max(max, { error: `${what} of at most ${max} characters`, abort: true })
 
-const columnName = boundedText(longestName, 'a name').refine((name) => !hasControlCharacter(name), {
+const columnName = boundedText(maxNameLength, 'a name').refine((name) => !hasControlCharacter(name), {
   error: 'a name without control characters',
 })
 const storedColumnName = columnName.refine((name) => name.toLowerCase() !== '__time', {
   error: 'a name other than [__time], the timestamp of the row',
 })
 
-const dataSourceName = boundedText(longestName, 'a name')
+const dataSourceName = boundedText(maxNameLength, 'a name')
   .refine((name) => name === name.trim(), { error: 'a name without leading or trailing white space' })
   .refine((name) => !name.includes('/'), { error: 'a name without [/]' })
   .refine((name) => !hasControlCharacter(name), {
@@ -186,7 +186,7 @@ const inputSource = z.discriminatedUnion(
 )
 
 const inputFormatTypes = ['json', 'csv', 'tsv', 'parquet'] as const
-const separated = <T extends 'csv' | 'tsv'>(type: T, usualDelimiter: string) =>
+const separated = <T extends 'csv' | 'tsv'>(type: T, defaultDelimiter: string) =>
   record({
     type: z.literal(type),
     columns: optional(
@@ -200,7 +200,7 @@ const separated = <T extends 'csv' | 'tsv'>(type: T, usualDelimiter: string) =>
       text.refine((value) => /^[^"\r\n]$/.test(value), {
         error: 'a single character other than a quote or a line break',
       }),
-      usualDelimiter,
+      defaultDelimiter,
     ),
   })
     .refine((format) => format.findColumnsFromHeader || format.columns !== undefined, {
@@ -290,12 +290,12 @@ const tuningConfig = record({
 export const indexTask = record({
   type: taskType,
   id: optional(
-    boundedText(longestName, 'an id').refine((id) => !hasControlCharacter(id) && id === id.trim(), {
+    boundedText(maxNameLength, 'an id').refine((id) => !hasControlCharacter(id) && id === id.trim(), {
       error: 'an id without control characters or leading or trailing white space',
     }),
   ),
   groupId: optional(
-    boundedText(longestName, 'an id').refine((id) => !hasControlCharacter(id), {
+    boundedText(maxNameLength, 'an id').refine((id) => !hasControlCharacter(id), {
       error: 'an id without control characters',
     }),
   ),

@@ -12,7 +12,7 @@ export type {
 export { indexTaskShape } from './index-spec-schema.ts'
 export type { InputAccess } from './input-access.ts'
 export { columnsOf, typeOfColumn } from './parquet-columns.ts'
-export { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+export { maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
 export { aggregateSql, type RowCounts } from './read-rows.ts'
 export {
   type IndexProgress,

@@ -242,11 +242,11 @@ describe('Parquet', () => {
       `COPY (SELECT range AS t, 'x' || hash(range) AS a FROM range(20000)) TO '${path}/whole.parquet'`,
     )
     const { readFileSync } = await import('node:fs')
-    const whole = readFileSync(join(path, 'whole.parquet'))
-    const flipped = Buffer.from(whole)
+    const full = readFileSync(join(path, 'whole.parquet'))
+    const flipped = Buffer.from(full)
     flipped.fill(0x55, 4000, 60_000)
     const broken = {
-      'truncated.parquet': whole.subarray(0, whole.length / 2),
+      'truncated.parquet': full.subarray(0, full.length / 2),
       'empty.parquet': Buffer.alloc(0),
       'text.parquet': Buffer.from(csvText('secret value')),
       'flipped.parquet': flipped,

@@ -17,7 +17,7 @@ export interface InputFile {
   readonly title: string
 }
 
-const mostFiles = 10_000
+const maxFiles = 10_000
 // DuckDB detects the compression by the file name extension.
 const compressedEnding = /\.(gz|zst)$/
 
@@ -44,9 +44,9 @@ async function findBelow(
       // Links to folders are not followed, because they can form a cycle.
       if (entry.isDirectory()) folders.push(path)
       else if (matchesWildcard(filter, entry.name)) found.push(path)
-      if (found.length > mostFiles || folders.length > mostFiles) {
+      if (found.length > maxFiles || folders.length > maxFiles) {
         throw invalidInput(
-          `Folder [${baseDir}] has more than [${mostFiles}] files that match filter [${filter}], or more than [${mostFiles}] subfolders`,
+          `Folder [${baseDir}] has more than [${maxFiles}] files that match filter [${filter}], or more than [${maxFiles}] subfolders`,
           { field: `${sourceField}.filter` },
         )
       }

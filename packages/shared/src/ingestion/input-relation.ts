@@ -38,7 +38,7 @@ export interface Input {
   relation(files: readonly InputFile[], columns: readonly string[], brokenLines: BrokenLines): Relation
 }
 
-const mostColumns = 10_000
+const maxColumns = 10_000
 
 const pathsOf = (files: readonly InputFile[]): string => literalList(files.map((file) => file.path))
 
@@ -58,7 +58,7 @@ function columnsOf(
 }
 
 function tooManyColumns(): never {
-  throw invalidInput(`The input has more than [${mostColumns}] columns`)
+  throw invalidInput(`The input has more than [${maxColumns}] columns`)
 }
 
 function openJson(files: readonly InputFile[], engine: Engine): Input {
@@ -74,9 +74,9 @@ function openJson(files: readonly InputFile[], engine: Engine): Input {
         `SELECT key FROM (
            SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place
            FROM (SELECT json_keys(json) AS keys FROM ${reader(files)} WHERE json_type(json) = 'OBJECT')
-         ) GROUP BY key ORDER BY min(place), key LIMIT ${mostColumns + 1}`,
+         ) GROUP BY key ORDER BY min(place), key LIMIT ${maxColumns + 1}`,
       )
-      if (keys.length > mostColumns) tooManyColumns()
+      if (keys.length > maxColumns) tooManyColumns()
       return keys.map((row) => String(row.key))
     },
     // One call extracts all values of a row, and names that differ only in case stay distinct.
@@ -107,7 +107,7 @@ async function openSeparated(
   for (const file of files) namesOf.set(file, format.columns ?? (await readHeader(file, format, quote)))
   const withColumns = files.filter((file) => namesOf.get(file)?.length)
   const all = [...new Set(withColumns.flatMap((file) => namesOf.get(file) ?? []))]
-  if (all.length > mostColumns) tooManyColumns()
+  if (all.length > maxColumns) tooManyColumns()
 
   function reader(some: readonly InputFile[], width: number, brokenLines: BrokenLines): string {
     const columns = Array.from({ length: width }, (_, index) => `c${index}: 'VARCHAR'`).join(', ')
@@ -157,7 +157,7 @@ async function openParquet(files: readonly InputFile[], engine: Engine): Promise
   for (const row of await engine.rows(`DESCRIBE SELECT * FROM ${reader(files)}`)) {
     types.set(String(row.column_name), String(row.column_type))
   }
-  if (types.size > mostColumns) tooManyColumns()
+  if (types.size > maxColumns) tooManyColumns()
   const all = [...types.keys()]
   return {
     files,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { Failure } from '@svc/domain/failure'
 import type { InputAccess } from './input-access.ts'
-import { longestInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+import { maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'index-spec-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -464,10 +464,10 @@ describe('an invalid task', () => {
   }
 
   it('is rejected: too much inline data', () => {
-    const given = taskWith({ [`${io}.inputSource.data`]: 'ä'.repeat(longestInlineDataBytes / 2 + 1) })
+    const given = taskWith({ [`${io}.inputSource.data`]: 'ä'.repeat(maxInlineDataBytes / 2 + 1) })
     assert.throws(() => parseIndexSpec(given, access), {
       code: 'tooLarge',
-      message: `[spec.ioConfig.inputSource.data] has [${longestInlineDataBytes + 2}] bytes: expected at most [${longestInlineDataBytes}]`,
+      message: `[spec.ioConfig.inputSource.data] has [${maxInlineDataBytes + 2}] bytes: expected at most [${maxInlineDataBytes}]`,
     })
   })
 

@@ -6,7 +6,7 @@ import { indexTask } from './index-spec-schema.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
 
 /** Max size of inline data, in bytes. */
-export const longestInlineDataBytes = 10 * 1024 * 1024
+export const maxInlineDataBytes = 10 * 1024 * 1024
 
 // Druid's default.
 const defaultMaxRowsPerSegment = 5_000_000
@@ -49,9 +49,9 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
     )
   }
   const source: InputSource = io.inputSource
-  if (source.type === 'inline' && Buffer.byteLength(source.data) > longestInlineDataBytes) {
+  if (source.type === 'inline' && Buffer.byteLength(source.data) > maxInlineDataBytes) {
     throw tooLarge(
-      `[${sourceField}.data] has [${Buffer.byteLength(source.data)}] bytes: expected at most [${longestInlineDataBytes}]`,
+      `[${sourceField}.data] has [${Buffer.byteLength(source.data)}] bytes: expected at most [${maxInlineDataBytes}]`,
       { field: `${sourceField}.data` },
     )
   }

@@ -36,9 +36,9 @@ export interface RowsPlan {
 // How a row was processed: stored, outside the intervals, or which part of it is invalid.
 const status = { stored: 0, outside: 1, broken: 2, time: 3, firstColumn: 4 } as const
 
-const mostToldExceptions = 10
-const longestToldValue = 60
-const mostRejectsKept = 1_000_000
+const maxListedExceptions = 10
+const maxShownValueLength = 60
+const maxKeptRejects = 1_000_000
 
 const nameOfDimension = (index: number): string => `d${index}`
 const nameOfMetric = (index: number): string => `m${index}`
@@ -54,7 +54,7 @@ interface CheckedColumn {
   readonly isLost: string
 }
 
-function wholeBuckets(intervals: readonly Interval[], granularity: Granularity): Interval[] {
+function fullBuckets(intervals: readonly Interval[], granularity: Granularity): Interval[] {
   return intervals
     .filter(({ start, end }) => start < end)
     .map(({ start, end }) => ({
@@ -68,7 +68,7 @@ function wholeBuckets(intervals: readonly Interval[], granularity: Granularity):
  */
 function isWantedSql(spec: IndexSpec, instant: string): string {
   if (spec.intervals === undefined) return 'true'
-  const ranges = wholeBuckets(spec.intervals, spec.segmentGranularity).map(({ start, end }) => {
+  const ranges = fullBuckets(spec.intervals, spec.segmentGranularity).map(({ start, end }) => {
     const bounds: string[] = []
     if (Number.isFinite(start)) bounds.push(`${instant} >= ${instantLiteral(start)}`)
     if (Number.isFinite(end)) bounds.push(`${instant} < ${instantLiteral(end)}`)
@@ -156,8 +156,11 @@ function selectChecked(
       ${lost.join(' ')}
       WHEN NOT ${isWantedSql(spec, 'instant')} THEN ${status.outside}
       ELSE ${status.stored} END)::USMALLINT AS status FROM (${inner})`
-  const told = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS reported`
-  return { sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${told} FROM (${middle})`, columns }
+  const shownValue = `CASE status WHEN ${status.time} THEN ${time === undefined ? 'NULL' : `CAST(${time.sql} AS VARCHAR)`} ${sources.join(' ')} END AS reported`
+  return {
+    sql: `SELECT status, instant${['', ...shorts].join(', ')}, ${shownValue} FROM (${middle})`,
+    columns,
+  }
 }
 
 /** Returns SQL that aggregates the values of a metric. */
@@ -182,7 +185,7 @@ export function aggregateSql({ type }: Pick<MetricSpec, 'type'>, value: string):
 
 function createTableSql(plan: RowsPlan): string {
   const { spec, dimensions } = plan
-  const reject = Math.min(spec.maxParseExceptions + 1, mostRejectsKept)
+  const reject = Math.min(spec.maxParseExceptions + 1, maxKeptRejects)
   const checked = selectChecked(plan, plan.input.files, { reject }).sql
   const keys = dimensions.map((_, index) => nameOfDimension(index))
   const time = `${storedTimeSql(spec, 'instant')} AS __time`
@@ -199,13 +202,13 @@ function createTableSql(plan: RowsPlan): string {
   return `CREATE TABLE ${rowsTable} AS SELECT ${columns.join(', ')} FROM (${checked}) GROUP BY ${order} ORDER BY ${order}`
 }
 
-function tellValue(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'Missing value'
   const text = String(value)
-  return `Invalid value [${text.length > longestToldValue ? `${text.slice(0, longestToldValue)}…` : text}]`
+  return `Invalid value [${text.length > maxShownValueLength ? `${text.slice(0, maxShownValueLength)}…` : text}]`
 }
 
-function tellRow(
+function describeRow(
   plan: RowsPlan,
   columns: readonly CheckedColumn[],
   file: InputFile,
@@ -216,44 +219,47 @@ function tellRow(
   if (code === status.broken) return `Invalid ${where}: expected a JSON object`
   if (code === status.time) {
     const { column, format } = plan.spec.timestamp
-    return `${tellValue(row.reported)} for timestamp column [${column}] in ${where}: expected format [${format}]`
+    return `${describeValue(row.reported)} for timestamp column [${column}] in ${where}: expected format [${format}]`
   }
   const column = columns[code - status.firstColumn]
-  return `${tellValue(row.reported)} for column [${column?.name}] in ${where}: expected a ${column?.type}`
+  return `${describeValue(row.reported)} for column [${column?.name}] in ${where}: expected a ${column?.type}`
 }
 
 /** Finds the first invalid rows. Reads the input a second time, so only tasks with invalid rows pay for it. */
-async function tellRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
-  const told: string[] = []
+async function describeRows(plan: RowsPlan, engine: Engine): Promise<string[]> {
+  const described: string[] = []
   for (const file of plan.input.files) {
-    const left = mostToldExceptions - told.length
+    const left = maxListedExceptions - described.length
     if (left === 0) break
     const { sql, columns } = selectChecked(plan, [file], 'skip')
     const rows = await engine.rows(
       `SELECT row, status, reported FROM (SELECT row_number() OVER () AS row, status, reported FROM (${sql}))
        WHERE status >= ${status.broken} ORDER BY row LIMIT ${left}`,
     )
-    told.push(...rows.map((row) => tellRow(plan, columns, file, row)))
+    described.push(...rows.map((row) => describeRow(plan, columns, file, row)))
   }
-  return told
+  return described
 }
 
-async function tellRejects(plan: RowsPlan, engine: Engine): Promise<{ count: number; told: string[] }> {
+async function describeRejects(
+  plan: RowsPlan,
+  engine: Engine,
+): Promise<{ count: number; described: string[] }> {
   const format = plan.spec.inputFormat.type
-  if (format !== 'csv' && format !== 'tsv') return { count: 0, told: [] }
+  if (format !== 'csv' && format !== 'tsv') return { count: 0, described: [] }
   const rejected = `SELECT s.file_path, e.line, min(e.error_message) AS problem
     FROM reject_errors e JOIN reject_scans s USING (scan_id, file_id) GROUP BY s.file_path, e.line`
   const tables = await engine.rows(
     `SELECT count(*) AS n FROM duckdb_tables() WHERE table_name IN ('reject_errors', 'reject_scans')`,
   )
-  if (Number(tables[0]?.n) < 2) return { count: 0, told: [] }
+  if (Number(tables[0]?.n) < 2) return { count: 0, described: [] }
   const [total] = await engine.rows(`SELECT count(*) AS n FROM (${rejected})`)
-  const rows = await engine.rows(`${rejected} ORDER BY s.file_path, e.line LIMIT ${mostToldExceptions}`)
-  const told = rows.map((row) => {
+  const rows = await engine.rows(`${rejected} ORDER BY s.file_path, e.line LIMIT ${maxListedExceptions}`)
+  const described = rows.map((row) => {
     const file = plan.input.files.find(({ path }) => path === row.file_path)
     return `Invalid line [${row.line}] of file [${file?.title}]: ${String(row.problem).split('\n')[0]}`
   })
-  return { count: Number(total?.n), told }
+  return { count: Number(total?.n), described }
 }
 
 /**
@@ -284,12 +290,12 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
   )) {
     counts.set(Number(row.status), Number(row.n))
   }
-  const rejects = await tellRejects(plan, engine)
+  const rejects = await describeRejects(plan, engine)
   const read = [...counts.values()].reduce((sum, n) => sum + n, 0)
   const stored = counts.get(status.stored) ?? 0
   const thrownAway = counts.get(status.outside) ?? 0
   const unparseable = read - stored - thrownAway
-  const parseExceptions = [...rejects.told, ...(unparseable > 0 ? await tellRows(plan, engine) : [])]
+  const parseExceptions = [...rejects.described, ...(unparseable > 0 ? await describeRows(plan, engine) : [])]
   if (unparseable + rejects.count > spec.maxParseExceptions) {
     throw invalidInput(
       `More than [${spec.maxParseExceptions}] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${parseExceptions[0]}`,
@@ -300,7 +306,7 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
     rowsRead: read + rejects.count,
     rowsUnparseable: unparseable + rejects.count,
     rowsThrownAway: thrownAway,
-    parseExceptions: parseExceptions.slice(0, mostToldExceptions),
+    parseExceptions: parseExceptions.slice(0, maxListedExceptions),
     columnsInNoRow: stored > 0 ? await findColumnsInNoRow(plan, engine) : [],
   }
 }

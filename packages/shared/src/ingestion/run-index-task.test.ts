@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { unavailable } from '@svc/domain/failure'
 import { formatInterval } from '@svc/domain/time'
 import fc from 'fast-check'
-import { leastTaskMemoryBytes } from '../config/index.ts'
+import { minTaskMemoryBytes } from '../config/index.ts'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
 import type { IndexProgress, IndexResult } from './run-index-task.ts'
 import { inlineRows, inlineText, openBench, type TaskParts } from './test-task.ts'
@@ -33,7 +33,7 @@ const flightsTask: TaskParts = {
 const days = (result: IndexResult): string[] =>
   result.segments.map(({ interval }) => formatInterval(interval).slice(0, 10))
 
-function nothingIsLeftAtWork(): void {
+function assertWorkFolderEmpty(): void {
   assert.deepEqual(readdirSync(bench.workFolder), [])
 }
 
@@ -86,7 +86,7 @@ describe('the flights sample', () => {
       'LIMIT 1',
     )
     assert.deepEqual(types, { t: 'TIMESTAMP', d: 'BIGINT', o: 'VARCHAR' })
-    nothingIsLeftAtWork()
+    assertWorkFolderEmpty()
   })
 
   it('can be ingested again, into other files with the same rows', async () => {
@@ -333,12 +333,12 @@ describe('segments', () => {
       fc.asyncProperty(
         fc.array(row, { maxLength: 60 }),
         fc.integer({ min: 1, max: 9 }),
-        async (rows, most) => {
+        async (rows, max) => {
           const result = await bench.run({
             inputSource: inlineRows(...rows),
             timestampSpec: { column: 't', format: 'millis' },
             dimensionsSpec: { dimensions: ['s', { type: 'long', name: 'n' }] },
-            tuningConfig: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: most } },
+            tuningConfig: { partitionsSpec: { type: 'dynamic', maxRowsPerSegment: max } },
           })
           const stored =
             rows.length === 0 ? [] : await bench.rows(result, 'epoch_ms(__time)::BIGINT AS t, s, n')
@@ -348,7 +348,7 @@ describe('segments', () => {
             asText(stored.map(({ t, s, n }) => ({ t: Number(t), s, n: n === null ? null : Number(n) }))),
             asText(rows.map(({ t, s, n }) => ({ t, s, n }))),
           )
-          assert.ok(result.segments.every(({ totalRows }) => totalRows >= 1 && totalRows <= most))
+          assert.ok(result.segments.every(({ totalRows }) => totalRows >= 1 && totalRows <= max))
           assert.equal(result.rowsWritten, rows.length)
         },
       ),
@@ -552,10 +552,10 @@ describe('columns', () => {
   })
 
   it('of a metric that overflows fail the task', async () => {
-    const most = '9223372036854775807'
+    const max = '9223372036854775807'
     await assert.rejects(
       bench.run({
-        inputSource: inlineText(`{"t":"2026-01-01","a":${most}}\n{"t":"2026-01-01","a":${most}}`),
+        inputSource: inlineText(`{"t":"2026-01-01","a":${max}}\n{"t":"2026-01-01","a":${max}}`),
         dimensionsSpec: { dimensions: ['x'] },
         metricsSpec: [{ type: 'longSum', name: 'a', fieldName: 'a' }],
         granularitySpec: { rollup: true },
@@ -583,26 +583,28 @@ describe('invalid rows', () => {
   const good = { t: '2026-01-01', a: 'x', n: 1 }
   const dimensionsSpec = { dimensions: ['a', { type: 'long', name: 'n' }] }
   const csv = { type: 'csv', findColumnsFromHeader: true }
-  const cases: { name: string; given: TaskParts; told: string }[] = [
+  const cases: { name: string; given: TaskParts; message: string }[] = [
     {
       name: 'an invalid timestamp',
       given: { inputSource: inlineRows(good, { ...good, t: 'soon', secret: 'abc' }), dimensionsSpec },
-      told: 'Invalid value [soon] for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
+      message:
+        'Invalid value [soon] for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
     },
     {
       name: 'a missing timestamp',
       given: { inputSource: inlineRows(good, { a: 'x' }), dimensionsSpec },
-      told: 'Missing value for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
+      message:
+        'Missing value for timestamp column [t] in row [2] of file [inline data]: expected format [auto]',
     },
     {
       name: 'a very long timestamp',
       given: { inputSource: inlineRows(good, good, { t: 'z'.repeat(5000) }), dimensionsSpec },
-      told: `Invalid value [${'z'.repeat(60)}…] for timestamp column [t] in row [3] of file [inline data]: expected format [auto]`,
+      message: `Invalid value [${'z'.repeat(60)}…] for timestamp column [t] in row [3] of file [inline data]: expected format [auto]`,
     },
     {
       name: 'an invalid number',
       given: { inputSource: inlineRows(good, { ...good, n: 'many' }), dimensionsSpec },
-      told: 'Invalid value [many] for column [n] in row [2] of file [inline data]: expected a BIGINT',
+      message: 'Invalid value [many] for column [n] in row [2] of file [inline data]: expected a BIGINT',
     },
     {
       name: 'an invalid metric',
@@ -611,7 +613,7 @@ describe('invalid rows', () => {
         dimensionsSpec: { dimensions: ['a'] },
         metricsSpec: [{ type: 'doubleSum', name: 'sum', fieldName: 'n' }],
       },
-      told: 'Invalid value [NaN] for column [n] in row [2] of file [inline data]: expected a DOUBLE',
+      message: 'Invalid value [NaN] for column [n] in row [2] of file [inline data]: expected a DOUBLE',
     },
     {
       name: 'a line that is not valid JSON',
@@ -619,7 +621,7 @@ describe('invalid rows', () => {
         inputSource: inlineText(`${JSON.stringify(good)}\n{"t":\n${JSON.stringify(good)}`),
         dimensionsSpec,
       },
-      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
+      message: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a line with two objects',
@@ -627,50 +629,50 @@ describe('invalid rows', () => {
         inputSource: inlineText(`${JSON.stringify(good)}\n${JSON.stringify(good).repeat(2)}`),
         dimensionsSpec,
       },
-      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
+      message: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a list instead of lines',
       given: { inputSource: inlineText(JSON.stringify([good, good])) },
-      told: 'Invalid row [1] of file [inline data]: expected a JSON object',
+      message: 'Invalid row [1] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a number instead of an object',
       given: { inputSource: inlineText(`${JSON.stringify(good)}\n5`) },
-      told: 'Invalid row [2] of file [inline data]: expected a JSON object',
+      message: 'Invalid row [2] of file [inline data]: expected a JSON object',
     },
     {
       name: 'a CSV line with too many values',
       given: { inputSource: inlineText('t,a\n2026-01-01,x\n2026-01-01,secret,secret\n'), inputFormat: csv },
-      told: 'Invalid line [3] of file [inline data]: Expected Number of Columns: 2 Found: 3',
+      message: 'Invalid line [3] of file [inline data]: Expected Number of Columns: 2 Found: 3',
     },
     {
       name: 'a CSV line with too few values',
       given: { inputSource: inlineText('t,a\n2026-01-01\n2026-01-01,x\n'), inputFormat: csv },
-      told: 'Invalid line [2] of file [inline data]: Expected Number of Columns: 2 Found: 1',
+      message: 'Invalid line [2] of file [inline data]: Expected Number of Columns: 2 Found: 1',
     },
     {
       name: 'a CSV line with an unbalanced quote',
       given: { inputSource: inlineText('t,a\n2026-01-01,"sec"ret\n2026-01-01,x\n'), inputFormat: csv },
-      told: 'Invalid line [2] of file [inline data]: Value with unterminated quote found.',
+      message: 'Invalid line [2] of file [inline data]: Value with unterminated quote found.',
     },
   ]
-  for (const { name, given, told } of cases) {
+  for (const { name, given, message } of cases) {
     it(`fail the task by default: ${name}`, async () => {
       const before = bench.storedFiles()
       await assert.rejects(bench.run(given), {
         code: 'invalidInput',
-        message: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${told}`,
+        message: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${message}`,
       })
       assert.deepEqual(bench.storedFiles(), before)
-      nothingIsLeftAtWork()
+      assertWorkFolderEmpty()
     })
 
     it(`are skipped if the task allows it: ${name}`, async () => {
       const result = await bench.run({ ...given, tuningConfig: { maxParseExceptions: 1 } })
       assert.equal(result.rowsUnparseable, 1)
       assert.equal(result.rowsWritten, result.rowsRead - 1)
-      assert.deepEqual(result.parseExceptions, [told])
+      assert.deepEqual(result.parseExceptions, [message])
     })
   }
 
@@ -737,7 +739,7 @@ describe('a task that fails', () => {
       bench.run(flightsTask, { deepStorage: createLocalDeepStorage({ rootDirectory: blocked }) }),
       { code: 'unavailable', message: `Deep storage[${blocked}] cannot be written: ENOTDIR` },
     )
-    nothingIsLeftAtWork()
+    assertWorkFolderEmpty()
   })
 
   it('removes the segments that it already pushed', async () => {
@@ -759,7 +761,7 @@ describe('a task that fails', () => {
     )
     assert.equal(pushes >= 20, true)
     assert.deepEqual(bench.storedFiles(), before)
-    nothingIsLeftAtWork()
+    assertWorkFolderEmpty()
   })
 
   for (const phase of ['fetching', 'reading', 'writing'] as const) {
@@ -781,7 +783,7 @@ describe('a task that fails', () => {
       )
       assert.ok(seen > 0)
       assert.deepEqual(bench.storedFiles(), before)
-      nothingIsLeftAtWork()
+      assertWorkFolderEmpty()
     })
   }
 
@@ -797,7 +799,7 @@ describe('a task that fails', () => {
     for (const name of ['rows.duckdb', 'rows.duckdb.wal']) writeFileSync(join(bench.workFolder, name), 'torn')
     const result = await bench.run({ inputSource: inlineRows({ t: '2026-01-01' }) })
     assert.equal(result.rowsWritten, 1)
-    nothingIsLeftAtWork()
+    assertWorkFolderEmpty()
   })
 })
 
@@ -820,7 +822,7 @@ describe('more rows than fit into memory', () => {
         inputFormat: { type: 'csv', findColumnsFromHeader: true },
       },
       {
-        memoryLimitBytes: leastTaskMemoryBytes,
+        memoryLimitBytes: minTaskMemoryBytes,
         threads: 1,
         onProgress: () => {
           wasOnDisk ||= existsSync(spill) && readdirSync(spill).length > 0

@@ -46,7 +46,7 @@ export interface IndexTaskOptions {
 }
 
 const progressPeriodMs = 200
-const lookingShare = 0.3
+const columnDiscoveryShare = 0.3
 
 /**
  * Runs an index_parallel task up to publishing: reads the input, writes segments as Parquet files sorted by time and
@@ -58,14 +58,15 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
   const { signal } = options
   signal?.throwIfAborted()
   const folder = await openTaskFolder(options.workDirectory)
-  const told = {
+  const reported = {
     phase: 'fetching',
     fraction: 0,
     rowsRead: undefined,
     rowsWritten: 0,
     segmentsWritten: 0,
   } as const
-  const report = (progress: Partial<IndexProgress>): void => options.onProgress?.({ ...told, ...progress })
+  const report = (progress: Partial<IndexProgress>): void =>
+    options.onProgress?.({ ...reported, ...progress })
   try {
     await folder.clear()
     report({})
@@ -85,9 +86,9 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       signal,
     })
     // Discovering columns that the task does not name takes additional reads.
-    const looking = spec.dimensions.length > 0 ? 0 : lookingShare
+    const discoveryShare = spec.dimensions.length > 0 ? 0 : columnDiscoveryShare
     let before = 0
-    let share = looking
+    let share = discoveryShare
     let fraction = 0
     const ticker = setInterval(() => {
       fraction = Math.max(fraction, before + share * (engine.progress() ?? 0))
@@ -99,8 +100,8 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
       const input = await openInput(files, spec.inputFormat, engine)
       const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
-      before = looking
-      share = 1 - looking
+      before = discoveryShare
+      share = 1 - discoveryShare
       const counts = await readRows(plan, engine)
       clearInterval(ticker)
       let rowsWritten = 0

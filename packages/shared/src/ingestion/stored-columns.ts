@@ -57,8 +57,8 @@ export async function storedDimensions(
   const names = (await input.discoverColumns()).filter((name) => !left.has(name))
   checkNames(names, spec)
   const relation = input.relation(input.files, names, 'skip')
-  const untold = names.filter((name) => relation.columns.get(name)?.type === 'VARCHAR')
-  const kinds = untold.flatMap((name, index) => {
+  const undeclared = names.filter((name) => relation.columns.get(name)?.type === 'VARCHAR')
+  const kinds = undeclared.flatMap((name, index) => {
     const column = relation.columns.get(name)
     return column === undefined ? [] : [`${kindsSql(column)} AS k${index}`]
   })
@@ -67,7 +67,7 @@ export async function storedDimensions(
       ? []
       : await engine.rows(`SELECT ${kinds.join(', ')} FROM ${relation.from} WHERE NOT ${relation.broken}`)
   return names.map((name) => {
-    const place = untold.indexOf(name)
+    const place = undeclared.indexOf(name)
     if (place < 0) return { name, type: storedTypeOf(relation.columns.get(name)?.type ?? 'VARCHAR') }
     return { name, type: storedTypeOfKinds(Number(found[`k${place}`])) }
   })

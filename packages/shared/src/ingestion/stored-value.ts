@@ -5,12 +5,12 @@ import type { SourceColumn } from './input-relation.ts'
 /** The types of segment columns; only a discovered column can be a boolean. */
 export type StoredType = SegmentColumn['type']
 
-const wholeType = /^(TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER)$/
+const integerType = /^(TINYINT|SMALLINT|INTEGER|BIGINT|UTINYINT|USMALLINT|UINTEGER)$/
 const wideType = /^(UBIGINT|HUGEINT|UHUGEINT)$/
 const fractionType = /^(FLOAT|DOUBLE|DECIMAL\(.*\))$/
 const nestedType = /\[\d*\]$|^(STRUCT|MAP|UNION)\(/
 
-const wholeText = '[+-]?[0-9]+'
+const integerPattern = '[+-]?[0-9]+'
 const numberText = '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?'
 
 function fromText(text: string, as: StoredType): string {
@@ -20,7 +20,7 @@ function fromText(text: string, as: StoredType): string {
       return text
     case 'long':
       // Druid truncates fractions; a cast would round them.
-      return `CASE WHEN regexp_full_match(${text}, '${wholeText}') THEN TRY_CAST(${text} AS BIGINT) ELSE TRY_CAST(trunc(${number}) AS BIGINT) END`
+      return `CASE WHEN regexp_full_match(${text}, '${integerPattern}') THEN TRY_CAST(${text} AS BIGINT) ELSE TRY_CAST(trunc(${number}) AS BIGINT) END`
     case 'boolean':
       return `TRY_CAST(${text} AS BOOLEAN)`
     default:
@@ -35,7 +35,7 @@ export function storedValueSql({ sql, type }: SourceColumn, as: StoredType): str
   if (type === 'VARCHAR') return fromText(sql, as)
   if (as === 'string')
     return nestedType.test(type) ? `CAST(to_json(${sql}) AS VARCHAR)` : `CAST(${sql} AS VARCHAR)`
-  const isNumber = wholeType.test(type) || wideType.test(type) || type === 'BOOLEAN'
+  const isNumber = integerType.test(type) || wideType.test(type) || type === 'BOOLEAN'
   if (isNumber) return `TRY_CAST(${sql} AS ${storedTypes[as]})`
   if (fractionType.test(type)) {
     return `TRY_CAST(${as === 'long' ? `trunc(${sql})` : sql} AS ${storedTypes[as]})`
@@ -55,7 +55,7 @@ export function lostValueSql({ sql, type }: SourceColumn, as: StoredType, stored
  * a string.
  */
 export function storedTypeOf(type: string): StoredType {
-  if (wholeType.test(type)) return 'long'
+  if (integerType.test(type)) return 'long'
   if (type === 'FLOAT') return 'float'
   if (fractionType.test(type)) return 'double'
   return type === 'BOOLEAN' ? 'boolean' : 'string'
@@ -69,13 +69,13 @@ const kinds = { whole: 1, fraction: 2, truth: 4, other: 8 } as const
  * type that loses nothing. CSV values that only look like numbers (`007`, `+5`, 20 digits) do not count as numbers.
  */
 export function kindsSql({ sql, jsonType }: SourceColumn): string {
-  const isWhole = `(regexp_full_match(${sql}, '0|-?[1-9][0-9]{0,17}')
+  const isComplete = `(regexp_full_match(${sql}, '0|-?[1-9][0-9]{0,17}')
     OR (regexp_full_match(${sql}, '-?[1-9][0-9]{18}') AND TRY_CAST(${sql} AS BIGINT) IS NOT NULL))`
   const kind =
     jsonType === undefined
-      ? `WHEN ${isWhole} THEN ${kinds.whole}
+      ? `WHEN ${isComplete} THEN ${kinds.whole}
          WHEN regexp_full_match(${sql}, '-?(0|[1-9][0-9]*)[.][0-9]+') THEN ${kinds.fraction}`
-      : `WHEN ${jsonType} IN ('BIGINT', 'UBIGINT') AND ${isWhole} THEN ${kinds.whole}
+      : `WHEN ${jsonType} IN ('BIGINT', 'UBIGINT') AND ${isComplete} THEN ${kinds.whole}
          WHEN ${jsonType} = 'DOUBLE' THEN ${kinds.fraction}
          WHEN ${jsonType} = 'BOOLEAN' THEN ${kinds.truth}`
   return `bit_or(CASE WHEN ${sql} IS NULL THEN 0 ${kind} ELSE ${kinds.other} END)`

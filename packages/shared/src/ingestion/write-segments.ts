@@ -43,7 +43,7 @@ interface Chunk {
   readonly partition: number
 }
 
-const mostBuckets = 100_000
+const maxBuckets = 100_000
 const pushesAtOnce = 4
 
 async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
@@ -51,11 +51,11 @@ async function planChunks(plan: RowsPlan, engine: Engine): Promise<Chunk[]> {
   const bucket = bucketStartSql(segmentGranularity, '__time') ?? "'all'"
   const buckets = await engine.rows(
     `SELECT epoch_ms(min(__time)) AS first, count(*) AS n FROM ${rowsTable} WHERE ${isStored}
-     GROUP BY ${bucket} ORDER BY 1 LIMIT ${mostBuckets + 1}`,
+     GROUP BY ${bucket} ORDER BY 1 LIMIT ${maxBuckets + 1}`,
   )
-  if (buckets.length > mostBuckets) {
+  if (buckets.length > maxBuckets) {
     throw invalidInput(
-      `Invalid value [${segmentGranularity}] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected a granularity that divides the input into at most [${mostBuckets}] intervals`,
+      `Invalid value [${segmentGranularity}] for [spec.dataSchema.granularitySpec.segmentGranularity]: expected a granularity that divides the input into at most [${maxBuckets}] intervals`,
       { field: 'spec.dataSchema.granularitySpec.segmentGranularity' },
     )
   }

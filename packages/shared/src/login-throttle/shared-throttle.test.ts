@@ -86,7 +86,7 @@ describe('failed logins', () => {
       assert.equal(await mayTry(throttle, 'dan'), true)
       assert.equal(await mayTry(throttle, 'dan'), false)
     }
-    await gate.mend()
+    await gate.reconnect()
   })
 })
 
@@ -95,7 +95,7 @@ for (const where of ['Redis', 'each server while Redis is unavailable'] as const
     before(async () => {
       if (where !== 'Redis') await gate.cut()
     })
-    after(() => gate.mend())
+    after(() => gate.reconnect())
     const delayMs = 1000
     const quick = (failures = '2') =>
       open(() => performance.now(), {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createWaitingLogins } from './waiting-logins.ts'
 
-const patienceMs = 30_000
+const timeoutMs = 30_000
 
 describe('a throttled login', () => {
   const setUp = () => {
     let nowMs = 0
-    const waiting = createWaitingLogins(() => nowMs, patienceMs)
+    const waiting = createWaitingLogins(() => nowMs, timeoutMs)
     return {
       waiting,
       pass: (ms: number) => {
@@ -54,7 +54,7 @@ describe('a throttled login', () => {
     waiting.refused('ann', 'a')
     pass(1000)
     assert.equal(waiting.isFirst('ann', 'a'), true)
-    pass(patienceMs)
+    pass(timeoutMs)
     assert.equal(waiting.isFirst('ann', 'guess'), false)
     pass(1)
     assert.equal(waiting.isFirst('ann', 'guess'), true)

@@ -25,7 +25,7 @@ const maxLimits = 1000
  * program that knows the password does this, while an attacker has no reason to repeat a guess. A login without a retry
  * for `patienceMs` loses its place.
  */
-export function createWaitingLogins(now: () => number, patienceMs: number): WaitingLogins {
+export function createWaitingLogins(now: () => number, timeoutMs: number): WaitingLogins {
   const firstRefusedAt = new Map<string, number>()
   const waiting = new Map<string, Map<string, number>>()
 
@@ -33,7 +33,7 @@ export function createWaitingLogins(now: () => number, patienceMs: number): Wait
   function waitingFor(limit: string): Map<string, number> | undefined {
     const line = waiting.get(limit)
     if (!line) return undefined
-    for (const [login, seenAt] of line) if (now() - seenAt > patienceMs) line.delete(login)
+    for (const [login, seenAt] of line) if (now() - seenAt > timeoutMs) line.delete(login)
     if (line.size > 0) return line
     waiting.delete(limit)
     return undefined

@@ -13,10 +13,10 @@ export interface MetricDefinition {
  * Labels with user-defined values, and the maximum number of values that get their own series. All other labels have a
  * few fixed values. No label contains the name of a server or a caller.
  */
-export const mostNamed = { datasource: 100, tier: 20 } as const
+export const maxNamedValues = { datasource: 100, tier: 20 } as const
 
 /** A label with a maximum number of values. */
-export type BoundedLabel = keyof typeof mostNamed
+export type BoundedLabel = keyof typeof maxNamedValues
 
 const counter = (about: string, labels: readonly string[], roles: string): MetricDefinition => ({
   kind: 'counter',

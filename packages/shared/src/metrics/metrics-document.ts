@@ -1,4 +1,4 @@
-import { type MetricDefinition, metricDefinitions, mostNamed } from './definitions.ts'
+import { type MetricDefinition, maxNamedValues, metricDefinitions } from './definitions.ts'
 import { otherValues } from './named-values.ts'
 
 /** Returns docs/metrics.md, the page about all metrics, as Markdown. */
@@ -20,9 +20,9 @@ leader reports the metrics of duties and leadership. Metrics that need an unavai
 ## Number of series
 
 No label contains the name of a server, a caller, or a segment, so the number of series does not grow with these. At most
-${mostNamed.datasource} datasources and ${mostNamed.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
+${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
 their own series; if many appear at once, the largest do. They keep their series as long as they exist, so that a counter
-never decreases. Therefore, a metric by datasource and tier has at most ${((mostNamed.datasource + 1) * (mostNamed.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
+never decreases. Therefore, a metric by datasource and tier has at most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
 
 \`./svc dev docs\` generates this page from \`packages/shared/src/metrics/definitions.ts\`.
 

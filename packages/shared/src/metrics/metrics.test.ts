@@ -79,17 +79,17 @@ describe('metrics', () => {
     const metrics = createMetrics('coordinator')
     const count = (datasource: string) =>
       metrics.count('svc_segment_copies_loaded_total', { datasource, tier: 'hot' })
-    const told = async () => samplesOf((await metrics.text()).text, 'svc_segment_copies_loaded_total')
+    const copiesLoaded = async () => samplesOf((await metrics.text()).text, 'svc_segment_copies_loaded_total')
     count('a')
     const all = new Map(Array.from({ length: 150 }, (_, number) => [`wiki${number}`, 1]))
     metrics.nameLargest('datasource', all)
-    assert.deepEqual(await told(), [])
+    assert.deepEqual(await copiesLoaded(), [])
     const named = [...all.keys()].sort()[0]!
     count(named)
     count('late')
     count('late')
     metrics.nameLargest('datasource', all)
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await copiesLoaded(), [
       `svc_segment_copies_loaded_total{datasource="${named}",tier="hot"} 1`,
       'svc_segment_copies_loaded_total{datasource="other",tier="hot"} 2',
     ])

@@ -4,8 +4,8 @@ import {
   type BoundedLabel,
   type MetricDefinition,
   type MetricName,
+  maxNamedValues,
   metricDefinitions,
-  mostNamed,
 } from './definitions.ts'
 import { NamedValues } from './named-values.ts'
 
@@ -59,16 +59,16 @@ export function createMetrics(role: Role): Metrics {
   let registry: ReturnType<typeof createRegistry> | undefined
 
   const namedOf = new Map(
-    Object.entries(mostNamed).map(([label, most]) => [label, new NamedValues(most)] as const),
+    Object.entries(maxNamedValues).map(([label, max]) => [label, new NamedValues(max)] as const),
   )
 
   const boundedLabels = (labels: Labels): Labels => {
-    let told = labels
+    let bounded = labels
     for (const [label, named] of namedOf) {
       const value = labels[label]
-      if (value !== undefined) told = { ...told, [label]: named.nameOf(value) }
+      if (value !== undefined) bounded = { ...bounded, [label]: named.nameOf(value) }
     }
-    return told
+    return bounded
   }
 
   async function valuesOf(name: MetricName): Promise<readonly MetricValue[]> {
@@ -77,9 +77,9 @@ export function createMetrics(role: Role): Metrics {
     const { together }: MetricDefinition = metricDefinitions[name]
     const found = new Map<string, CountedValue>()
     for (const { labels = {}, value } of await readIfThere(read)) {
-      const told = boundedLabels(labels)
-      const known = found.get(keyOf(told))
-      if (!known) found.set(keyOf(told), { labels: told, value })
+      const bounded = boundedLabels(labels)
+      const known = found.get(keyOf(bounded))
+      if (!known) found.set(keyOf(bounded), { labels: bounded, value })
       else known.value = together === 'largest' ? Math.max(known.value, value) : known.value + value
     }
     return [...found.values()]
@@ -87,12 +87,12 @@ export function createMetrics(role: Role): Metrics {
 
   async function createRegistry() {
     const { Counter, Gauge, Registry, collectDefaultMetrics } = await import('prom-client')
-    const made = new Registry()
-    collectDefaultMetrics({ register: made })
+    const createdRegistry = new Registry()
+    collectDefaultMetrics({ register: createdRegistry })
     const definitions = Object.entries(metricDefinitions) as [MetricName, MetricDefinition][]
     for (const [name, { kind, about, labels, roles }] of definitions) {
       if (roles !== 'all' && !roles.split(', ').includes(role)) continue
-      const options = { name, help: about, labelNames: [...labels], registers: [made] }
+      const options = { name, help: about, labelNames: [...labels], registers: [createdRegistry] }
       const add =
         kind === 'counter'
           ? (
@@ -105,21 +105,21 @@ export function createMetrics(role: Role): Metrics {
             )(new Gauge({ ...options, collect: () => collect() }))
       const collect = async () => {
         const values = await valuesOf(name)
-        made.getSingleMetric(name)?.reset()
+        createdRegistry.getSingleMetric(name)?.reset()
         values.forEach(add)
       }
     }
-    return made
+    return createdRegistry
   }
 
   return {
     count: (name, labels = {}, amount = 1) => {
       const values = counters.get(name) ?? new Map<string, CountedValue>()
       counters.set(name, values)
-      const told = boundedLabels(labels)
-      const known = values.get(keyOf(told))
+      const bounded = boundedLabels(labels)
+      const known = values.get(keyOf(bounded))
       if (known) known.value += amount
-      else values.set(keyOf(told), { labels: told, value: amount })
+      else values.set(keyOf(bounded), { labels: bounded, value: amount })
     },
     nameLargest: (label, sizes) => {
       const gone = new Set(namedOf.get(label)?.settle(sizes))
@@ -132,8 +132,8 @@ export function createMetrics(role: Role): Metrics {
     },
     text: async () => {
       registry ??= createRegistry()
-      const made = await registry
-      return { text: await made.metrics(), contentType: made.contentType }
+      const createdRegistry = await registry
+      return { text: await createdRegistry.metrics(), contentType: createdRegistry.contentType }
     },
   }
 }

@@ -6,17 +6,17 @@ export const otherValues = 'other'
  * and came back, it would look like a counter reset.
  */
 export class NamedValues {
-  private readonly most: number
+  private readonly max: number
   private readonly named = new Set<string>()
 
-  constructor(most: number) {
-    this.most = most
+  constructor(max: number) {
+    this.max = max
   }
 
   /** Returns the label value of a value. A new value gets its own series if there is room. */
   nameOf(value: string): string {
     if (this.named.has(value)) return value
-    if (this.named.size >= this.most) return otherValues
+    if (this.named.size >= this.max) return otherValues
     this.named.add(value)
     return value
   }
@@ -29,7 +29,7 @@ export class NamedValues {
     for (const value of gone) this.named.delete(value)
     const waiting = [...sizes].filter(([value]) => !this.named.has(value))
     waiting.sort(([left, leftSize], [right, rightSize]) => rightSize - leftSize || (left < right ? -1 : 1))
-    for (const [value] of waiting.slice(0, this.most - this.named.size)) this.named.add(value)
+    for (const [value] of waiting.slice(0, this.max - this.named.size)) this.named.add(value)
     return gone
   }
 }

@@ -228,8 +228,8 @@ function queryParameters(query: EndpointDescription['query']): Json[] {
 
 /** The router requires a login for every request that it forwards, even if the server does not. */
 function accessAtRouter(role: Role, access: Access): Access {
-  const isHandedOn = role !== 'router' && role !== 'historical'
-  return access.kind === 'open' && isHandedOn ? { kind: 'authenticated' } : access
+  const isForwarded = role !== 'router' && role !== 'historical'
+  return access.kind === 'open' && isForwarded ? { kind: 'authenticated' } : access
 }
 
 function statusesOf(access: Access, { body, failures }: EndpointDescription): number[] {

@@ -13,7 +13,7 @@ const count = async (): Promise<number> =>
 const backend = async (on: Pick<Database, 'query'>): Promise<number> =>
   Number((await on.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`))[0]?.pid)
 const terminate = (pid: number) => database.query(sql`SELECT pg_terminate_backend(${pid})`)
-const isAway = (error: unknown) => {
+const isUnavailable = (error: unknown) => {
   assert.ok(error instanceof Failure, String(error))
   assert.equal(error.code, 'unavailable')
   assert.match(error.message, /^The metadata store is unavailable/)
@@ -107,7 +107,7 @@ describe('a transaction', () => {
         await terminate(await backend(transaction))
         await transaction.query(sql`SELECT 1`)
       }),
-      isAway,
+      isUnavailable,
     )
     await assert.rejects(
       database.transaction(async (transaction) => {
@@ -121,7 +121,7 @@ describe('a transaction', () => {
         await new Promise((resolve) => setImmediate(resolve))
         await transaction.query(sql`INSERT INTO notes VALUES (6, 'f')`)
       }),
-      isAway,
+      isUnavailable,
     )
     assert.deepEqual(await database.query(sql`SELECT id FROM notes WHERE id IN (5, 6)`), [])
   })
@@ -149,7 +149,7 @@ describe('an error', () => {
         await transaction.query(sql`SET LOCAL statement_timeout = 50`)
         await transaction.query(sql`SELECT pg_sleep(10)`)
       }),
-      isAway,
+      isUnavailable,
     )
   })
 
@@ -166,25 +166,25 @@ describe('an error', () => {
     const { gate, gated } = await throughGate(context)
     await gated.query(sql`SELECT 1`)
     await gate.cut()
-    await assert.rejects(gated.query(sql`SELECT 1`), isAway)
+    await assert.rejects(gated.query(sql`SELECT 1`), isUnavailable)
     await assert.rejects(
       gated.transaction(async () => assert.fail('nothing runs')),
-      isAway,
+      isUnavailable,
     )
-    await gate.mend()
+    await gate.reconnect()
     assert.deepEqual(await gated.query(sql`SELECT 1 AS one`), [{ one: 1 }])
   })
 
   it('of a connection lost during a statement is reported as unavailable', async (context) => {
     const { gate, gated } = await throughGate(context)
-    const asked = gated.query(sql`SELECT pg_sleep(30)`)
+    const querying = gated.query(sql`SELECT pg_sleep(30)`)
     await waitUntil('the statement runs', async () => {
       const rows = await database.query(
         sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gated' AND query LIKE '%pg_sleep%'`,
       )
       return rows.length === 1
     })
-    const refused = assert.rejects(asked, isAway)
+    const refused = assert.rejects(querying, isUnavailable)
     await gate.cut()
     await refused
     await database.query(
@@ -195,11 +195,11 @@ describe('an error', () => {
 
 describe('a listener', () => {
   it('receives every notification on its channel', async () => {
-    let heard = 0
-    await database.listen('first_channel', () => heard++)
+    let notifications = 0
+    await database.listen('first_channel', () => notifications++)
     await database.query(sql`SELECT pg_notify('other_channel', '')`)
     await database.query(sql`SELECT pg_notify('first_channel', '')`)
-    await waitUntil('the notification', () => heard === 1)
+    await waitUntil('the notification', () => notifications === 1)
     await assert.rejects(
       database.transaction(async (transaction) => {
         await transaction.query(sql`SELECT pg_notify('first_channel', '')`)
@@ -207,31 +207,34 @@ describe('a listener', () => {
       }),
     )
     await database.query(sql`SELECT pg_notify('first_channel', 'again')`)
-    await waitUntil('the second notification', () => heard >= 2)
-    assert.equal(heard, 2, 'a rolled-back notification is not delivered')
+    await waitUntil('the second notification', () => notifications >= 2)
+    assert.equal(notifications, 2, 'a rolled-back notification is not delivered')
   })
 
   it('is called once after a reconnect, and receives notifications again', async (context) => {
     const { gate, gated } = await throughGate(context)
-    let heard = 0
-    await gated.listen('lasting_channel', () => heard++)
+    let notifications = 0
+    await gated.listen('lasting_channel', () => notifications++)
     for (let round = 0; round < 2; round++) {
       await gate.cut()
-      const before = heard
+      const before = notifications
       await database.query(sql`SELECT pg_notify('lasting_channel', 'lost')`)
-      await gate.mend()
-      await waitUntil('it is called for notifications that it may have missed', () => heard === before + 1)
+      await gate.reconnect()
+      await waitUntil(
+        'it is called for notifications that it may have missed',
+        () => notifications === before + 1,
+      )
       await database.query(sql`SELECT pg_notify('lasting_channel', '')`)
-      await waitUntil('it receives notifications again', () => heard === before + 2)
+      await waitUntil('it receives notifications again', () => notifications === before + 2)
     }
   })
 
   it('that cannot connect fails, and leaves nothing behind', async (context) => {
     const { gate, gated } = await throughGate(context)
     await gate.cut()
-    let heard = 0
-    await assert.rejects(gated.listen('no_channel', () => heard++))
-    await gate.mend()
+    let notifications = 0
+    await assert.rejects(gated.listen('no_channel', () => notifications++))
+    await gate.reconnect()
     await gated.query(sql`SELECT 1`)
     const listening = () =>
       database.query(
@@ -244,6 +247,6 @@ describe('a listener', () => {
       async () => (await listening()).length > 0 || performance.now() > until,
     )
     assert.deepEqual(await listening(), [])
-    assert.equal(heard, 0)
+    assert.equal(notifications, 0)
   })
 })

@@ -179,7 +179,7 @@ async function keepListening(connection: pg.ClientConfig, channel: string, onNot
 
 // SQLSTATE classes that mean Postgres is unavailable or shutting down, not that a statement is invalid:
 // 08 connection, 57 operator intervention, 53 insufficient resources (including a full disk).
-const awayPattern = /^(08|57|53)/
+const unavailableStates = /^(08|57|53)/
 const statePattern = /^[0-9A-Z]{5}$/
 // The driver's messages, without a code, for connections that are closed or were never established.
 const brokenPattern = /timeout|terminated|closed|ended|not queryable|after calling end/i
@@ -193,8 +193,8 @@ export function storeFailure(error: unknown): unknown {
   const socket = code !== undefined && /^E[A-Z_]+$/.test(code)
   const broken = error instanceof AggregateError || (code === undefined && brokenPattern.test(message ?? ''))
   const untrusted = code !== undefined && /CERT|ISSUER|SIGNATURE/.test(code)
-  const away = code !== undefined && statePattern.test(code) && awayPattern.test(code)
-  if (!broken && !socket && !untrusted && !away) return error
+  const isUnavailable = code !== undefined && statePattern.test(code) && unavailableStates.test(code)
+  if (!broken && !socket && !untrusted && !isUnavailable) return error
   const fullDisk = code === '53100' ? ' (its disk is full)' : ''
   return unavailable(`The metadata store is unavailable${fullDisk}`, {}, new Error(describeError(error)))
 }

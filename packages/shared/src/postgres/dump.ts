@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { from as copyFrom } from 'pg-copy-streams'
-import { copyOut, withPatience } from './copy-out.ts'
+import { copyOut, withoutTimeout } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownMigrations, migrateSchema } from './schema.ts'
 
@@ -82,7 +82,7 @@ export async function restoreTables(
     }
     for (const { name, columns } of tables) {
       const text = `COPY ${quoted(name)} (${columns.map(quoted).join(', ')}) FROM STDIN`
-      await pipeline(read(name), transaction.client.query(withPatience(copyFrom(text))))
+      await pipeline(read(name), transaction.client.query(withoutTimeout(copyFrom(text))))
     }
     await transaction.query(sql`
       SELECT setval(sequence, highest + 1, false) FROM (

@@ -58,16 +58,16 @@ describe('rules', () => {
   })
 
   it('notify listeners only when they are stored', async () => {
-    let heard = 0
-    await database.listen(rulesChannel, () => heard++)
+    let notifications = 0
+    await database.listen(rulesChannel, () => notifications++)
     await saveRules(database, 'told', '[]', audit, now)
-    await waitUntil('the notification', () => heard === 1)
+    await waitUntil('the notification', () => notifications === 1)
     await withoutAudit(async () => {
       await assert.rejects(saveRules(database, 'told', loadForever, audit, now))
     })
     await saveRules(database, 'told', '[]', audit, now)
-    await waitUntil('the second notification', () => heard >= 2)
-    assert.equal(heard, 2)
+    await waitUntil('the second notification', () => notifications >= 2)
+    assert.equal(notifications, 2)
   })
 
   it('from concurrent writers leave one list, and one audit entry per writer', async () => {

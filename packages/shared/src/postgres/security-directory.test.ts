@@ -129,19 +129,19 @@ describe('the security directory', () => {
       }
     })
     // As sent to the other servers.
-    const told = JSON.parse(JSON.stringify(await loadSecurityDirectory(database)))
+    const loaded = JSON.parse(JSON.stringify(await loadSecurityDirectory(database)))
     for (const name of ['__proto__', 'constructor']) {
-      assert.ok(Object.hasOwn(told.authenticators, name))
-      assert.ok(Object.hasOwn(Object.getOwnPropertyDescriptor(told.authenticators, name)?.value, name))
-      assert.ok(Object.hasOwn(told.authorizers, name))
+      assert.ok(Object.hasOwn(loaded.authenticators, name))
+      assert.ok(Object.hasOwn(Object.getOwnPropertyDescriptor(loaded.authenticators, name)?.value, name))
+      assert.ok(Object.hasOwn(loaded.authorizers, name))
     }
   })
 })
 
 describe('a change', () => {
   it('is audited and announced only if it commits', async () => {
-    let heard = 0
-    await database.listen(securityChannel, () => heard++)
+    let notifications = 0
+    await database.listen(securityChannel, () => notifications++)
     const before = await loadSecurityDirectory(database)
     const auditBefore = (await loadAudit(database, { type: 'security' })).length
     await assert.rejects(
@@ -153,8 +153,8 @@ describe('a change', () => {
     )
     assert.deepEqual(await loadSecurityDirectory(database), before)
     await change((transaction) => addRole(transaction, 'Z', 'new'))
-    await waitUntil('the notification', () => heard > 0)
-    assert.equal(heard, 1)
+    await waitUntil('the notification', () => notifications > 0)
+    assert.equal(notifications, 1)
     assert.equal((await loadSecurityDirectory(database)).version, before.version + 1)
     const entries = await loadAudit(database, { type: 'security' })
     assert.equal(entries.length, auditBefore + 1)
@@ -173,18 +173,18 @@ describe('a change', () => {
   it('runs one at a time in the entire cluster', async () => {
     const many = stores.connect(6)
     let within = 0
-    let most = 0
+    let max = 0
     await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
         changeSecurity(many, audit, 0, async (transaction) => {
           within += 1
-          most = Math.max(most, within)
+          max = Math.max(max, within)
           await addRole(transaction, 'Z', `role${index}`)
           within -= 1
         }),
       ),
     )
-    assert.equal(most, 1)
+    assert.equal(max, 1)
   })
 
   it('that initializes a store happens once', async () => {

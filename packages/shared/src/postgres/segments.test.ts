@@ -69,18 +69,18 @@ function createReader() {
   return {
     used,
     look: async () => {
-      const told: { used: NewSegment[]; gone: string[] } = { used: [], gone: [] }
+      const changes: { used: NewSegment[]; gone: string[] } = { used: [], gone: [] }
       cursor = await followSegmentChanges(database, cursor, {
         used: (segment) => {
-          told.used.push(segment)
+          changes.used.push(segment)
           used.add(segment.id)
         },
         gone: (id) => {
-          told.gone.push(id)
+          changes.gone.push(id)
           used.delete(id)
         },
       })
-      return told
+      return changes
     },
   }
 }
@@ -251,15 +251,15 @@ describe('segments', () => {
 
   it('that are used are loaded with their payloads, page by page, for any datasource name', async () => {
     const names = ['paged', 'paged-2', 'paged_1', 'paged`', 'Paged']
-    const told: number[] = []
+    const changes: number[] = []
     const many = Array.from({ length: 4500 }, (_, number) => segment('paged', number))
     await copyManySegments(
       database,
       many.map((one) => withPayload(one)),
       now,
-      (written) => told.push(written),
+      (written) => changes.push(written),
     )
-    assert.deepEqual(told, [4500])
+    assert.deepEqual(changes, [4500])
     for (const name of names.slice(1)) await copy([segment(name, 0), segment(name, 1)])
     await markUnused(database, [(many[7] as Segment).id], now)
     for (const name of names) {
@@ -344,9 +344,9 @@ describe('a change reader', () => {
     assert.deepEqual(first.gone, [])
     await copy([three])
     await markUnused(database, [one.id], now)
-    const told = await reader.look()
-    assert.ok(told.gone.includes(one.id))
-    assert.ok(told.used.some(({ id }) => id === three.id))
+    const changes = await reader.look()
+    assert.ok(changes.gone.includes(one.id))
+    assert.ok(changes.used.some(({ id }) => id === three.id))
   })
 
   it('reads only changes', async () => {
@@ -365,8 +365,8 @@ describe('a change reader', () => {
     await markUnused(database, [gone.id, back.id], now)
     await eraseUnused(database, [gone.id, back.id])
     await copy([back])
-    const told = await reader.look()
-    assert.ok(told.gone.includes(gone.id))
+    const changes = await reader.look()
+    assert.ok(changes.gone.includes(gone.id))
     assert.deepEqual([reader.used.has(gone.id), reader.used.has(back.id)], [false, true])
   })
 

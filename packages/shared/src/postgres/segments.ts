@@ -98,7 +98,7 @@ export async function loadSegmentChanges(
 }
 
 // Max time to read segments without a pause.
-const longestStretchMs = 10
+const maxReadMs = 10
 
 /**
  * Streams the segments that changed since `cursor`, or all used ones without it, to `follower` without buffering them.
@@ -133,7 +133,7 @@ export async function followSegmentChanges(
       let pausedAt = performance.now()
       for await (const lines of linesOf(chunks)) {
         // Rows may arrive without a break, so pause to let other requests run.
-        if (performance.now() - pausedAt > longestStretchMs) {
+        if (performance.now() - pausedAt > maxReadMs) {
           await setImmediate()
           pausedAt = performance.now()
         }

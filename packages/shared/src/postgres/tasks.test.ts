@@ -376,15 +376,15 @@ describe('a task that locks an interval', () => {
 
 describe('a limit on running tasks of a type', () => {
   it('is not exceeded by concurrent claims', async () => {
-    const limit = { type: 'compact', mostRunning: 2 }
+    const limit = { type: 'compact', maxRunning: 2 }
     const ids = Array.from({ length: 6 }, (_, index) => `t${index}`)
     for (const id of ids) await saveTask(database, task(id, { type: 'compact' }))
-    const ask = (id: string) => claimTaskWithNeeds(database, id, worker, long, { lock: undefined, limit })
-    const claims = await Promise.all(ids.map(ask))
+    const claim = (id: string) => claimTaskWithNeeds(database, id, worker, long, { lock: undefined, limit })
+    const claims = await Promise.all(ids.map(claim))
     assert.equal(claims.filter(({ kind }) => kind === 'claimed').length, 2)
     const running = ids[claims.findIndex(({ kind }) => kind === 'claimed')] as string
     await finishAttempt(database, running, 1, { state: 'SUCCESS', errorMessage: null })
     const waiting = ids[claims.findIndex(({ kind }) => kind === 'waiting')] as string
-    assert.deepEqual(await ask(waiting), { kind: 'claimed', attempt: 1, preempted: [] })
+    assert.deepEqual(await claim(waiting), { kind: 'claimed', attempt: 1, preempted: [] })
   })
 })

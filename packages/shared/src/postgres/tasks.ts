@@ -233,7 +233,7 @@ export interface TaskNeeds {
     | { readonly dataSource: string; readonly interval: Interval; readonly priority: number }
     | undefined
   /** The max number of running tasks of its type. */
-  readonly limit: { readonly type: string; readonly mostRunning: number } | undefined
+  readonly limit: { readonly type: string; readonly maxRunning: number } | undefined
 }
 
 /** The result of trying to claim a task. */
@@ -290,13 +290,13 @@ async function waits(transaction: Transaction, id: string): Promise<TaskClaim> {
 async function isBelowLimit(
   transaction: Transaction,
   id: string,
-  { type, mostRunning }: { readonly type: string; readonly mostRunning: number },
+  { type, maxRunning }: { readonly type: string; readonly maxRunning: number },
 ): Promise<boolean> {
   await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${type}, 3))`)
   const [found] = await transaction.query<{ n: number }>(sql`
     SELECT count(*) AS n FROM tasks
     WHERE state = 'RUNNING' AND type = ${type} AND id <> ${id} AND claimed_until > clock_timestamp()`)
-  return (found?.n ?? 0) < mostRunning
+  return (found?.n ?? 0) < maxRunning
 }
 
 /**

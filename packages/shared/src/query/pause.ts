@@ -10,7 +10,7 @@ const yieldedPriority = 10
 interface PausableProcess {
   readonly child: ChildProcess
   /** Whether it can run another query after this one. */
-  isSound: boolean
+  isUsable: boolean
 }
 
 /**
@@ -39,7 +39,7 @@ export function createPause(paused: PausableProcess): TurnListener {
     },
     yieldToOthers: () => {
       // A priority can be lowered but not raised again, so the process does not serve another query.
-      paused.isSound = false
+      paused.isUsable = false
       for (const thread of threadsOf(child.pid)) lowerPriority(thread)
     },
   }

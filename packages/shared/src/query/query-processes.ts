@@ -61,8 +61,8 @@ export interface QueryProcesses {
   acquire(owner: QueryOwner, signal: AbortSignal): Promise<QuerySession>
   /** Returns the number of queries in a state and lane. Queries whose processes are ending count as running. */
   count(state: QueryState, lane?: QueryLane): number
-  /** Resolves when no query runs, or after `mostMs`. */
-  untilIdle(mostMs: number): Promise<void>
+  /** Resolves when no query runs, or after `maxMs`. */
+  untilIdle(maxMs: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -83,7 +83,7 @@ interface QueryProcess {
   readonly answers: Readable
   /** Resolves when the process reads commands or has ended. */
   readonly ready: Promise<void>
-  isSound: boolean
+  isUsable: boolean
   idleTimer: NodeJS.Timeout | undefined
 }
 
@@ -99,7 +99,7 @@ function maxActivePerCaller({
 /** Creates the query processes. None is started yet. */
 export function createQueryProcesses(options: QueryProcessesOptions): QueryProcesses {
   const { spillDirectory } = options
-  const mostBytes = options.memoryLimitBytes + baseMemoryBytes
+  const maxBytes = options.memoryLimitBytes + baseMemoryBytes
   const scheduler = createQueryScheduler({
     ...options,
     maxActivePerCaller: maxActivePerCaller(options),
@@ -125,12 +125,12 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
     child.once('message', () => onReady())
     child.once('exit', () => onReady())
-    const started: QueryProcess = { child, answers, ready, isSound: true, idleTimer: undefined }
+    const started: QueryProcess = { child, answers, ready, isUsable: true, idleTimer: undefined }
     answers.pause()
     answers.on('error', () => child.kill('SIGKILL'))
     child.on('error', () => undefined)
     child.once('exit', () => {
-      started.isSound = false
+      started.isUsable = false
       all.delete(started)
       const index = idle.indexOf(started)
       if (index >= 0) idle.splice(index, 1)
@@ -158,11 +158,11 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     if (idle.length < options.maxRunning && !stopped) keep(start())
   }
 
-  function giveBack(used: QueryProcess): void {
+  function release(used: QueryProcess): void {
     inUse -= 1
-    if (used.isSound && !stopped) keep(used)
+    if (used.isUsable && !stopped) keep(used)
     else used.child.kill('SIGKILL')
-    if (inUse === 0) for (const tell of onIdle) tell()
+    if (inUse === 0) for (const notify of onIdle) notify()
   }
 
   return {
@@ -172,7 +172,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
       const used = takeProcess()
       inUse += 1
       const pause = createPause(used)
-      const limits = { signal: AbortSignal.any([signal, turn.signal]), mostBytes }
+      const limits = { signal: AbortSignal.any([signal, turn.signal]), maxBytes }
       let released = false
       // The start time of the process does not count as run time of the query.
       void used.ready.then(() => {
@@ -201,16 +201,16 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
           if (released) return
           released = true
           pause.resume()
-          giveBack(used)
+          release(used)
           turn.end()
         },
       }
     },
     count: scheduler.count,
-    untilIdle: async (mostMs) => {
+    untilIdle: async (maxMs) => {
       if (inUse === 0) return
       const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, mostMs)
+      const timer = setTimeout(resolve, maxMs)
       onIdle.add(resolve)
       await promise
       onIdle.delete(resolve)
@@ -229,7 +229,7 @@ const unexpected = (message: QueryMessage): Error =>
 
 interface Conversation {
   readonly signal: AbortSignal
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly onBegin?: () => Writable
 }
 
@@ -237,7 +237,7 @@ interface Conversation {
 async function converse(
   used: QueryProcess,
   command: QueryCommand,
-  { signal, mostBytes, onBegin }: Conversation,
+  { signal, maxBytes, onBegin }: Conversation,
 ): Promise<QueryMessage> {
   signal.throwIfAborted()
   const { child, answers } = used
@@ -266,25 +266,25 @@ async function converse(
         if (sink?.write(data) === false) answers.pause()
       } catch (error) {
         // The rest of the result must not reach another query.
-        used.isSound = false
+        used.isUsable = false
         finish(() => reject(error))
         return
       }
-      finishWhenWhole()
+      finishWhenComplete()
     }
     // The message and the bytes use different channels and arrive in any order.
-    const finishWhenWhole = (): void => {
-      const whole = end
-      if (whole && bytes === whole.bytes) finish(() => resolve(whole))
+    const finishWhenComplete = (): void => {
+      const resolveComplete = end
+      if (resolveComplete && bytes === resolveComplete.bytes) finish(() => resolve(resolveComplete))
     }
     const onMessage = (message: QueryMessage): void => {
       if (message.kind === 'ready') return
       if (message.kind === 'done') {
         end = message
-        finishWhenWhole()
+        finishWhenComplete()
       } else if (message.kind === 'failed') {
         // Bytes written before the failure may still arrive; another query must not get them.
-        if (bytes > 0 || message.code === 'internalServerError') used.isSound = false
+        if (bytes > 0 || message.code === 'internalServerError') used.isUsable = false
         finish(() => reject(new Failure(message.code, message.message, message.context)))
       } else finish(() => resolve(message))
     }
@@ -295,13 +295,13 @@ async function converse(
     }
     // DuckDB enforces its own limit. This guard catches memory that DuckDB does not count, such as one huge string.
     const guard = setInterval(() => {
-      if (residentBytes(child.pid) <= mostBytes) return
-      used.isSound = false
+      if (residentBytes(child.pid) <= maxBytes) return
+      used.isUsable = false
       child.kill('SIGKILL')
       finish(() => reject(tooLarge('The query needs more memory than [svc.query.memoryLimit] allows')))
     }, guardMs)
     const onAbort = (): void => {
-      used.isSound = false
+      used.isUsable = false
       child.send({ kind: 'cancel' } satisfies QueryCommand, () => undefined)
       const timer = setTimeout(() => child.kill('SIGKILL'), cancelMs)
       child.once('exit', () => clearTimeout(timer))

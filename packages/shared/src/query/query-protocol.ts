@@ -71,7 +71,7 @@ export interface QueryOrder {
   readonly memoryLimitBytes: number
   readonly threads: number
   /** Max number of rows; a result with more rows fails. */
-  readonly mostRows: number
+  readonly maxRows: number
   /** Number of rows after which the result is cut off; undefined for no limit. */
   readonly outerLimit?: number | undefined
 }

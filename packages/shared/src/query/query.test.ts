@@ -7,7 +7,7 @@ import { createQueryProcesses, type QueryProcessesOptions, type QuerySession } f
 import { openTestQueries, ownerOf } from './test-queries.ts'
 
 const queries = await openTestQueries()
-const { ask, folder, processes, writeParquet } = queries
+const { query, folder, processes, writeParquet } = queries
 after(async () => {
   await processes.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -97,7 +97,7 @@ describe('a query must not', () => {
   for (const [name, sql] of Object.entries(attacks)) {
     it(name, async () => {
       const before = readdirSync(folder)
-      await assert.rejects(ask(sql, { files }), (error: { code?: string; message: string }) => {
+      await assert.rejects(query(sql, { files }), (error: { code?: string; message: string }) => {
         assert.equal(error.code, 'invalidInput', error.message)
         assert.ok(!error.message.includes('spill'), error.message)
         return true
@@ -114,7 +114,7 @@ describe('a query must not', () => {
     if (/Parquet metadata|a Parquet file|environment$|variable|log$/.test(name)) continue
     it(`${name}, even without validation`, async () => {
       const before = readdirSync(folder)
-      const answered = await ask(sql, { files, unread: true }).then(
+      const answered = await query(sql, { files, unread: true }).then(
         (answer) => answer,
         () => 'refused',
       )
@@ -163,7 +163,7 @@ describe('a query may', () => {
     'contain comments': ['SELECT 1 -- one\n;', [[1]]],
   }
   for (const [name, [sql, expected]] of Object.entries(allowed)) {
-    it(name, async () => assert.deepEqual(JSON.parse(await ask(sql, { files })), expected))
+    it(name, async () => assert.deepEqual(JSON.parse(await query(sql, { files })), expected))
   }
 
   it('take parameters', async () => {
@@ -179,10 +179,10 @@ describe('a query may', () => {
     const sql =
       'SELECT count(*), ?, ? IS NULL FROM wiki WHERE page = ? AND added = ? AND __time = ? AND 0.5 = ?'
     const given = [4, 6, 0, 1, 2, 3].map((index) => parameters[index] as (typeof parameters)[number])
-    assert.deepEqual(JSON.parse(await ask(sql, { files, parameters: given })), [[1, true, true]])
+    assert.deepEqual(JSON.parse(await query(sql, { files, parameters: given })), [[1, true, true]])
     const day = { type: 'DATE', value: '2026-01-01' }
     assert.deepEqual(
-      JSON.parse(await ask('SELECT count(*) FROM wiki WHERE __time = ?', { files, parameters: [day] })),
+      JSON.parse(await query('SELECT count(*) FROM wiki WHERE __time = ?', { files, parameters: [day] })),
       [[1]],
     )
     for (const [wrong, message] of [
@@ -199,7 +199,7 @@ describe('a query may', () => {
       ],
       [[{ type: 'VARCHAR', value: -(2 ** 53) }], /parameters\[0\]\.value\].* or a string/],
     ] as const) {
-      await assert.rejects(ask('SELECT ?', { parameters: wrong }), { code: 'invalidInput', message })
+      await assert.rejects(query('SELECT ?', { parameters: wrong }), { code: 'invalidInput', message })
     }
   })
 
@@ -212,13 +212,13 @@ describe('a query may', () => {
       { type: 'DOUBLE', value: 2 ** 53 },
     ]
     assert.equal(
-      await ask('SELECT ?, ?, ?, ?, ?', { parameters }),
+      await query('SELECT ?, ?, ?, ?, ?', { parameters }),
       '[[9007199254740993,9007199254740991,-9223372036854775808,"9007199254740993",9007199254740992]]\n',
     )
   })
 
   it('name columns of a table without files', async () => {
-    assert.equal(await ask('SELECT __time, page FROM wiki'), '[]\n')
+    assert.equal(await query('SELECT __time, page FROM wiki'), '[]\n')
   })
 })
 
@@ -241,13 +241,13 @@ describe('a table without rows has the same time type as one with rows', () => {
     for (const condition of conditions) {
       it(`in ${condition}, ${kind}`, async () => {
         const sql = `SELECT page FROM wiki WHERE ${condition}`
-        assert.equal(await ask(sql, table), '[]\n')
-        assert.ok(await ask(sql, { files }))
+        assert.equal(await query(sql, table), '[]\n')
+        assert.ok(await query(sql, { files }))
       })
     }
     it(`in aggregates, ${kind}`, async () => {
       const sql = 'SELECT count(*), max(__time), coalesce(max(__time), now()) > now() FROM wiki'
-      assert.equal(await ask(sql, table), '[[0,null,false]]\n')
+      assert.equal(await query(sql, table), '[[0,null,false]]\n')
     })
   }
 })
@@ -274,7 +274,7 @@ describe('an invalid query', () => {
   ]
   for (const [sql, message] of cases) {
     it(`is reported with line and column: ${sql.slice(0, 40)}`, async () => {
-      await assert.rejects(ask(sql, { files }), (error: Error & { code: string }) => {
+      await assert.rejects(query(sql, { files }), (error: Error & { code: string }) => {
         assert.match(error.message, message)
         assert.equal(error.code, 'invalidInput')
         assert.ok(!error.message.includes(folder))
@@ -302,15 +302,15 @@ describe('the schema of the datasources', () => {
   const schema = 'druid'
   it('can be written in any case and with or without quotes', async () => {
     for (const name of ['druid.wiki', '"druid"."wiki"', 'DRUID.wiki', 'wiki', 'sys.wiki']) {
-      const answer = ask(`SELECT count(*) FROM ${name}`, { files, schema })
+      const answer = query(`SELECT count(*) FROM ${name}`, { files, schema })
       if (name === 'sys.wiki') await assert.rejects(answer, { code: 'invalidInput' })
       else assert.equal(await answer, '[[3]]\n')
     }
-    assert.equal(await ask('SELECT druid.wiki.page FROM druid.wiki LIMIT 0', { files, schema }), '[]\n')
+    assert.equal(await query('SELECT druid.wiki.page FROM druid.wiki LIMIT 0', { files, schema }), '[]\n')
   })
   it('has only one name', async () => {
-    await assert.rejects(ask('SELECT * FROM svc.wiki', { files, schema }), /\[svc\.wiki\] does not exist/)
-    await assert.rejects(ask('SELECT * FROM druid.wiki', { files }), /\[druid\.wiki\] does not exist/)
+    await assert.rejects(query('SELECT * FROM svc.wiki', { files, schema }), /\[svc\.wiki\] does not exist/)
+    await assert.rejects(query('SELECT * FROM druid.wiki', { files }), /\[druid\.wiki\] does not exist/)
   })
 })
 
@@ -318,19 +318,19 @@ describe('the result format', () => {
   for (const [format, expected] of formats) {
     it(format, async () => {
       const sql = `SELECT __time AS t, page, added::BIGINT AS n, NULL AS none FROM wiki WHERE page LIKE 'b%'`
-      assert.equal(await ask(sql, { files, style: { format } }), expected)
+      assert.equal(await query(sql, { files, style: { format } }), expected)
     })
   }
   for (const [format, expected] of headers) {
     it(`${format} with a header and no rows`, async () => {
       const style = { format, header: true, typesHeader: true, sqlTypesHeader: true }
       const sql = 'SELECT __time AS t, added AS n FROM wiki WHERE false'
-      assert.equal(await ask(sql, { files, style }), expected)
+      assert.equal(await query(sql, { files, style }), expected)
     })
   }
   it('object with a header of only names', async () => {
     assert.equal(
-      await ask('SELECT 1 AS a', { style: { format: 'object', header: true } }),
+      await query('SELECT 1 AS a', { style: { format: 'object', header: true } }),
       '[{"a":null},{"a":1}]\n',
     )
   })
@@ -339,7 +339,7 @@ describe('the result format', () => {
       [TIMESTAMP '1969-12-31 23:59:59.9995'], {'a': [1], 'b': NULL}, MAP {'k': 2}, true, INTERVAL 1 DAY, 'x'::BLOB,
       TIME '01:02:03', '{"a":1}'::JSON`
     assert.equal(
-      await ask(sql),
+      await query(sql),
       '[["Infinity","-Infinity",0.1,1.50,170141183460469231731687303715884105727,["1969-12-31T23:59:59.999Z"],{"a":[1],"b":null},{"k":2},true,"1 day","eA==","01:02:03","{\\"a\\":1}"]]\n',
     )
   })
@@ -349,24 +349,24 @@ it('fails only the query whose result cannot be sent', async () => {
   const onBegin = (): never => {
     throw new Error('no head')
   }
-  await assert.rejects(ask('SELECT * FROM range(1000000)', { onBegin }), /no head/)
-  assert.equal(await ask('SELECT 1'), '[[1]]\n')
+  await assert.rejects(query('SELECT * FROM range(1000000)', { onBegin }), /no head/)
+  assert.equal(await query('SELECT 1'), '[[1]]\n')
 })
 
 describe('queries have a limit', () => {
   it('of time: an endless cross join is canceled, and the next query succeeds', async () => {
     const signal = AbortSignal.timeout(500)
     await assert.rejects(
-      ask('SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7', {
+      query('SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range + b.range = 7', {
         signal,
       }),
       { name: 'TimeoutError' },
     )
-    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+    assert.equal(await query('SELECT 1'), '[[1]]\n')
   })
   it('of memory', async () => {
     await assert.rejects(
-      ask(`SELECT len(list(r || ' and so on and on and on')) FROM range(100000000) t(r)`),
+      query(`SELECT len(list(r || ' and so on and on and on')) FROM range(100000000) t(r)`),
       {
         code: 'tooLarge',
         message: /svc\.query\.memoryLimit/,
@@ -378,34 +378,34 @@ describe('queries have a limit', () => {
     ['clauses', Array.from({ length: 20_000 }, () => 'SELECT 1').join(' UNION ALL ')],
   ] as const) {
     it(`of memory for parsing: too many ${name}`, async () => {
-      await assert.rejects(ask(sql), {
+      await assert.rejects(query(sql), {
         code: 'tooLarge',
         message:
           'Parsing the query needs more than [67108864] bytes of memory: expected a query with fewer values and clauses',
       })
-      assert.equal(await ask('SELECT 1'), '[[1]]\n')
+      assert.equal(await query('SELECT 1'), '[[1]]\n')
     })
   }
   it('of memory that DuckDB does not count', async () => {
-    await assert.rejects(ask(`SELECT len(repeat('x', 4000000000)) FROM range(5)`), {
+    await assert.rejects(query(`SELECT len(repeat('x', 4000000000)) FROM range(5)`), {
       code: 'tooLarge',
       message: /svc\.query\.memoryLimit/,
     })
-    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+    assert.equal(await query('SELECT 1'), '[[1]]\n')
   })
   it('of rows', async () => {
-    await assert.rejects(ask('SELECT * FROM range(2000000)', { style: { format: 'csv' } }), {
+    await assert.rejects(query('SELECT * FROM range(2000000)', { style: { format: 'csv' } }), {
       code: 'tooLarge',
       message: /svc\.query\.maxRows/,
     })
-    assert.equal(await ask('SELECT 1'), '[[1]]\n')
+    assert.equal(await query('SELECT 1'), '[[1]]\n')
   })
   it('of rows set by the caller, after which the result is cut off', async () => {
     const outerLimit = 2500
-    const rows = JSON.parse(await ask('SELECT * FROM range(2000000)', { outerLimit })) as unknown[]
+    const rows = JSON.parse(await query('SELECT * FROM range(2000000)', { outerLimit })) as unknown[]
     assert.equal(rows.length, outerLimit)
-    assert.equal(await ask('SELECT 1', { outerLimit: 0 }), '[]\n')
-    assert.equal(await ask('SELECT 1', { outerLimit }), '[[1]]\n')
+    assert.equal(await query('SELECT 1', { outerLimit: 0 }), '[]\n')
+    assert.equal(await query('SELECT 1', { outerLimit }), '[[1]]\n')
   })
   it('of running queries: others wait in a queue and are rejected if it is full', async () => {
     const acquire = (caller: string, signal = AbortSignal.timeout(60_000)) =>
@@ -416,7 +416,7 @@ describe('queries have a limit', () => {
     await assert.rejects(acquire('bob'), { code: 'busy' })
     leaving.abort(new Error('left'))
     await assert.rejects(left, /left/)
-    const waits = ask('SELECT 2')
+    const waits = query('SELECT 2')
     held[0]?.release()
     assert.equal(await waits, '[[2]]\n')
     held[1]?.release()

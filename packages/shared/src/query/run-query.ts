@@ -190,10 +190,10 @@ function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: D
     const columns = names.map((name) => `NULL::VARCHAR AS ${identifier(name)}`)
     return `SELECT ${[noTime, ...columns].join(', ')} WHERE false`
   }
-  const whole = files.filter(({ where }) => where === undefined)
+  const full = files.filter(({ where }) => where === undefined)
   const parts = [
     ...schemas.map((columns) => noRowsSql(columns, fileColumn)),
-    ...(whole.length > 0 ? [scanSql(whole, fileColumn)] : []),
+    ...(full.length > 0 ? [scanSql(full, fileColumn)] : []),
     ...files.flatMap((file) =>
       file.where === undefined ? [] : [`${scanSql([file], fileColumn)} WHERE ${file.where}`],
     ),
@@ -204,14 +204,14 @@ function relationSql({ files, columnsWithoutFiles, schemas = [], fileColumn }: D
 /** Returns SQL for columns with their types, without rows. */
 function noRowsSql(columns: readonly SegmentColumn[], fileColumn: string | undefined): string {
   const typed = columns.map(({ name, type }) => `NULL::${storedTypes[type]} AS ${identifier(name)}`)
-  const told = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
-  return `SELECT ${[noTime, ...typed, ...told].join(', ')} WHERE false`
+  const fileColumns = fileColumn === undefined ? [] : [`NULL::VARCHAR AS ${identifier(fileColumn)}`]
+  return `SELECT ${[noTime, ...typed, ...fileColumns].join(', ')} WHERE false`
 }
 
 function scanSql(files: readonly RelationFile[], fileColumn: string | undefined): string {
   const paths = literalList(files.map(({ path }) => path))
-  const told = fileColumn === undefined ? '' : `, filename = ${literal(fileColumn)}`
-  return `SELECT * FROM read_parquet(${paths}, union_by_name = true${told})`
+  const fileNameOption = fileColumn === undefined ? '' : `, filename = ${literal(fileColumn)}`
+  return `SELECT * FROM read_parquet(${paths}, union_by_name = true${fileNameOption})`
 }
 
 function systemTableSql({ schema, name, file, columns }: SystemRelation): string {
@@ -243,9 +243,9 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
     const values: DuckDBValue[] = []
     for (let row = 0; row < chunk.rowCount && rows < outerLimit; row++) {
       rows += 1
-      if (rows > order.mostRows) {
+      if (rows > order.maxRows) {
         throw tooLarge(
-          `The result has more than [${order.mostRows}] rows, the limit set by [svc.query.maxRows]`,
+          `The result has more than [${order.maxRows}] rows, the limit set by [svc.query.maxRows]`,
         )
       }
       for (let index = 0; index < vectors.length; index++) {
@@ -262,7 +262,7 @@ async function answer({ connection }: LockedDatabase, order: QueryOrder, sink: A
 
 const integerTypes = new Set(['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT'])
 const textTypes = new Set(['CHAR', 'VARCHAR'])
-const mostExact = Number.MAX_SAFE_INTEGER
+const maxExactInteger = Number.MAX_SAFE_INTEGER
 const numberTypes = new Set(['DECIMAL', 'FLOAT', 'REAL', 'DOUBLE'])
 
 async function bind(prepared: DuckDBPreparedStatement, parameters: readonly Parameter[]): Promise<void> {
@@ -292,7 +292,9 @@ async function bindValue(
     Number.isInteger(value) &&
     !Number.isSafeInteger(value)
   )
-    throw refuse(`a number from [-${mostExact}] to [${mostExact}], or a string, which keeps all digits`)
+    throw refuse(
+      `a number from [-${maxExactInteger}] to [${maxExactInteger}], or a string, which keeps all digits`,
+    )
   if (value === null) prepared.bindNull(place)
   else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
   else if (kind === 'BOOLEAN') prepared.bindBoolean(place, value === true || value === 'true')
@@ -317,7 +319,7 @@ async function bindValue(
 const withZone = (text: string): string =>
   /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text
 
-const longestTold = 1000
+const maxMessageLength = 1000
 
 /** Converts an error of DuckDB to a Failure with line and column that reveals nothing about the server. */
 function failureOf(error: unknown, order: QueryOrder): Failure {
@@ -327,7 +329,7 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
     ...order.datasources.flatMap(({ files }) => files.map(({ path }) => path)),
     order.spillDirectory,
   ]
-  const told = withoutPaths(message, paths).slice(0, longestTold)
+  const shownMessage = withoutPaths(message, paths).slice(0, maxMessageLength)
   if (/no space left|max_temp_directory_size|temporary directory/i.test(message)) {
     return tooLarge(
       `The query needs more disk space than is available or than the [${order.spillLimitBytes}] bytes of [svc.query.maxSpillSize]`,
@@ -348,31 +350,31 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
     return unavailable('Cannot read a segment; retrying the query may succeed', { reason: 'segment' }, error)
   }
   if (type === 'INTERNAL' || type === 'Fatal') {
-    return new Failure('internalServerError', `The query failed: ${told}`, {}, error)
+    return new Failure('internalServerError', `The query failed: ${shownMessage}`, {}, error)
   }
   const place = position === undefined ? undefined : placeBefore(order.text.shifts, Number(position))
-  return queryFailure(order.written, place, told)
+  return queryFailure(order.written, place, shownMessage)
 }
 
-interface ToldError {
+interface DuckDbError {
   readonly exception_type?: string
   readonly exception_message?: string
   readonly position?: string
 }
 
-function readError(text: string): ToldError {
+function readError(text: string): DuckDbError {
   try {
-    return JSON.parse(text) as ToldError
+    return JSON.parse(text) as DuckDbError
   } catch {
     return {}
   }
 }
 
 function withoutPaths(message: string, paths: readonly string[]): string {
-  let told = message
-  for (const path of paths) told = told.replaceAll(path, 'a segment')
+  let shortened = message
+  for (const path of paths) shortened = shortened.replaceAll(path, 'a segment')
   return (
-    withWrittenNames(told)
+    withWrittenNames(shortened)
       // DuckDB's suggestions can name its own tables and functions that we do not support.
       .replace(/\n?(Did you mean|Candidate tables|Candidate functions)[\s\S]*$/, '')
       .replace(/\s*\n\s*/g, ' ')

@@ -48,7 +48,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   }
 
   /** Runs a query as the broker does. `unread` skips the validation. */
-  async function ask(
+  async function query(
     sql: string,
     given: {
       readonly files?: readonly string[]
@@ -98,7 +98,7 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
           spillLimitBytes: 2 ** 30,
           memoryLimitBytes,
           threads: 2,
-          mostRows: 1_000_000,
+          maxRows: 1_000_000,
           outerLimit: given.outerLimit,
           ...limits,
         },
@@ -127,5 +127,5 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
       session.release()
     }
   }
-  return { folder, processes, writeParquet, ask, file, timesOf }
+  return { folder, processes, writeParquet, query, file, timesOf }
 }

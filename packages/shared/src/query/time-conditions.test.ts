@@ -194,7 +194,7 @@ describe('a query that skips files', () => {
         async (text, conditions) => {
           const sql = text.replace('#', conditions.map((one) => one.text).join(' AND '))
           const parameters = conditions.flatMap((one) => one.parameters)
-          const whole = fileDays.map((day) => `day${day}.parquet`)
+          const full = fileDays.map((day) => `day${day}.parquet`)
           const times = await queries.timesOf(sql, parameters)
           const kept = fileDays.filter((day) => {
             const start = Date.UTC(2026, 0, day)
@@ -204,7 +204,7 @@ describe('a query that skips files', () => {
           })
           const style = { header: true, sqlTypesHeader: true, format: 'array' as const }
           assert.equal(
-            await queries.ask(sql, {
+            await queries.query(sql, {
               files: kept.map((day) => `day${day}.parquet`),
               schemas: [...new Set(fileDays.map((day) => JSON.stringify(schemaOf(day))))].map((list) =>
                 JSON.parse(list),
@@ -212,7 +212,7 @@ describe('a query that skips files', () => {
               parameters,
               style,
             }),
-            await queries.ask(sql, { files: whole, parameters, style }),
+            await queries.query(sql, { files: full, parameters, style }),
             sql,
           )
         },

@@ -9,8 +9,8 @@ export type WrittenCondition =
 
 const timeColumn = '__time'
 // Evaluating a condition with more values costs more than it saves.
-const mostExpressions = 200
-const mostNodes = 40
+const maxExpressions = 200
+const maxNodes = 40
 
 // Joins from which rows that do not match the WHERE clause can be omitted without an effect on the result.
 const plainJoins = new Set(['REGULAR', 'CROSS'])
@@ -87,7 +87,7 @@ export class TimeConditions {
     if (!isJsonObject(node)) return undefined
     const children = (node.children ?? []) as readonly unknown[]
     const is = (kinds: readonly ('atLeast' | 'atMost')[], value: unknown): WrittenCondition | undefined => {
-      if (this.expressions.length >= mostExpressions || !isConstant(value)) return undefined
+      if (this.expressions.length >= maxExpressions || !isConstant(value)) return undefined
       const expression = this.expressions.push(value as JsonObject) - 1
       return { kind: 'and', parts: kinds.map((kind) => ({ kind, expression })) }
     }
@@ -179,7 +179,7 @@ function isConstant(value: unknown): boolean {
   let nodes = 0
   const isMadeOfConstants = (node: unknown): boolean => {
     nodes += 1
-    if (!isJsonObject(node) || nodes > mostNodes) return false
+    if (!isJsonObject(node) || nodes > maxNodes) return false
     switch (node.class) {
       case 'CONSTANT': {
         const { type, is_null: isNull } = node.value as { type: { id: string }; is_null: boolean }

@@ -66,11 +66,11 @@ export async function receiveRequests(
 ): Promise<RequestReceiver> {
   const { Worker } = await import('bullmq')
   const connection = openConsumerConnection(settings)
-  const underWay = new Set<Promise<void>>()
+  const inProgress = new Set<Promise<void>>()
   const work = async ({ data }: { readonly data: RequestBatch }): Promise<void> => {
     const handled = handle(data)
-    underWay.add(handled)
-    await handled.finally(() => underWay.delete(handled))
+    inProgress.add(handled)
+    await handled.finally(() => inProgress.delete(handled))
   }
   const worker = new Worker<RequestBatch>(queueName(process), work, {
     connection,
@@ -85,7 +85,7 @@ export async function receiveRequests(
     close: async () => {
       // The worker's own wait never ends without Redis. Batches that are not acknowledged by then are delivered again,
       // and a later lifetime of this server ignores them.
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inProgress)
       await worker.close(true)
       connection.disconnect()
     },

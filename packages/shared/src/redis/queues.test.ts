@@ -96,19 +96,19 @@ describe('requests to data servers', () => {
     const sender = createRequestSender(redis, prefix)
     const process = newProcess()
     let within = 0
-    let most = 0
+    let max = 0
     let done = 0
     for (let index = 0; index < 9; index++) await sender.send(process, batch(process, String(index)))
     const receiver = await receiveRequests(settings, process, 3, async () => {
       within += 1
-      most = Math.max(most, within)
-      await waitUntil('three at once', () => most >= 3)
+      max = Math.max(max, within)
+      await waitUntil('three at once', () => max >= 3)
       within -= 1
       done += 1
     })
     context.after(receiver.close)
     await waitUntil('all are done', () => done === 9)
-    assert.equal(most, 3)
+    assert.equal(max, 3)
     await sender.close()
   })
 
@@ -136,7 +136,7 @@ describe('requests to data servers', () => {
     await gate.cut()
     for (const process of [known, unknown, known])
       assert.ok((await failing(sender.send(process, batch(process, 'b')))) < 2000)
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('the connection', () => redis.status === 'ready')
     for (const process of [known, unknown]) await sender.send(process, batch(process, 'c'))
     const ids: string[] = []
@@ -160,7 +160,7 @@ describe('requests to data servers', () => {
     const process = newProcess()
     for (let round = 0; round < 2; round++)
       assert.ok((await failing(sender.send(process, batch(process, 'b')))) < 2000)
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('the connection', () => redis.status === 'ready')
     await sender.send(process, batch(process, 'b'))
     await sender.close()
@@ -178,7 +178,7 @@ describe('requests to data servers', () => {
     await sender.send(process, batch(process, 'before'))
     await waitUntil('the first', () => ids.length === 1)
     await gate.cut()
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('it can be sent', () => succeeds(sender.send(process, batch(process, 'after'))))
     await waitUntil('the second', () => ids.includes('after'))
     await sender.close()
@@ -313,7 +313,7 @@ describe('tasks', () => {
     await sender.send(task('x'))
     await gate.cut()
     assert.ok((await failing(sender.send(task('y')))) < 2000)
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('it is queued', () => succeeds(sender.send(task('y'))))
     await sender.close()
   })

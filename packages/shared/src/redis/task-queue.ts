@@ -10,7 +10,7 @@ interface TaskJob {
 
 const queueName = 'tasks'
 // BullMQ runs the lowest number first and takes 0 for "no priority"; tasks run the highest first.
-const mostPriority = 1_000_000
+const maxPriority = 1_000_000
 
 /** Queues tasks for the workers. */
 export interface TaskSender {
@@ -28,7 +28,7 @@ export function createTaskSender(redis: Redis, prefix: string): TaskSender {
     send: async ({ id, attempt, priority }) => {
       // Job IDs must not contain colons, which separate the parts of a Redis key.
       const jobId = `${Buffer.from(id).toString('base64url')}-${attempt}`
-      const rank = mostPriority - Math.min(Math.max(priority, 0), mostPriority - 1)
+      const rank = maxPriority - Math.min(Math.max(priority, 0), maxPriority - 1)
       await queue.add({ taskId: id }, { jobId, priority: rank })
     },
     close: () => queue.close(),

@@ -25,8 +25,8 @@ function valueSql(file: InputFile, name: string, as: StoredType): string {
   const sql = identifier(column[0])
   if (column[1] === as) return sql
   // Fractions are truncated, as during ingestion; a cast would round.
-  const whole = as === 'long' && column[1] !== 'string' ? `trunc(${sql}::DOUBLE)` : sql
-  return `TRY_CAST(${whole} AS ${storedTypes[as]})`
+  const truncated = as === 'long' && column[1] !== 'string' ? `trunc(${sql}::DOUBLE)` : sql
+  return `TRY_CAST(${truncated} AS ${storedTypes[as]})`
 }
 
 function inTimes(times: readonly Interval[]): string {

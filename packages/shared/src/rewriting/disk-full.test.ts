@@ -62,10 +62,13 @@ describe('a disk that fills up during a rewrite', () => {
     ],
   ] as const) {
     it(`${what} is reported, and nothing is left behind`, { skip }, async () => {
-      const told = (await runOnSmallDisk(disk, rewriteScript(storage, work, rows))) as Record<string, unknown>
-      assert.equal(told.code, 'unavailable', JSON.stringify(told))
-      assert.match(String(told.message), /[Nn]o space/)
-      assert.deepEqual([told.stored, told.work], [['a.parquet'], []])
+      const failure = (await runOnSmallDisk(disk, rewriteScript(storage, work, rows))) as Record<
+        string,
+        unknown
+      >
+      assert.equal(failure.code, 'unavailable', JSON.stringify(failure))
+      assert.match(String(failure.message), /[Nn]o space/)
+      assert.deepEqual([failure.stored, failure.work], [['a.parquet'], []])
     })
   }
 })

@@ -345,12 +345,12 @@ describe('rewriting damaged segments', () => {
       .digest('hex')}`
     return { ...source, sizeBytes: bytes.length, loadSpec: { ...source.loadSpec, checksum } }
   }
-  for (const [name, damage, told] of damages) {
+  for (const [name, damage, problem] of damages) {
     it(`reports ${name}, and leaves nothing behind`, async () => {
       const good = await ingest([row(1, 'a', 1)])
       const bad = (await ingest([row(2, 'b', 2)])).map(damage)
       const before = storedFiles()
-      await assert.rejects(rewrite([...good, ...bad]), ({ message }: Failure) => told.test(message))
+      await assert.rejects(rewrite([...good, ...bad]), ({ message }: Failure) => problem.test(message))
       assert.equal(storedFiles(), before)
       assert.deepEqual(readdirSync(path.join(folder, 'work')), [])
     })

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain/compaction-config'
 import { Failure, invalidInput } from '@svc/domain/failure'
-import { mostRowsOf, partitionsOf, targetRowsOf } from '@svc/domain/rewriting'
+import { maxRowsPerSegmentOf, partitionsOf, targetRowsOf } from '@svc/domain/rewriting'
 import type { Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
@@ -204,9 +204,9 @@ async function writeBucket(
     return { file, rows: Number(answer?.Count) }
   }
 
-  const most = mostRowsOf(partitions)
+  const max = maxRowsPerSegmentOf(partitions)
   const possible = inputs.reduce((sum, { file }) => sum + file.source.totalRows, 0)
-  if (most !== undefined && possible <= most) {
+  if (max !== undefined && possible <= max) {
     const written = await copy(`(${rowsSql})`, 0)
     assertComplete(inputs, columns, config, written.rows, possible)
     return [written]
@@ -270,17 +270,17 @@ async function planParts(
   keys: readonly string[],
   total: number,
 ): Promise<Part[]> {
-  const most = mostRowsOf(partitions)
-  if (most !== undefined && total <= most) return [{ where: 'true' }]
+  const max = maxRowsPerSegmentOf(partitions)
+  if (max !== undefined && total <= max) return [{ where: 'true' }]
   if (partitions.type === 'hashed') {
-    const shards = partitions.numShards ?? Math.ceil(total / (most ?? total))
+    const shards = partitions.numShards ?? Math.ceil(total / (max ?? total))
     return Array.from({ length: shards }, (_, shard) => ({
       where: `hash(${keys.join(', ')}) % ${shards} = ${shard}`,
     }))
   }
   if (partitions.type === 'range') return await rangeParts(engine, partitions, keys, total)
   // Parts of equal size; since rows are sorted by time, each part covers a separate time range.
-  const count = Math.ceil(total / (most ?? total))
+  const count = Math.ceil(total / (max ?? total))
   const starts = Array.from({ length: count }, (_, part) => Math.floor((total * part) / count))
   return betweenRows(starts, total)
 }

@@ -16,8 +16,8 @@ describe('the log', () => {
     assert.ok(lines.every((line) => !line.includes('\n')))
     const [first, second] = lines.map((line) => JSON.parse(line))
     assert.ok(Math.abs(Date.parse(first.timestamp) - Date.now()) < 60_000)
-    const { timestamp, ...told } = first
-    assert.deepEqual(told, {
+    const { timestamp, ...entry } = first
+    assert.deepEqual(entry, {
       level: 'info',
       message: 'Loaded segment',
       service: 'svc/broker',
@@ -36,21 +36,21 @@ describe('a persistent problem', () => {
     context.after(() => clock.mock.restore())
     const logger = recordingLogger()
     const trouble = createTroubleLog(logger)
-    const tellFor = (seconds: number, message: string) => {
+    const logFor = (seconds: number, message: string) => {
       for (let second = 0; second < seconds; second++) {
-        trouble.tell(message)
+        trouble.report(message)
         now += 1000
       }
     }
     trouble.over('nothing was')
-    tellFor(71, 'first')
+    logFor(71, 'first')
     const afterMs = [0, 10, 30, 70]
     assert.equal(logger.having('first').length, afterMs.length)
-    tellFor(5, 'second')
+    logFor(5, 'second')
     assert.equal(logger.having('second').length, 1)
     trouble.over('it is over')
     trouble.over('it is over')
-    tellFor(1, 'second')
+    logFor(1, 'second')
     assert.deepEqual(
       logger.lines.map(({ level, message }) => `${level} ${message}`),
       [...afterMs.map(() => 'warn first'), 'warn second', 'info it is over', 'warn second'],
@@ -65,7 +65,7 @@ describe('a persistent problem', () => {
     const trouble = createTroubleLog(logger)
     const hours = 24
     for (let second = 0; second < hours * 3600; second += 10) {
-      trouble.tell('lasting')
+      trouble.report('lasting')
       now += 10_000
     }
     const { length } = logger.lines

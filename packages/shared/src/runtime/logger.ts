@@ -31,14 +31,14 @@ export function createLogger(settings: Settings, server: string): Logger {
  * changes, then repeated at growing intervals of up to ten minutes.
  */
 export function createTroubleLog(logger: Logger): {
-  tell(message: string, details?: object): void
+  report(message: string, details?: object): void
   over(message: string): void
 } {
   let last = ''
   let nextAt = 0
   let waitMs = 0
   return {
-    tell: (message, details) => {
+    report: (message, details) => {
       const now = performance.now()
       if (message === last && now < nextAt) return
       waitMs = message === last ? Math.min(waitMs * 2, 600_000) : 10_000

@@ -7,7 +7,7 @@ export interface Loop {
 }
 
 // Timers treat longer delays as no delay at all.
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /**
  * Runs `work` repeatedly, `delayMs` after each end. `work`, or `onError` after a failure, may return a number: a
@@ -24,13 +24,13 @@ export function startLoop(
   const done = (async () => {
     while (!stopped) {
       woken = false
-      const asked = await work().catch(onError)
+      const nextDelay = await work().catch(onError)
       if (stopped) break
       if (!woken) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(
             resolve,
-            Math.min(typeof asked === 'number' ? asked : delayMs, longestTimerMs),
+            Math.min(typeof nextDelay === 'number' ? nextDelay : delayMs, maxTimerMs),
           )
           wakeSleeper = () => {
             clearTimeout(timer)
@@ -55,13 +55,13 @@ export function startLoop(
   }
 }
 
-/** Returns delays that double from `firstMs` up to `mostMs`; `reset` starts over. */
-export function growingDelay(firstMs: number, mostMs: number): { next(): number; reset(): void } {
+/** Returns delays that double from `firstMs` up to `maxMs`; `reset` starts over. */
+export function growingDelay(firstMs: number, maxMs: number): { next(): number; reset(): void } {
   let delayMs = firstMs
   return {
     next: () => {
       const current = delayMs
-      delayMs = Math.min(delayMs * 2, mostMs)
+      delayMs = Math.min(delayMs * 2, maxMs)
       return current
     },
     reset: () => {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { longestName, longestPassword } from '@svc/domain/access'
+import { maxNameLength, maxPasswordLength } from '@svc/domain/access'
 
 // One UTF-16 code unit takes at most three bytes in UTF-8, which are four in base64, so every valid login fits.
-const longestHeader = 'Basic '.length + 4 * (longestName + ':'.length + longestPassword)
+const maxHeaderLength = 'Basic '.length + 4 * (maxNameLength + ':'.length + maxPasswordLength)
 
 const colon = 0x3a
 
@@ -12,7 +12,8 @@ const colon = 0x3a
  * above 0x7f become unpaired surrogates, which no stored name or password contains.
  */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
-  const match = header !== undefined && header.length <= longestHeader && /^Basic ([\w+/=-]+) *$/.exec(header)
+  const match =
+    header !== undefined && header.length <= maxHeaderLength && /^Basic ([\w+/=-]+) *$/.exec(header)
   if (!match) return undefined
   const bytes = Buffer.from(match[1] as string, 'base64')
   const end = bytes.indexOf(colon)

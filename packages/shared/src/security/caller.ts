@@ -34,7 +34,7 @@ export interface Caller {
 }
 
 /** A caller without a login and without permissions. */
-export const nobody: Caller = {
+export const anonymousCaller: Caller = {
   identity: '',
   authenticator: '',
   groups: [],
@@ -129,17 +129,17 @@ export type CallerOf = (
 ) => Caller
 
 // A directory may have many users, each with different groups.
-const mostCallers = 10_000
+const maxCallers = 10_000
 const noAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 
 /** Caches callers with their compiled permissions until users or roles change. */
 export function createCallerCache(settings: Settings): CallerOf {
-  let madeFrom: SecurityDirectory | undefined
+  let createdFrom: SecurityDirectory | undefined
   const callers = new Map<string, Caller>()
   return (authenticator, identity, groups, directory) => {
-    if (madeFrom !== directory || callers.size >= mostCallers) {
+    if (createdFrom !== directory || callers.size >= maxCallers) {
       callers.clear()
-      madeFrom = directory
+      createdFrom = directory
     }
     const key = JSON.stringify([authenticator, identity, groups])
     const cached = callers.get(key)

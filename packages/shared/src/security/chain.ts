@@ -1,12 +1,12 @@
-import { letsEveryoneIn, type Settings, storesUsers } from '../config/index.ts'
+import { allowsAnonymous, type Settings, storesUsers } from '../config/index.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
 /** Returns the authenticators that a login can reach: none after one that accepts everyone or has no skipOnFailure. */
-export function askedAuthenticators(settings: Settings): readonly string[] {
+export function reachableAuthenticators(settings: Settings): readonly string[] {
   const chain = settings.get('svc.auth.authenticatorChain')
   const last = chain.findIndex(
     (name) =>
-      letsEveryoneIn(settings, name) ||
+      allowsAnonymous(settings, name) ||
       settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name) !== true,
   )
   return last === -1 ? chain : chain.slice(0, last + 1)
@@ -21,10 +21,11 @@ export function hiddenUserTest(
   settings: Settings,
 ): (authenticator: string, identity: string, current: SecurityDirectory) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  const asked = askedAuthenticators(settings)
-  const stored = new Set(asked.filter((member) => storesUsers(settings, member)))
+  const reachable = reachableAuthenticators(settings)
+  const stored = new Set(reachable.filter((member) => storesUsers(settings, member)))
   return (authenticator, identity, current) => {
-    const hiding = identity === internalUser ? asked : asked.slice(0, asked.indexOf(authenticator))
+    const hiding =
+      identity === internalUser ? reachable : reachable.slice(0, reachable.indexOf(authenticator))
     return hiding.some(
       (member) => stored.has(member) && storedCredentials(current, member, identity) !== undefined,
     )

@@ -30,10 +30,13 @@ export interface DirectoryGuard {
 }
 
 /**
- * Creates a guard that gives each request `maxMs`; `isAway` returns whether an error means that the directory is
+ * Creates a guard that gives each request `maxMs`; `isUnavailable` returns whether an error means that the directory is
  * unavailable.
  */
-export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => boolean): DirectoryGuard {
+export function createDirectoryGuard(
+  maxMs: number,
+  isUnavailable: (error: unknown) => boolean,
+): DirectoryGuard {
   const limit = createLoginLimit(maxRequests, maxWaitingRequests)
   let failedAt = Number.NEGATIVE_INFINITY
   let isFailing = false
@@ -55,7 +58,7 @@ export function createDirectoryGuard(maxMs: number, isAway: (error: unknown) => 
       isFailing = false
       return answer
     } catch (error) {
-      if (isAway(error)) {
+      if (isUnavailable(error)) {
         isFailing = true
         failedAt = performance.now()
       }

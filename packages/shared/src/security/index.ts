@@ -15,7 +15,7 @@ export {
   createAddressSigner,
   type HandedOnRequest,
 } from './caller-address.ts'
-export { askedAuthenticators, hiddenUserTest } from './chain.ts'
+export { hiddenUserTest, reachableAuthenticators } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'

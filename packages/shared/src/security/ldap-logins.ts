@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
-import { asksDirectory, type Settings } from '../config/index.ts'
+import { type Settings, usesLdap } from '../config/index.ts'
 import { keepNewest } from '../runtime/index.ts'
 import { readTrustStore } from '../tls/index.ts'
 import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
@@ -60,13 +60,13 @@ export async function openLdapLogins(
 ): Promise<ReadonlyMap<string, LdapLogins>> {
   const found = new Map<string, LdapLogins>()
   for (const name of settings.get('svc.auth.authenticatorChain')) {
-    if (!asksDirectory(settings, name)) continue
+    if (!usesLdap(settings, name)) continue
     found.set(name, remembering(await openLdap(settings, name, onTrouble), settings, name, now))
   }
   return found
 }
 
-interface AskedDirectory {
+interface DirectoryConnection {
   verify(user: string, password: string, countAttempt: CountAttempt): Promise<LdapVerdict>
   find(user: string): Promise<LdapFinding>
 }
@@ -79,13 +79,13 @@ interface RememberedLogin {
 
 /** Caches the last successful login of each user, and which users are unknown. */
 function remembering(
-  directory: AskedDirectory,
+  directory: DirectoryConnection,
   settings: Settings,
   name: string,
   now: () => number,
 ): LdapLogins {
   const verifyMs = settings.getNamed(`${prefix}.credentialVerifyDuration`, name) * 1000
-  const mostMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
+  const maxMs = settings.getNamed(`${prefix}.credentialMaxDuration`, name) * 1000
   const size = settings.getNamed(`${prefix}.credentialCacheSize`, name)
   const digest = digestOf()
   // Separate caches, so that a flood of unknown names does not evict known users.
@@ -96,8 +96,8 @@ function remembering(
   const find = (user: string, password: string, longestMs: number): LdapVerdict | undefined => {
     const login = known.get(user)
     if (login && login.digest === digest(user, password) && now() - login.at < longestMs) return login.verdict
-    const stranger = unknown.get(user)
-    return stranger && now() - stranger.at < longestMs ? stranger.verdict : undefined
+    const lastUnknown = unknown.get(user)
+    return lastUnknown && now() - lastUnknown.at < longestMs ? lastUnknown.verdict : undefined
   }
 
   return {
@@ -106,7 +106,7 @@ function remembering(
     remembered: (user, password) => find(user, password, verifyMs),
     verify: async (user, password, countAttempt = async () => undefined) => {
       const verdict = await directory.verify(user, password, countAttempt)
-      if (verdict.kind === 'unavailable') return find(user, password, mostMs) ?? verdict
+      if (verdict.kind === 'unavailable') return find(user, password, maxMs) ?? verdict
       if (verdict.kind === 'unknown') foundNames.delete(user)
       else if (verdict.identity !== undefined) keepNewest(foundNames, user, verdict.identity, maxFoundNames)
       const login = { digest: digest(user, password), verdict, at: now() }
@@ -125,7 +125,11 @@ function remembering(
   }
 }
 
-async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble): Promise<AskedDirectory> {
+async function openLdap(
+  settings: Settings,
+  name: string,
+  onTrouble: OnTrouble,
+): Promise<DirectoryConnection> {
   const ldap = await import('ldapts')
   const text = (property: 'url' | 'baseDn') => settings.getNamed(`${prefix}.${property}`, name) as string
   const url = text('url')
@@ -188,12 +192,12 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       await client.bind(dn, password)
       return true
     } catch (error) {
-      if (error instanceof ldap.ResultCodeError && !isAway(error)) return false
+      if (error instanceof ldap.ResultCodeError && !isUnavailable(error)) return false
       throw error
     }
   }
 
-  const isAway = (error: unknown): boolean =>
+  const isUnavailable = (error: unknown): boolean =>
     error instanceof ldap.BusyError ||
     error instanceof ldap.UnavailableError ||
     error instanceof ldap.UnwillingToPerformError ||
@@ -214,11 +218,11 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
   )
 
   /** Queries the directory over a new connection, unless it is paused because it did not respond. */
-  async function ask<Answer>(
+  async function search<Answer>(
     question: (client: Client) => Promise<Answer>,
   ): Promise<Answer | { readonly kind: 'unavailable'; readonly message: string }> {
     try {
-      return await guard.run((signal) => askNow(question, signal))
+      return await guard.run((signal) => searchNow(question, signal))
     } catch (error) {
       // Too many concurrent logins are not a problem of the directory.
       if (error instanceof Failure) throw error
@@ -234,7 +238,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     }
   }
 
-  async function askNow<Answer>(
+  async function searchNow<Answer>(
     question: (client: Client) => Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
@@ -273,7 +277,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
     verify: async (user, password, countAttempt) => {
       // RFC 4513 5.1.2: many directories report success for a bind with an empty password, which proves nothing.
       if (password === '' || user === '') return { kind: 'wrong' }
-      return await ask(async (client): Promise<LdapVerdict> => {
+      return await search(async (client): Promise<LdapVerdict> => {
         const found = await findUser(client, user)
         const waitSeconds = found && (await countAttempt(found.identity))
         if (found && waitSeconds !== undefined)
@@ -290,7 +294,7 @@ async function openLdap(settings: Settings, name: string, onTrouble: OnTrouble):
       })
     },
     find: (user) =>
-      ask(async (client): Promise<LdapFinding> => {
+      search(async (client): Promise<LdapFinding> => {
         const found = await findUser(client, user)
         return found ? { kind: 'found', identity: found.identity, groups: found.groups } : { kind: 'unknown' }
       }),

@@ -3,13 +3,13 @@ import { unavailable } from '@svc/domain/failure'
 /** Returns a function that limits concurrent work. It throws unavailable if too much work is waiting. */
 export function createLoginLimit(
   atOnce: number,
-  mostWaiting: number,
+  maxWaiting: number,
 ): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let running = 0
   const waiting: (() => void)[] = []
   return async (work) => {
     if (running >= atOnce) {
-      if (waiting.length >= mostWaiting) throw unavailable('Too many logins are being verified; try again')
+      if (waiting.length >= maxWaiting) throw unavailable('Too many logins are being verified; try again')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else running += 1
     try {

@@ -1,14 +1,14 @@
-import { longestNamePattern } from '@svc/domain/access'
+import { maxNamePatternLength } from '@svc/domain/access'
 import { RE2JS } from 're2js'
 
 // A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
 // Matching one character takes time proportional to the number of steps.
-const mostSteps = longestNamePattern + 100
+const maxSteps = maxNamePatternLength + 100
 
 /** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */
 function compile(pattern: string): RE2JS {
   const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
-  if (compiled.programSize() > mostSteps) throw new RangeError('The pattern has too many steps')
+  if (compiled.programSize() > maxSteps) throw new RangeError('The pattern has too many steps')
   return compiled
 }
 
@@ -22,7 +22,7 @@ const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 export function compileNamePattern(pattern: string): (name: string) => boolean {
   if (pattern === '.*') return () => true
   if (isPlainName(pattern)) return (name) => name === pattern
-  if (pattern.length > longestNamePattern) return () => false
+  if (pattern.length > maxNamePatternLength) return () => false
   try {
     const compiled = compile(pattern)
     return (name) => compiled.matches(name)
@@ -33,7 +33,7 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
 
 /** Returns whether a string is a valid name pattern. */
 export function isNamePattern(pattern: string): boolean {
-  if (isPlainName(pattern)) return pattern.length <= longestNamePattern
+  if (isPlainName(pattern)) return pattern.length <= maxNamePatternLength
   try {
     compile(pattern)
     return true

@@ -1,5 +1,5 @@
-import { letsEveryoneIn, type Settings } from '../config/index.ts'
-import { askedAuthenticators, hiddenUserTest } from './chain.ts'
+import { allowsAnonymous, type Settings } from '../config/index.ts'
+import { hiddenUserTest, reachableAuthenticators } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
@@ -23,13 +23,13 @@ export async function recognize(
   current: SecurityDirectory,
   user: string,
 ): Promise<Recognition> {
-  const asked = askedAuthenticators(settings)
+  const reachable = reachableAuthenticators(settings)
   const isHidden = hiddenUserTest(settings)
   const isInternal = user === settings.get('svc.escalator.internalClientUsername')
   const passedBy: Pick<LdapLogins, 'find'>[] = []
   let unavailable: Recognition | undefined
-  for (const authenticator of asked) {
-    if (letsEveryoneIn(settings, authenticator)) {
+  for (const authenticator of reachable) {
+    if (allowsAnonymous(settings, authenticator)) {
       return unavailable ?? { kind: 'known', authenticator, identity: authenticator, groups: [] }
     }
     const directory = directories.get(authenticator)

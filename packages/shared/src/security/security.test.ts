@@ -134,10 +134,10 @@ describe('a chain', () => {
     const { outcome, security } = setUp({ authenticators: { A: inA } }, { skipA: true, properties: open })
     assert.equal(await outcome('nobody', 'x'), 'open')
     assert.equal(await outcome('right', 'x'), 'refused')
-    const anybody = await security.authenticate(undefined, origin)
-    assert.ok(anybody.kind === 'known')
-    assert.equal(anybody.caller.identity, 'open')
-    assert.equal(security.isInternal(anybody.caller), false)
+    const anyUser = await security.authenticate(undefined, origin)
+    assert.ok(anyUser.kind === 'known')
+    assert.equal(anyUser.caller.identity, 'open')
+    assert.equal(security.isInternal(anyUser.caller), false)
   })
 
   it('is unavailable instead of rejecting callers while there is no directory', async () => {
@@ -382,13 +382,13 @@ describe('a successful login', () => {
 
 describe('a cached login', () => {
   it('is reported with each use, and as verified once per address', async () => {
-    const told: string[] = []
+    const events: string[] = []
     const { security, login } = setUp(
       { authenticators: { A: { ann: cheap('p') } } },
       {
         options: {
-          onLogin: ({ identity }, { address }) => told.push(`${identity} verified from ${address}`),
-          onUse: ({ identity }, { address }) => told.push(`${identity} from ${address}`),
+          onLogin: ({ identity }, { address }) => events.push(`${identity} verified from ${address}`),
+          onUse: ({ identity }, { address }) => events.push(`${identity} from ${address}`),
         },
       },
     )
@@ -396,7 +396,7 @@ describe('a cached login', () => {
     await login('ann', 'p')
     await login('ann', 'p')
     await security.authenticate(basicHeader('ann', 'p'), { address: '192.0.2.9', server: '' })
-    assert.deepEqual(told, [
+    assert.deepEqual(events, [
       'ann verified from 192.0.2.7',
       'ann from 192.0.2.7',
       'ann verified from 192.0.2.9',
@@ -542,7 +542,7 @@ describe('a caller', () => {
       const result = await login(user, 'p')
       assert.equal(result.kind === 'known' && security.isInternal(result.caller), expected)
     }
-    assert.equal(security.isInternal(security.nobody), false)
+    assert.equal(security.isInternal(security.anonymousCaller), false)
   })
 })
 
@@ -558,28 +558,28 @@ describe('the internal user', () => {
     ['fe80::1', false],
     ['', false],
   ]
-  for (const [address, isLetIn] of rows) {
-    it(`is ${isLetIn ? 'accepted' : 'rejected'} from [${address}] with allowed networks, which do not apply to other users`, async () => {
+  for (const [address, isAccepted] of rows) {
+    it(`is ${isAccepted ? 'accepted' : 'rejected'} from [${address}] with allowed networks, which do not apply to other users`, async () => {
       const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
       const { security, refused } = setUp({ authenticators: { A: users } }, { properties })
       const from = { address, server: '' }
       // Twice, because a cached login must also be rejected.
       for (let time = 0; time < 2; time++) {
         const internal = await security.authenticate(basicHeader('svc_system', 'p'), from)
-        assert.equal(internal.kind, isLetIn ? 'known' : 'refused')
+        assert.equal(internal.kind, isAccepted ? 'known' : 'refused')
       }
       assert.equal((await security.authenticate(basicHeader('admin', 'p'), from)).kind, 'known')
       const refusal = `svc_system from ${address}, because of its network`
-      assert.deepEqual(refused, isLetIn ? [] : [refusal, refusal])
+      assert.deepEqual(refused, isAccepted ? [] : [refusal, refusal])
     })
   }
 
-  for (const [address, peer, isLetIn] of [
+  for (const [address, peer, isAccepted] of [
     ['10.1.2.3', '10.1.2.4', true],
     ['10.1.2.3', '192.0.2.8', false],
     ['192.0.2.8', '10.1.2.3', false],
   ] as const) {
-    it(`is ${isLetIn ? 'accepted' : 'rejected'} from [${address}] through a router at [${peer}]`, async () => {
+    it(`is ${isAccepted ? 'accepted' : 'rejected'} from [${address}] through a router at [${peer}]`, async () => {
       const properties = { 'svc.auth.internalClientAllowedNetworks': networks }
       const { security } = setUp({ authenticators: { A: users } }, { properties })
       const internal = await security.authenticate(basicHeader('svc_system', 'p'), {
@@ -587,7 +587,7 @@ describe('the internal user', () => {
         peer,
         server: '',
       })
-      assert.equal(internal.kind, isLetIn ? 'known' : 'refused')
+      assert.equal(internal.kind, isAccepted ? 'known' : 'refused')
     })
   }
 

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hasControlCharacter } from '@svc/domain/validation'
-import { asksForLogin, internalNetworks, letsEveryoneIn, type Settings } from '../config/index.ts'
+import { allowsAnonymous, internalNetworks, requiresLogin, type Settings } from '../config/index.ts'
 import { basicHeader, readBasicHeader } from './basic-header.ts'
-import { type Caller, createCallerCache, nobody, unrestricted } from './caller.ts'
-import { askedAuthenticators, hiddenUserTest } from './chain.ts'
+import { anonymousCaller, type Caller, createCallerCache, unrestricted } from './caller.ts'
+import { hiddenUserTest, reachableAuthenticators } from './chain.ts'
 import { countedName } from './counted-name.ts'
 import { createEscalator, type Escalator } from './escalator.ts'
 import { createKnownSources } from './known-sources.ts'
@@ -35,7 +35,7 @@ export type Authentication =
 
 /** Authenticates callers. */
 export interface Security {
-  readonly nobody: Caller
+  readonly anonymousCaller: Caller
   authenticate(authorizationHeader: string | undefined, origin: LoginOrigin): Promise<Authentication>
   /** Returns whether the caller is the internal user; always true if everything is allowed. */
   isInternal(caller: Caller): boolean
@@ -111,17 +111,17 @@ export function createSecurity(
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   // Read once, because every request needs it.
-  const open = new Set(chain.filter((name) => letsEveryoneIn(settings, name)))
-  const asked = askedAuthenticators(settings)
+  const open = new Set(chain.filter((name) => allowsAnonymous(settings, name)))
+  const reachable = reachableAuthenticators(settings)
   const allowsEveryone = (name: string) => open.has(name)
-  const isOpen = !asksForLogin(settings)
+  const isOpen = !requiresLogin(settings)
   const metadata = createMetadataLogins(onOutdated)
   const callers = createCallerCache(settings)
   const allowsInternal = internalNetworks(settings)
   const isOwnEscalator = escalatorCheck(escalator)
   const isHidden = hiddenUserTest(settings)
   const digest = digestOf()
-  const underWay = new Map<string, Promise<Authentication>>()
+  const inProgress = new Map<string, Promise<Authentication>>()
   const sources = createKnownSources()
 
   /**
@@ -130,12 +130,12 @@ export function createSecurity(
   const otherDirectories = (name: string, identity: string, typed: string): LdapLogins[] =>
     identity === typed
       ? []
-      : asked.slice(0, asked.indexOf(name)).flatMap((member) => directories.get(member) ?? [])
+      : reachable.slice(0, reachable.indexOf(name)).flatMap((member) => directories.get(member) ?? [])
 
   /** Returns the cached caller for a login; undefined if it must be verified. */
   function remembered(login: Login, current: SecurityDirectory): Caller | undefined {
     const { user, password } = login
-    for (const name of asked) {
+    for (const name of reachable) {
       if (allowsEveryone(name)) return undefined
       const logins = directories.get(name)
       if (logins) {
@@ -163,7 +163,7 @@ export function createSecurity(
     return undefined
   }
 
-  async function ask(
+  async function verifyInDirectory(
     name: string,
     login: Login,
     current: SecurityDirectory,
@@ -173,7 +173,7 @@ export function createSecurity(
     const { user, password } = login
     const logins = directories.get(name)
     if (logins) {
-      return isTaken ? { kind: 'unknown' } : await askDirectory(name, logins, login, current, countAttempt)
+      return isTaken ? { kind: 'unknown' } : await searchDirectory(name, logins, login, current, countAttempt)
     }
     const stored = isTaken ? undefined : storedCredentials(current, name, user)
     if (!stored) return { kind: 'unknown' }
@@ -182,7 +182,7 @@ export function createSecurity(
       : { kind: 'wrong', identity: user }
   }
 
-  async function askDirectory(
+  async function searchDirectory(
     name: string,
     logins: LdapLogins,
     { user, password }: Login,
@@ -213,12 +213,12 @@ export function createSecurity(
     let knownAs: string | undefined
     let missing: string | undefined
     const withoutWork: string[] = []
-    for (const name of asked) {
+    for (const name of reachable) {
       if (allowsEveryone(name)) {
         if (isTaken || missing !== undefined) break
         return undefined
       }
-      const verdict = await ask(name, login, current, isTaken, countAttempt)
+      const verdict = await verifyInDirectory(name, login, current, isTaken, countAttempt)
       if (verdict.kind === 'unknown' && !directories.has(name)) withoutWork.push(name)
       if (verdict.kind === 'throttled') {
         const { kind, retryAfterSeconds, identity } = verdict
@@ -313,11 +313,11 @@ export function createSecurity(
     current: SecurityDirectory,
   ): Promise<Authentication | undefined> {
     const key = digest(String(current.version), login.user, login.password, origin.address)
-    let attempt: Promise<Authentication | undefined> | undefined = underWay.get(key)
+    let attempt: Promise<Authentication | undefined> | undefined = inProgress.get(key)
     if (!attempt) {
       attempt = verifyCounted(login, origin, current)
-      underWay.set(key, attempt as Promise<Authentication>)
-      const forget = () => underWay.delete(key)
+      inProgress.set(key, attempt as Promise<Authentication>)
+      const forget = () => inProgress.delete(key)
       attempt.then(forget, forget)
     }
     return attempt
@@ -356,7 +356,7 @@ export function createSecurity(
 
   const openPaths = unsecuredPaths(settings)
   return {
-    nobody,
+    anonymousCaller,
     authenticate,
     isInternal: (caller) =>
       caller.authenticator !== '' &&
@@ -385,9 +385,9 @@ function escalatorCheck(escalator: Pick<Escalator, 'header'>): (login: Login) =>
  */
 export function unsecuredPaths(settings: Settings): (path: string) => boolean {
   const patterns = settings.get('svc.auth.unsecuredPaths')
-  const whole = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))
+  const exactPaths = new Set(patterns.filter((pattern) => !pattern.endsWith('/*')))
   const prefixes = patterns.filter((pattern) => pattern.endsWith('/*')).map((pattern) => pattern.slice(0, -2))
   if (patterns.length === 0) return () => false
   return (path) =>
-    whole.has(path) || prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
+    exactPaths.has(path) || prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
 }

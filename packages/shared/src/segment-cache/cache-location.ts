@@ -3,9 +3,9 @@ import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { SegmentPayload } from '@svc/domain/segment'
 import {
+  createDirectory,
   type DeepStorage,
   errorCode,
-  makeDirectory,
   safeFileName,
   storageFailure,
   syncDirectory,
@@ -32,7 +32,7 @@ const trashDirectory = 'trash'
  */
 export async function openLocation(path: string, maxSizeBytes: number): Promise<Location> {
   try {
-    await makeDirectory(resolve(path, segmentsDirectory))
+    await createDirectory(resolve(path, segmentsDirectory))
     for (const name of [loadingDirectory, trashDirectory]) {
       await rm(join(path, name), { recursive: true, force: true })
       await mkdir(join(path, name))
@@ -56,7 +56,7 @@ export function segmentFile(location: Location, segmentId: string): string {
 }
 
 /** Loads a segment from deep storage: completely or, after a failure, not at all. */
-export async function bringIn(
+export async function loadFromDeepStorage(
   location: Location,
   payload: SegmentPayload,
   deepStorage: DeepStorage,

@@ -323,16 +323,16 @@ describe('space', () => {
 
 describe('after a crash', () => {
   /** A cache with `kept` and `hurt`, reopened after the process was killed and the disk changed. */
-  async function afterChange(change: (hurtFolder: string, bench: Bench) => void) {
+  async function afterChange(change: (damagedFolder: string, bench: Bench) => void) {
     const bench = openBench()
-    const [kept, hurt] = [await bench.segment('kept'), await bench.segment('hurt')]
+    const [kept, damagedSegment] = [await bench.segment('kept'), await bench.segment('hurt')]
     const before = await bench.open()
     await before.load(kept)
-    await before.load(hurt)
+    await before.load(damagedSegment)
     change(join(bench.cacheFolder, 'segments', 'hurt'), bench)
-    const told: string[] = []
-    const logger: Logger = { ...quiet, warn: (_, details) => told.push(JSON.stringify(details)) }
-    return { bench, kept, hurt, told, cache: await bench.open({ logger }) }
+    const messages: string[] = []
+    const logger: Logger = { ...quiet, warn: (_, details) => messages.push(JSON.stringify(details)) }
+    return { bench, kept, hurt: damagedSegment, messages, cache: await bench.open({ logger }) }
   }
 
   const change = (file: string, edit: (bytes: Buffer) => Buffer): void =>
@@ -429,24 +429,28 @@ describe('after a crash', () => {
   ]
   for (const { name, change, problem, knowsPayload } of damages) {
     it(`${name}: removes and reports the segment, and can load it again`, async () => {
-      const { bench, kept, hurt, told, cache } = await afterChange(change)
+      const { bench, kept, hurt: damagedSegment, messages, cache } = await afterChange(change)
       assert.deepEqual(cache.list(), [kept])
       assert.equal(cache.fileOf('hurt'), undefined)
       assert.equal(cache.usedSizeBytes, 1000)
       assert.equal(cache.damaged.length, 1)
       assert.match(cache.damaged[0]?.problem ?? '', problem)
-      assert.deepEqual(cache.damaged[0]?.payload, knowsPayload ? hurt : undefined)
-      assert.equal(told.length, 1)
+      assert.deepEqual(cache.damaged[0]?.payload, knowsPayload ? damagedSegment : undefined)
+      assert.equal(messages.length, 1)
       assert.ok(!existsSync(join(bench.cacheFolder, 'segments', 'hurt')))
       assert.deepEqual(readdirSync(join(bench.cacheFolder, 'trash')), [])
-      await cache.load(hurt)
+      await cache.load(damagedSegment)
       assert.equal((await bench.open()).list().length, 2)
-      assert.ok(contentOf(cache, 'hurt').equals(readFileSync(join(bench.storageFolder, hurt.loadSpec.path))))
+      assert.ok(
+        contentOf(cache, 'hurt').equals(
+          readFileSync(join(bench.storageFolder, damagedSegment.loadSpec.path)),
+        ),
+      )
     })
   }
 
   it('a folder with the name of another segment: does not confuse the two', async () => {
-    const { cache, hurt } = await afterChange((folder, bench) => {
+    const { cache, hurt: damagedSegment } = await afterChange((folder, bench) => {
       rmSync(folder, { recursive: true })
       cpSync(join(bench.cacheFolder, 'segments', 'kept'), folder, { recursive: true })
     })
@@ -455,7 +459,7 @@ describe('after a crash', () => {
       ['kept'],
     )
     assert.match(cache.damaged[0]?.problem ?? '', /^its folder name does not match segment\[kept\]$/)
-    await cache.load(hurt)
+    await cache.load(damagedSegment)
   })
 
   // Points at which the process may have been killed, as seen on disk.
@@ -509,12 +513,12 @@ describe('after a crash', () => {
     ]
   for (const { name, change, isServed } of interruptions) {
     it(`${name}: ${isServed ? 'serves the segment' : 'leaves nothing behind'}`, async () => {
-      const { bench, hurt, told, cache } = await afterChange(change)
+      const { bench, hurt: damagedSegment, messages, cache } = await afterChange(change)
       assert.equal(cache.has('hurt'), isServed)
       assert.equal(cache.usedSizeBytes, isServed ? 2000 : 1000)
-      assert.deepEqual([cache.damaged, told], [[], []])
+      assert.deepEqual([cache.damaged, messages], [[], []])
       assert.equal(everythingBelow(bench.cacheFolder).length, isServed ? 4 : 2)
-      await cache.load(hurt)
+      await cache.load(damagedSegment)
       assert.ok(cache.has('hurt'))
     })
   }

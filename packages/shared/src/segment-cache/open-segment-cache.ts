@@ -3,7 +3,14 @@ import type { SegmentPayload } from '@svc/domain/segment'
 import { refuse } from '@svc/domain/validation'
 import { type DeepStorage, errorCode, isDiskFull, safeFileName } from '../deep-storage/index.ts'
 import type { Logger } from '../runtime/index.ts'
-import { bringIn, folderNames, type Location, openLocation, segmentFile, takeOut } from './cache-location.ts'
+import {
+  folderNames,
+  type Location,
+  loadFromDeepStorage,
+  openLocation,
+  segmentFile,
+  takeOut,
+} from './cache-location.ts'
 import { checkFolder, type FolderState } from './entry-folder.ts'
 import { createKeyedQueue } from './keyed-queue.ts'
 
@@ -149,7 +156,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
       if (location === undefined) throw fullDisk ?? refuseSize(payload)
       location.usedSizeBytes += payload.size
       try {
-        await bringIn(location, payload, deepStorage, signal)
+        await loadFromDeepStorage(location, payload, deepStorage, signal)
         entries.set(payload.identifier, { payload, location })
         return
       } catch (error) {

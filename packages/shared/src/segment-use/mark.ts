@@ -1,5 +1,5 @@
 import { planMarkUsed } from '@svc/domain/retention'
-import { type Interval, umbrellaOf } from '@svc/domain/time'
+import { enclosingInterval, type Interval } from '@svc/domain/time'
 import type { AuditInfo } from '../http/index.ts'
 import {
   type Database,
@@ -62,14 +62,14 @@ async function change(
   return await database.transaction(async (transaction) => {
     await lockDatasource(transaction, dataSource)
     const selected = await loadStoredSegments(transaction, query)
-    const umbrella = umbrellaOf(selected.map(({ interval }) => interval))
-    if (umbrella === undefined) return 0
+    const enclosing = enclosingInterval(selected.map(({ interval }) => interval))
+    if (enclosing === undefined) return 0
     let changed: number
     if (kind === 'markUnused') {
       const ids = selected.map(({ id }) => id)
       changed = await markUnused(transaction, ids, now)
     } else {
-      const around = (await loadOverlapping(transaction, dataSource, umbrella)).filter(({ used }) => used)
+      const around = (await loadOverlapping(transaction, dataSource, enclosing)).filter(({ used }) => used)
       changed = await markUsed(transaction, planMarkUsed(selected, around), now)
     }
     if (changed > 0) {

@@ -1,7 +1,7 @@
 import type { Discovery } from '../discovery/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
 import type { Logger, Readiness } from '../runtime/index.ts'
-import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
+import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
 
 /** Announces this server to the others after its startup, and only while they can connect to it. */
 export interface Announcement {
@@ -23,7 +23,7 @@ export function createAnnouncement(
     begin: async () => {
       // Set before the write, so that changes during the write are not lost.
       mayBeKnown = true
-      await retryWhileStoreIsAway(async () => {
+      await retryWhileStoreIsUnavailable(async () => {
         if (readiness.isReachable()) await discovery.announce(node())
       }, waits)
     },

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CallJournal } from '../calls/index.ts'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 
-const most = 1000
+const max = 1000
 
 const callShape = z
   .object({
@@ -28,7 +28,7 @@ export function callRoutes(journal: CallJournal): Route[] {
       path: '/svc/internal/v1/calls',
       access: state('READ'),
       summary: 'List the last calls that this server sent to or received from other servers, newest first',
-      query: z.object({ count: z.coerce.number().int().min(1).max(most).default(most) }),
+      query: z.object({ count: z.coerce.number().int().min(1).max(max).default(max) }),
       answers: [jsonAnswer(z.array(callShape))],
       handle: ({ query }) => journal.last(query.count),
     }),

@@ -3,7 +3,7 @@ import { describeError } from '@svc/domain/failure'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '../config/index.ts'
 import { findPortProblems } from '../http/index.ts'
 import { loadTlsStores, type TlsStores } from '../tls/index.ts'
-import { tellLastTrouble } from './server-troubles.ts'
+import { saveLastTrouble } from './server-troubles.ts'
 
 interface Arguments {
   readonly files: readonly string[]
@@ -38,7 +38,7 @@ export async function readConfiguration(role: Role): Promise<Configuration> {
   process.stderr.write(`${message}\n`)
   const isStoreKnown = ![...faulty].some((name) => name.startsWith('svc.metadata.'))
   if (isStoreKnown && ofStores.length > 0)
-    await tellLastTrouble(
+    await saveLastTrouble(
       settings,
       {
         role: settings.role,
@@ -56,7 +56,7 @@ function readProperties(role: Role, files: readonly string[]) {
   } catch (error) {
     if (error instanceof ConfigurationError && error.readable)
       return { ...error.readable, problems: error.problems }
-    return endPlainly(describeError(error))
+    return exitWithMessage(describeError(error))
   }
 }
 
@@ -77,7 +77,7 @@ function readArguments(role: Role): Arguments {
     const files = [values.common, values.runtime].filter((file) => file !== undefined)
     return { files, listRoutes: values.routes }
   } catch (error) {
-    return endPlainly(describeError(error))
+    return exitWithMessage(describeError(error))
   }
 }
 
@@ -88,7 +88,7 @@ With --routes, it prints its endpoints with their access rules as JSON and exits
 `
 
 /** Exits with a message but without a stack trace: an invalid configuration is not a crash. */
-export function endPlainly(message: string): never {
+export function exitWithMessage(message: string): never {
   process.stderr.write(`${message}\n`)
   process.exit(1)
 }

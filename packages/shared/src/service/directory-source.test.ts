@@ -103,7 +103,7 @@ describe('the directory of the metadata store', () => {
     })
     await gate.cut()
     const role = await change()
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('the change', () => rolesOf(directory.current()).includes(role))
   })
 })
@@ -120,7 +120,7 @@ describe('the directory of the coordinator', () => {
   /** A leader that delays its response until there is a newer version. */
   async function startLeader(scope: TestContext) {
     const context = await createTestContext(scope, stores, 'coordinator')
-    const asked: string[] = []
+    const requested: string[] = []
     const state: { version: number; failure: Error | undefined; wake: () => void } = {
       version: 1,
       failure: undefined,
@@ -136,7 +136,7 @@ describe('the directory of the coordinator', () => {
           summary: '',
           handle: async ({ query }) => {
             const { version } = query as { version: string }
-            asked.push(version)
+            requested.push(version)
             if (state.failure) throw state.failure
             if (Number(version) === state.version) {
               await new Promise<void>((resolve) => {
@@ -154,7 +154,7 @@ describe('the directory of the coordinator', () => {
       { role: 'coordinator', holder: name, node: name, baseUrl: `http://${name}` },
       600_000,
     )
-    return { asked, state, url: `http://${name}` }
+    return { requested, state, url: `http://${name}` }
   }
 
   async function follow(scope: TestContext) {
@@ -174,28 +174,28 @@ describe('the directory of the coordinator', () => {
     const missing = directory.current()
     assert.ok('missing' in missing && /are not fetched from the coordinator yet/.test(missing.missing))
     await waitUntil('the problem', () => context.readiness.troubles() !== '')
-    const { state, asked } = await startLeader(scope)
+    const { state, requested } = await startLeader(scope)
     await directory.loaded
     assert.deepEqual(directory.current(), directoryOf(1))
-    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     assert.equal(context.readiness.troubles(), '')
     state.version = 2
     state.wake()
     await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 2')
-    await waitUntil('it requests the next version', () => asked.at(-1) === '2')
+    await waitUntil('it requests the next version', () => requested.at(-1) === '2')
     state.wake()
     await waitUntil(
       'it asks again when nothing has changed',
-      () => asked.filter((version) => version === '2').length === 2,
+      () => requested.filter((version) => version === '2').length === 2,
     )
     assert.deepEqual(directory.current(), directoryOf(2))
   })
 
   it('is kept while the coordinator fails, which is reported once with its cause', async (scope) => {
-    const { state, asked, url } = await startLeader(scope)
+    const { state, requested, url } = await startLeader(scope)
     const { context, directory } = await follow(scope)
     await directory.loaded
-    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     state.failure = unauthorized('no')
     state.wake()
     const cause = `Coordinator [${url}] rejected the escalator credentials of user [svc_system]; correct [svc.escalator.internalClientPassword] on this server, or add the address of this server to [svc.auth.internalClientAllowedNetworks] on the coordinator`
@@ -214,7 +214,7 @@ describe('the directory of the coordinator', () => {
       () => context.readiness.troubles() === '',
     )
     assert.deepEqual([directory.current(), changes], [directoryOf(1), 0])
-    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     state.version = 3
     state.wake()
     await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 3')
@@ -222,10 +222,10 @@ describe('the directory of the coordinator', () => {
   })
 
   it('can be stopped while it waits', async (scope) => {
-    const { asked } = await startLeader(scope)
+    const { requested } = await startLeader(scope)
     const { directory, context } = await follow(scope)
     await directory.loaded
-    await waitUntil('it requests the next version', () => asked.at(-1) === '1')
+    await waitUntil('it requests the next version', () => requested.at(-1) === '1')
     await directory.stop()
     assert.equal(context.readiness.troubles(), '')
     assert.deepEqual(

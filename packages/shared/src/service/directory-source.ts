@@ -73,7 +73,7 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   }
   await load()
   const loop = startLoop(storePollMs, load, (error) =>
-    trouble.tell('Failed to load users and roles from the metadata store', { error: String(error) }),
+    trouble.report('Failed to load users and roles from the metadata store', { error: String(error) }),
   )
   try {
     await database.listen(securityChannel, loop.wake)
@@ -97,7 +97,7 @@ export function followCoordinatorDirectory(
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
   // Notice a returning coordinator soon: until then, this server uses its previous users and roles.
-  const awayDelay = growingDelay(50, 1000)
+  const retryDelay = growingDelay(50, 1000)
   const controller = new AbortController()
   const startedAt = performance.now()
   // After a failure, request everything: waiting for a change would keep reporting the problem.
@@ -112,14 +112,14 @@ export function followCoordinatorDirectory(
     isCutOff = false
     if (answer.directory && answer.directory.version !== holder.version()) holder.replace(answer.directory)
   }
-  const tellTrouble = (error: unknown): void => {
+  const logTrouble = (error: unknown): void => {
     if (controller.signal.aborted) return
     const text = describeTrouble(error, settings)
     readiness.setTrouble('directory', text)
     // During startup of a cluster, the coordinator is unavailable for a moment: do not log that.
     const mayPass = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
     if (!mayPass || performance.now() - startedAt > 5000) {
-      trouble.tell(text)
+      trouble.report(text)
     }
   }
   const loop = startLoop(
@@ -128,18 +128,19 @@ export function followCoordinatorDirectory(
       try {
         await fetchNewer()
         refusedDelay.reset()
-        awayDelay.reset()
+        retryDelay.reset()
         readiness.setTrouble('directory', undefined)
         trouble.over('Fetching users and roles from the coordinator again')
         return 0
       } catch (error) {
         isCutOff = true
-        tellTrouble(error)
-        const isAway = error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
-        return (isAway ? awayDelay : refusedDelay).next()
+        logTrouble(error)
+        const isUnavailable =
+          error instanceof Failure && error.code === 'unavailable' && !isAboutCertificate(error)
+        return (isUnavailable ? retryDelay : refusedDelay).next()
       }
     },
-    tellTrouble,
+    logTrouble,
   )
   return {
     ...holder,

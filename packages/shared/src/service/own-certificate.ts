@@ -8,11 +8,11 @@ import type { FollowedStores } from '../tls/index.ts'
 const checkTimeoutMs = 5000
 
 // Certificates and revocation lists expire without any change of a file, so check them periodically.
-const soundPeriodMs = 3000
+const recheckPeriodMs = 3000
 
 // An announced server is withdrawn only if a second check confirms the problem: a file may be half written, or a busy
 // server may miss its own call.
-const secondLookMs = 500
+const retryMs = 500
 
 /** Checks whether other servers can connect to this one. */
 export interface OwnCertificate {
@@ -53,24 +53,24 @@ export function watchOwnCertificate(
     readiness.setReachable(held)
     if (before !== undefined && before !== held) onChange(held)
     if (problem !== undefined) {
-      trouble.tell(problem)
+      trouble.report(problem)
       return delay.next()
     }
     trouble.over('The certificate of this server is valid now')
     delay.reset()
     holds.resolve()
-    return soundPeriodMs
+    return recheckPeriodMs
   }
 
   const loop = startLoop(
-    soundPeriodMs,
+    recheckPeriodMs,
     async () => {
       const found = stores.ownProblem() ?? (await findProblem(host, tlsPort, stores))
-      if (typeof found === 'object' && held === true) return soundPeriodMs
+      if (typeof found === 'object' && held === true) return recheckPeriodMs
       const problem = typeof found === 'object' ? found.undecided : found
       const isNew = problem !== undefined && seen === undefined
       seen = problem
-      return held === true && isNew ? secondLookMs : take(problem)
+      return held === true && isNew ? retryMs : take(problem)
     },
     (error) => logger.error('Failed to check the certificate of this server', { error: String(error) }),
   )
@@ -109,7 +109,7 @@ async function findProblem(
     )
     sent.on('timeout', () => {
       const undecided = sent.socket?.connecting
-        ? leadsElsewhere(host, 'no response')
+        ? resolvesElsewhere(host, 'no response')
         : `This server does not respond to its own call on port [${port}]`
       resolve({ undecided })
       sent.destroy()
@@ -119,11 +119,11 @@ async function findProblem(
   })
 }
 
-const leadsElsewhere = (host: string, reason: string): string =>
+const resolvesElsewhere = (host: string, reason: string): string =>
   `Host [${host}] of [svc.host] does not point to this server (${reason}), so other servers cannot call it`
 
 // Errors of a connection to an unknown host, or to a host that does not listen.
-const namesNobody = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+const unreachableCodes = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
 /**
  * Returns why a call of the server `host` to itself failed; `showsCertificate`: whether it presents a client
@@ -132,8 +132,8 @@ const namesNobody = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETU
 export function ownCallProblem(error: unknown, host: string, showsCertificate: boolean): string | Undecided {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = code === '' ? describeError(error) : `${describeError(error)}, ${code}`
-  if (namesNobody.has(code)) return leadsElsewhere(host, reason)
-  if (code === 'EAI_AGAIN') return { undecided: leadsElsewhere(host, reason) }
+  if (unreachableCodes.has(code)) return resolvesElsewhere(host, reason)
+  if (code === 'EAI_AGAIN') return { undecided: resolvesElsewhere(host, reason) }
   // A server rejects a client by closing the connection.
   if (/^E[A-Z]+$/.test(code)) {
     return showsCertificate

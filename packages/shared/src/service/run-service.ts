@@ -44,7 +44,7 @@ import {
 import { type FollowedStores, followStores } from '../tls/index.ts'
 import { createAnnouncement } from './announcement.ts'
 import { callRoutes } from './call-routes.ts'
-import { configuredName, endPlainly, readConfiguration } from './configuration.ts'
+import { configuredName, exitWithMessage, readConfiguration } from './configuration.ts'
 import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
 import {
   type FollowedDirectory,
@@ -53,14 +53,14 @@ import {
   openDirectory,
 } from './directory-source.ts'
 import { type OwnCertificate, watchOwnCertificate } from './own-certificate.ts'
-import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
+import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
-import { logTroubles, tellTroubles } from './server-troubles.ts'
+import { logTroubles, saveTroubles } from './server-troubles.ts'
 import { statusRoutes } from './status-routes.ts'
 import { watchServer } from './watch-server.ts'
 
 // Max time to stop; users are promised ten seconds.
-const longestStopMs = 9000
+const maxStopMs = 9000
 const requestGraceMs = 5000
 
 // Number of calls per direction that the journal keeps.
@@ -157,7 +157,7 @@ export async function runService(
     aliases: settings.get('svc.api.aliases'),
     callerAddress: callerAddressOf(context),
     onForbidden: audit.forbidden,
-    ...(faults === noFaults ? {} : { strike: faults.strikeRequest }),
+    ...(faults === noFaults ? {} : { applyFaults: faults.applyFaults }),
     ...(part.fallback ? { fallback: part.fallback } : {}),
   }
   const listeners = await openPorts(context, application, stores)
@@ -173,7 +173,7 @@ export async function runService(
     setTimeout(() => {
       logger.warn('Stopping took too long; exiting with work in progress')
       process.exit(status)
-    }, longestStopMs).unref()
+    }, maxStopMs).unref()
     stopping.abort()
     await Promise.all([certificate, ...troubleLoops].map((watch) => watch?.stop()))
     await discovery.stop()
@@ -210,19 +210,19 @@ export async function runService(
   // A store that is still being set up may become unavailable again after its first response.
   const storeWaits = { logger, stopping: stopping.signal }
   await simulatedClock?.start()
-  troubleLoops.push(tellTroubles(coordination, announcedNode, readiness))
+  troubleLoops.push(saveTroubles(coordination, announcedNode, readiness))
   if (role === 'coordinator') troubleLoops.push(logTroubles(coordination, logger, name))
   try {
-    await retryWhileStoreIsAway(async () => options.prepareStore?.(context), storeWaits)
+    await retryWhileStoreIsUnavailable(async () => options.prepareStore?.(context), storeWaits)
   } catch (error) {
-    if (error instanceof Failure && error.code === 'invalidInput') endPlainly(error.message)
+    if (error instanceof Failure && error.code === 'invalidInput') exitWithMessage(error.message)
     throw error
   }
   const announcement = createAnnouncement(discovery, readiness, node, storeWaits)
   certificate = watchOwnCertificate(node(), stores, readiness, logger, announcement.reachableChanged)
   await certificate.holds
   if (isStopping) return
-  directory = await retryWhileStoreIsAway(() => followDirectory(context), storeWaits)
+  directory = await retryWhileStoreIsUnavailable(() => followDirectory(context), storeWaits)
   await directory.loaded
   if (isStopping) return
   await part.start()
@@ -243,7 +243,7 @@ async function openPorts(
       onRefusedClient: refusedClientLog(log),
     })
   } catch (error) {
-    return endPlainly(describeError(error))
+    return exitWithMessage(describeError(error))
   }
 }
 
@@ -254,12 +254,12 @@ async function openSecurity(
   throttle: SharedThrottle | undefined,
   directory: DirectorySource,
 ): Promise<Security> {
-  const tellRefused = refusedLoginLog(logger, settings.get('svc.escalator.internalClientUsername'))
+  const logRefused = refusedLoginLog(logger, settings.get('svc.escalator.internalClientUsername'))
   const trouble = createTroubleLog(logger)
   try {
     return createSecurity(settings, directory, {
       onRefused: (user, origin, reason, knownAs) => {
-        tellRefused(user, origin, reason)
+        logRefused(user, origin, reason)
         audit.loginFailed(user, origin, knownAs)
       },
       escalator,
@@ -270,10 +270,10 @@ async function openSecurity(
         logger.info('Rehashed a password with the current parameters', { authenticator, user })
       },
       ...(throttle ? { throttle } : {}),
-      directories: await openLdapLogins(settings, () => performance.now(), trouble.tell),
+      directories: await openLdapLogins(settings, () => performance.now(), trouble.report),
     })
   } catch (error) {
-    return endPlainly(describeError(error))
+    return exitWithMessage(describeError(error))
   }
 }
 
@@ -287,7 +287,7 @@ function callerAddressOf({ escalator, node, logger }: ServiceContext) {
     const { method = '', url: path = '', headers } = request
     const result = read(String(header), { method, path, authorization: headers.authorization })
     if (result.kind === 'valid') return result.address
-    trouble.tell(`Ignored a forwarded caller address: ${result.reason}`, {
+    trouble.report(`Ignored a forwarded caller address: ${result.reason}`, {
       peer: request.socket.remoteAddress,
     })
     return undefined
@@ -331,7 +331,7 @@ async function waitForSchema({
     } catch (error) {
       readiness.setTrouble('store', 'Cannot use the metadata store; see the log of this server')
       if (attempt > 80)
-        trouble.tell('Cannot use the metadata store', {
+        trouble.report('Cannot use the metadata store', {
           error: describeError(error),
           cause: describeError((error as Error).cause ?? ''),
         })
@@ -365,12 +365,12 @@ function refusedClientLog(logger: Logger) {
     if (troubles.size > 1000) troubles.clear()
     const trouble = troubles.get(address) ?? createTroubleLog(logger)
     troubles.set(address, trouble)
-    trouble.tell(`Rejected client at [${address}]: ${reason}`)
+    trouble.report(`Rejected client at [${address}]: ${reason}`)
   }
 }
 
 // More servers than any cluster has.
-const mostRefusedServers = 1000
+const maxRefusedServers = 1000
 
 /** Logs rejected logins, those of servers by name; repeats the same rejection only at growing intervals. */
 function refusedLoginLog(logger: Logger, internalUser: string) {
@@ -379,7 +379,7 @@ function refusedLoginLog(logger: Logger, internalUser: string) {
     const { address } = origin
     // Anyone may claim to be a server: log the name only for the internal user, and only for a limited number of names.
     const isServer = origin.server !== '' && user === internalUser
-    const isKnown = troubles.has(origin.server) || troubles.size < mostRefusedServers
+    const isKnown = troubles.has(origin.server) || troubles.size < maxRefusedServers
     const server = isServer && isKnown ? origin.server : ''
     const trouble = troubles.get(server) ?? createTroubleLog(logger)
     troubles.set(server, trouble)
@@ -387,10 +387,13 @@ function refusedLoginLog(logger: Logger, internalUser: string) {
       reason === 'network'
         ? '[svc.auth.internalClientAllowedNetworks] of this server does not contain its address'
         : `invalid escalator user [${user}] or password; correct [svc.escalator.internalClientPassword] on that server`
-    trouble.tell(server === '' ? 'Rejected login' : `Rejected server [${server}] at [${address}]: ${cause}`, {
-      user,
-      address,
-      ...(server === '' ? {} : { from: server }),
-    })
+    trouble.report(
+      server === '' ? 'Rejected login' : `Rejected server [${server}] at [${address}]: ${cause}`,
+      {
+        user,
+        address,
+        ...(server === '' ? {} : { from: server }),
+      },
+    )
   }
 }

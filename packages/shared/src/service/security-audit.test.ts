@@ -237,7 +237,7 @@ describe('the audit log while the store is unavailable', () => {
       audit.loginFailed(`victim ${victim}`, at('10.0.0.1'), `victim ${victim}`)
     await waitUntil('a write has failed', async () => logger.lines.some(({ level }) => level === 'warn'))
     audit.loginFailed('victim 7', at('10.0.0.1'), 'victim 7')
-    await gate.mend()
+    await gate.reconnect()
     const events = await waitUntil(
       'all events are written',
       () => storedEvents('security.loginFailure'),

@@ -23,7 +23,7 @@ export interface SecurityAudit {
 // A cached login of one user from one address is recorded again after this time. Servers use their login all the time,
 // so it is recorded once per address.
 const usePeriodMs = 600_000
-const mostUses = 10_000
+const maxRememberedUses = 10_000
 
 /**
  * Starts the audit log of a server. Entries are stored within a second, or when the store is available again. A crash
@@ -37,7 +37,7 @@ export function startSecurityAudit(
 ): SecurityAudit {
   const batches = startSecurityEventBatches(database, clock, logger, server)
   // For each login and address, the time until which its use is already recorded.
-  const toldUntil = new Map<string, number>()
+  const recordedUntil = new Map<string, number>()
 
   const useOf = ({ authenticator, identity }: Caller, { address }: LoginOrigin): string =>
     `${address} ${authenticator} ${identity}`
@@ -46,7 +46,7 @@ export function startSecurityAudit(
     const { identity, authenticator } = caller
     const use = useOf(caller, origin)
     const untilMs = identity === internalUser ? Number.POSITIVE_INFINITY : clock.now() + usePeriodMs
-    keepNewest(toldUntil, use, untilMs, mostUses)
+    keepNewest(recordedUntil, use, untilMs, maxRememberedUses)
     if (!caller.can('WRITE', 'CONFIG', securityResource)) return
     const type = 'security.login'
     batches.add(
@@ -80,7 +80,7 @@ export function startSecurityAudit(
     loginFailed,
     loggedIn,
     used: (caller, origin) => {
-      const until = toldUntil.get(useOf(caller, origin))
+      const until = recordedUntil.get(useOf(caller, origin))
       if (until === undefined || until <= clock.now()) loggedIn(caller, origin)
     },
     forbidden,

@@ -110,7 +110,7 @@ export function startSecurityEventBatches(
     return due
   }
 
-  function giveBack({ event, count: times }: Pending, now: number): void {
+  function release({ event, count: times }: Pending, now: number): void {
     count(event, times)
     ;(pending.get(keyOf(event)) as Pending).dueAt = now
   }
@@ -130,8 +130,8 @@ export function startSecurityEventBatches(
         const refused = await saveSecurityEvents(database, entries, now)
         for (const entry of refused) logger.error('The metadata store rejected an audit entry', { ...entry })
       } catch (error) {
-        for (const one of due.slice(start)) giveBack(one, now)
-        trouble.tell('Failed to write audit entries; retrying', { error: describeError(error) })
+        for (const one of due.slice(start)) release(one, now)
+        trouble.report('Failed to write audit entries; retrying', { error: describeError(error) })
         return
       }
     }

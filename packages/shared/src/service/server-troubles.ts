@@ -10,48 +10,48 @@ import {
 } from '../postgres/index.ts'
 import { createTroubleLog, type Logger, type Loop, type Readiness, startLoop } from '../runtime/index.ts'
 
-const tellPeriodMs = 1000
+const savePeriodMs = 1000
 
 // A problem expires after this time. A server in a restart loop reports it at every start.
-const believedMs = 60_000
+const troubleLifeMs = 60_000
 
 // The process is about to exit, which must not take long.
-const lastWordMs = 400
+const lastSaveMs = 400
 
 type TroubledServer = Pick<ServerTrouble, 'role' | 'name'>
 
 /** Publishes the problems of this server in the metadata store while it has any. */
-export function tellTroubles(database: Database, server: TroubledServer, readiness: Readiness): Loop {
+export function saveTroubles(database: Database, server: TroubledServer, readiness: Readiness): Loop {
   // If this process got this far, problems from an earlier process of this server are over.
-  let told: string | undefined = 'unknown'
+  let savedTrouble: string | undefined = 'unknown'
   let age = 0
-  const tell = async (): Promise<void> => {
+  const saveTrouble = async (): Promise<void> => {
     const trouble = readiness.troubles()
-    age += tellPeriodMs
-    if (trouble === told && (trouble === '' || age < believedMs / 4)) return
+    age += savePeriodMs
+    if (trouble === savedTrouble && (trouble === '' || age < troubleLifeMs / 4)) return
     if (trouble === '') await removeServerTrouble(database, server)
     else await saveServerTrouble(database, { ...server, trouble })
-    told = trouble
+    savedTrouble = trouble
     age = 0
   }
   // Nothing can be published while the metadata store is unavailable.
-  return startLoop(tellPeriodMs, tell, () => undefined)
+  return startLoop(savePeriodMs, saveTrouble, () => undefined)
 }
 
 /** Publishes why a process exits because of its configuration, if the metadata store is available. */
-export async function tellLastTrouble(
+export async function saveLastTrouble(
   settings: Settings,
   server: TroubledServer,
   trouble: string,
 ): Promise<void> {
-  const told = (async () => {
+  const savedTrouble = (async () => {
     const database = createDatabase(settings, { connections: 1, applicationName: 'last word' })
     await saveServerTrouble(database, { ...server, trouble })
     await database.close()
   })()
-  const late = new Promise<void>((resolve) => setTimeout(resolve, lastWordMs))
+  const late = new Promise<void>((resolve) => setTimeout(resolve, lastSaveMs))
   // If it cannot be published, there is only the message on the console.
-  await Promise.race([told.catch(() => undefined), late])
+  await Promise.race([savedTrouble.catch(() => undefined), late])
 }
 
 /** Logs the problems of other servers: immediately when they change, then at growing intervals. */
@@ -59,7 +59,7 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
   const logs = new Map<string, ReturnType<typeof createTroubleLog>>()
   const own = createTroubleLog(logger)
   const look = async (): Promise<void> => {
-    const troubles = await loadServerTroubles(database, believedMs)
+    const troubles = await loadServerTroubles(database, troubleLifeMs)
     const troubled = new Set<string>()
     for (const { role, name, trouble } of troubles) {
       const server = `${role} ${name}`
@@ -67,7 +67,7 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
       troubled.add(server)
       const log = logs.get(server) ?? createTroubleLog(logger)
       logs.set(server, log)
-      log.tell(`Server [${server}] cannot serve: ${trouble}`, { from: server })
+      log.report(`Server [${server}] cannot serve: ${trouble}`, { from: server })
     }
     for (const [server, log] of logs) {
       if (troubled.has(server)) continue
@@ -76,7 +76,7 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
     }
     own.over('Loading server problems again')
   }
-  return startLoop(tellPeriodMs, look, (error) =>
-    own.tell('Failed to load server problems', { error: describeError(error) }),
+  return startLoop(savePeriodMs, look, (error) =>
+    own.report('Failed to load server problems', { error: describeError(error) }),
   )
 }

@@ -17,9 +17,9 @@ const withAllFields = (schema: JsonObject, ...optional: readonly string[]): z.Zo
   })
 
 /** Schema of the compaction config of a datasource in responses, including defaults. */
-export const wholeCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
+export const fullCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
 /** Schema of the cluster compaction config in responses. */
-export const wholeClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
+export const fullClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
 
 const figures = { interval: z.string(), bytes: z.int(), segments: z.int() }
 

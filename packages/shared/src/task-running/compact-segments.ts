@@ -70,11 +70,11 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
       metrics: allNames(names.map(({ metrics }) => metrics)),
     }
     const { path, checksum } = virtualLoadSpec
-    const made = rewriteVirtually(buckets, partitionsOf(spec.config))
+    const rewritten = rewriteVirtually(buckets, partitionsOf(spec.config))
     return {
       work: {
         kind: 'virtual',
-        segments: made.map((one) => ({ ...one, ...columns, path, checksum })),
+        segments: rewritten.map((one) => ({ ...one, ...columns, path, checksum })),
       },
       visibleIds,
     }
@@ -86,7 +86,7 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
       interval,
       rewritten: rewritten.map(({ segment, visible }) => ({
         id: segment.id,
-        times: isWhole(segment, visible) ? undefined : visible,
+        times: isComplete(segment, visible) ? undefined : visible,
       })),
       kept: kept.map(({ id }) => id),
     })),
@@ -98,7 +98,7 @@ const allNames = (lists: readonly string[]): string[] => [
   ...new Set(lists.flatMap((names) => names.split(',').filter(Boolean))),
 ]
 
-const isWhole = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
+const isComplete = (segment: StoredSegment, visible: readonly StoredSegment['interval'][]): boolean =>
   visible.length === 1 && visible.every((interval) => sameInterval(interval, segment.interval))
 
 function sourceOf(id: string, payload: SegmentPayload | undefined) {
@@ -173,11 +173,11 @@ function describe({ dimensions, metrics }: WrittenColumns) {
 async function storeState(transaction: Queries, dataSource: string, state: object) {
   const { id, fingerprint } = await saveCompactionState(transaction, { dataSource, state })
   const { useSupervisors, storeCompactionStatePerSegment } = await loadClusterCompactionConfig(transaction)
-  const isWhole = !useSupervisors || storeCompactionStatePerSegment
+  const isComplete = !useSupervisors || storeCompactionStatePerSegment
   return {
     id,
     inPayload: {
-      ...(isWhole ? { lastCompactionState: state } : {}),
+      ...(isComplete ? { lastCompactionState: state } : {}),
       indexingStateFingerprint: fingerprint,
     },
   }

@@ -25,8 +25,8 @@ const log = (message: string, details: object = {}, level: 'info' | 'error' = 'i
 /** Returns the error as a Failure, including any error caused by a full disk; undefined for unexpected errors. */
 function failureOf(error: unknown, workDirectory: string): Failure | undefined {
   if (error instanceof Failure) return error
-  const told = storageFailure(`Task directory[${workDirectory}] cannot be written`, workDirectory, error)
-  return isDiskFull(told) ? told : undefined
+  const failure = storageFailure(`Task directory[${workDirectory}] cannot be written`, workDirectory, error)
+  return isDiskFull(failure) ? failure : undefined
 }
 
 async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'done' }>> {

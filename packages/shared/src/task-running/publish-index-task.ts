@@ -1,5 +1,5 @@
 import { type NewChunk, type PublicationMode, planPublication } from '@svc/domain/publishing'
-import { formatInterval, type Interval, umbrellaOf } from '@svc/domain/time'
+import { enclosingInterval, formatInterval, type Interval } from '@svc/domain/time'
 import type { IndexSpec, WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
@@ -46,7 +46,7 @@ export async function publishIndex(
       }
       const end = { state: 'SUCCESS', errorMessage: null, progress } as const
       if (!(await finishAttempt(transaction, taskId, attempt, end))) throw new NotTheAttempt()
-      const touched = umbrellaOf(intervals)
+      const touched = enclosingInterval(intervals)
       const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
       const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
       const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })

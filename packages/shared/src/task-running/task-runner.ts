@@ -46,7 +46,7 @@ const renewPeriodMs = 2000
 // How often a task retries publishing while another task has its interval.
 const retryPublishingMs = 1000
 // Max attempts that end with the worker's death before the task fails: it probably kills the worker.
-const mostAttempts = 5
+const maxAttempts = 5
 
 /** Virtual work only takes time: its result is known, so it needs no process. */
 type VirtualWork = Extract<PreparedCompaction['work'], { kind: 'virtual' }>
@@ -74,7 +74,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     createLocalDeepStorage({ rootDirectory: storageDirectory }),
   )
   const files = createAttemptFiles(context, deepStorage)
-  const mostRunningByType = settings.get('svc.indexer.task.mostRunningByType')
+  const maxRunningByType = settings.get('svc.indexer.task.mostRunningByType')
   const running = new Map<string, AbortController>()
   let lastCompletedAt: number | undefined
   let receiver: TaskReceiver | undefined
@@ -108,7 +108,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
   }
 
   function needsOf({ type, dataSource, priority }: StoredTask, payload: unknown): TaskNeeds {
-    const mostRunning = mostRunningByType.get(type)
+    const maxRunning = maxRunningByType.get(type)
     // Kill and compact tasks must not run on the same interval; index tasks take intervals when they publish.
     const interval = isCompactTask(payload)
       ? parseCompactSpec(payload).interval
@@ -117,7 +117,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
         : undefined
     return {
       lock: interval && { dataSource, interval, priority },
-      limit: mostRunning === undefined ? undefined : { type, mostRunning },
+      limit: maxRunning === undefined ? undefined : { type, maxRunning },
     }
   }
 
@@ -144,8 +144,8 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
       logger.warn('Task failed', { task: taskId, attempt, error: errorMessage })
     }
     try {
-      if (attempt > mostAttempts) {
-        await fail(`The worker died during each of [${mostAttempts}] attempts`)
+      if (attempt > maxAttempts) {
+        await fail(`The worker died during each of [${maxAttempts}] attempts`)
         return
       }
       if ((payload as { type?: unknown }).type === 'kill') {

@@ -42,13 +42,13 @@ const interval: Reader<Interval> = described(intervalSchema, (json, field) =>
   parseInterval(readText(json, field), field),
 )
 
-const wholeInterval = readFields({ type: readOneOf(['interval']), interval })
+const fullInterval = readFields({ type: readOneOf(['interval']), interval })
 const readInput = readByType<{ readonly interval: Interval; readonly segments: readonly string[] | null }>({
-  interval: described(wholeInterval, (json, field) => ({ ...wholeInterval(json, field), segments: null })),
+  interval: described(fullInterval, (json, field) => ({ ...fullInterval(json, field), segments: null })),
   uncompacted: readFields({
     type: readOneOf(['uncompacted']),
     interval,
-    segments: readList(readText, { least: 1, most: 1_000_000 }),
+    segments: readList(readText, { min: 1, max: 1_000_000 }),
   }),
 })
 
@@ -94,7 +94,7 @@ export function parseCompactSpec(json: unknown): CompactSpec {
     groupId: groupId ?? undefined,
     context,
     dataSource,
-    interval: wholeBuckets(inputSpec.interval, config.granularitySpec?.segmentGranularity ?? undefined),
+    interval: fullBuckets(inputSpec.interval, config.granularitySpec?.segmentGranularity ?? undefined),
     segmentIds: inputSpec.segments ?? undefined,
     slots: slotsOf(context),
     config,
@@ -106,7 +106,7 @@ function slotsOf({ compaction }: JsonObject): number {
   return typeof slots === 'number' && Number.isInteger(slots) && slots > 0 ? slots : 1
 }
 
-function wholeBuckets({ start, end }: Interval, granularity: Granularity | undefined): Interval {
+function fullBuckets({ start, end }: Interval, granularity: Granularity | undefined): Interval {
   if (granularity === undefined) return { start, end }
   if (granularity === 'ALL') return bucketOf('ALL', 0)
   return {

@@ -7,7 +7,7 @@ export interface TcpGate {
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>
   /** Accepts connections again. */
-  mend(): Promise<void>
+  reconnect(): Promise<void>
   /** Holds all data back without closing connections, as if the server were frozen. */
   freeze(): void
   /** Forwards the data that was held back. */
@@ -39,7 +39,7 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
     }
   }
   let server: Server | undefined
-  const mend = async (port: number): Promise<number> => {
+  const reconnect = async (port: number): Promise<number> => {
     const opened = createServer(join)
     await new Promise<void>((resolve, reject) => {
       opened.once('error', reject)
@@ -56,7 +56,7 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
     server = undefined
   }
   let isOver = false
-  const port = await mend(0)
+  const port = await reconnect(0)
   scope.after(async () => {
     isOver = true
     await cut()
@@ -72,8 +72,8 @@ export async function startTcpGate(scope: Scope, targetPort: number): Promise<Tc
       for (const pass of held) pass()
       held.clear()
     },
-    mend: async () => {
-      if (!server && !isOver) await mend(port)
+    reconnect: async () => {
+      if (!server && !isOver) await reconnect(port)
     },
   }
 }

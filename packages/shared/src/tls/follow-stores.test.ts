@@ -49,14 +49,14 @@ describe('a store whose file changes', () => {
   it('stays in use if the new file is invalid, with one warning until the file is fixed', async (scope) => {
     const followed = await follow(scope, 'rsa.jks')
     writeFileSync(followed.file, 'half a fi')
-    const told = await waitUntil('the problem is reported', () => followed.troubles.at(-1))
+    const trouble = await waitUntil('the problem is reported', () => followed.troubles.at(-1))
     assert.ok(
-      told?.startsWith(`The key store [${followed.file}] of [svc.server.https.keyStorePath] cannot be`),
+      trouble?.startsWith(`The key store [${followed.file}] of [svc.server.https.keyStorePath] cannot be`),
     )
     const count = followed.troubles.length
     await waitUntil('it is checked again', () => followed.troubles.length > count)
-    assert.equal(followed.troubles.at(-1), told)
-    assert.equal(followed.logger.having(told ?? assert.fail()).length, 1)
+    assert.equal(followed.troubles.at(-1), trouble)
+    assert.equal(followed.logger.having(trouble ?? assert.fail()).length, 1)
     assert.equal(followed.subject(), 'rsa')
     copyFileSync(`${fixtures}ec.jks`, followed.file)
     await waitUntil('the fixed store is used', () => followed.subject() === 'ec')

@@ -53,7 +53,7 @@ before(async () => {
     cipher: 'aes-256-cbc',
     passphrase: password,
   })
-  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+  const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
     type: 'pkcs8',
     format: 'pem',
   })
@@ -63,7 +63,7 @@ before(async () => {
   writeFileSync(store('open.made'), `${key}${cert}`)
   writeFileSync(store('no-key.made'), cert)
   writeFileSync(store('no-certificate.made'), encrypted)
-  writeFileSync(store('foreign-key.made'), `${stranger}${cert}`)
+  writeFileSync(store('foreign-key.made'), `${otherKey}${cert}`)
   writeFileSync(store('empty.made'), '')
 })
 

@@ -2,13 +2,13 @@ import type { Readable } from 'node:stream'
 import { invalidInput } from '@svc/domain/failure'
 
 // Longer lines would use too much memory.
-const usualLongestLine = 64 * 1024 * 1024
+const defaultMaxLineLength = 64 * 1024 * 1024
 
 /**
  * Generates the lines of a UTF-8 text in linear time. Lines end with LF or CRLF only: Node's readline also splits at
  * U+2028 and U+2029, which JSON strings may contain. Throws if a line has more than `longest` characters.
  */
-export async function* linesOf(input: Readable, longest = usualLongestLine): AsyncGenerator<string> {
+export async function* linesOf(input: Readable, longest = defaultMaxLineLength): AsyncGenerator<string> {
   input.setEncoding('utf8')
   let begun: string[] = []
   let length = 0

@@ -101,13 +101,13 @@ describe('a JSON value', () => {
 })
 
 describe('the JSON of a value', () => {
-  const most = '9223372036854775807'
+  const max = '9223372036854775807'
   const rows: readonly [name: string, value: unknown, expected: string][] = [
-    ['has exact 64-bit limits', { maxTotalRows: 2 ** 63 }, `{"maxTotalRows":${most}}`],
+    ['has exact 64-bit limits', { maxTotalRows: 2 ** 63 }, `{"maxTotalRows":${max}}`],
     [
       'has exact limits at any depth',
-      [{ a: { maxTotalRows: JSON.parse(most), b: 1 } }],
-      `[{"a":{"maxTotalRows":${most},"b":1}}]`,
+      [{ a: { maxTotalRows: JSON.parse(max), b: 1 } }],
+      `[{"a":{"maxTotalRows":${max},"b":1}}]`,
     ],
     ['does not change other limits', { maxTotalRows: 2 ** 53 - 1 }, '{"maxTotalRows":9007199254740991}'],
     [
@@ -131,6 +131,6 @@ describe('the JSON of a value', () => {
   it('has exact limits with indentation', () =>
     assert.equal(
       withExactLimits(JSON.stringify({ maxTotalRows: 2 ** 63 }, null, 2)),
-      `{\n  "maxTotalRows": ${most}\n}`,
+      `{\n  "maxTotalRows": ${max}\n}`,
     ))
 })

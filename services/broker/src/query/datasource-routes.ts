@@ -3,7 +3,7 @@ import { type Database, loadDatasourceNames, loadSegmentRecords } from '@svc/sha
 import { namesShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 
-const mostLookedAt = 200
+const maxChecked = 200
 
 /** The endpoints that list what can be queried. */
 export function datasourceRoutes(database: Database): Route[] {
@@ -28,7 +28,7 @@ export function datasourceRoutes(database: Database): Route[] {
           dataSource: params.dataSource as string,
           used: true,
           order: 'DESC',
-          limit: mostLookedAt,
+          limit: maxChecked,
         })
         const namesIn = (part: 'dimensions' | 'metrics') => [
           ...new Set(newest.flatMap(({ payload }) => payload[part].split(',').filter(Boolean))),

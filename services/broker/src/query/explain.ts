@@ -57,7 +57,7 @@ export async function explain(
     name: withWrittenNames(String(column.column_name)),
     type: nativeScalarType(String(column.column_type)),
   }))
-  const told = {
+  const plan = {
     PLAN: [{ query: { queryType: 'sql', query: sql.trim() }, signature }],
     RESOURCES: datasources.map((name) => ({ name, type: 'DATASOURCE' })),
     ATTRIBUTES: { statementType: 'SELECT' },
@@ -65,11 +65,11 @@ export async function explain(
   return {
     ...order,
     ...ownText(
-      `SELECT ${Object.keys(told)
+      `SELECT ${Object.keys(plan)
         .map((name) => `?::VARCHAR AS "${name}"`)
         .join(', ')}`,
     ),
-    parameters: Object.values(told).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
+    parameters: Object.values(plan).map((value) => ({ type: 'VARCHAR', value: JSON.stringify(value) })),
     datasources: [],
     systemTables: [],
   }

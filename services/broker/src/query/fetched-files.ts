@@ -69,7 +69,7 @@ interface Batch {
 
 const fetchedAtOnce = 8
 // Fetching small files one per request costs more than the files themselves.
-const mostInBatch = 100
+const maxFilesPerBatch = 100
 const batchSizeBytes = 16 * 1024 * 1024
 const answerMs = 10_000
 
@@ -96,7 +96,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     )
   }
 
-  function makeRoom(neededBytes: number): void {
+  function evictFiles(neededBytes: number): void {
     for (const [id, entry] of entries) {
       if (usedSizeBytes + neededBytes <= maxSizeBytes) return
       if (entry.holders === 0 && entry.ready) remove(id, entry)
@@ -161,7 +161,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
   }
 
   /** Fetches the files of a batch from its server in one request, and the files that it does not send from anywhere else. */
-  async function bringTogether({ server, fetches }: Batch, signal: AbortSignal): Promise<void> {
+  async function fetchBatch({ server, fetches }: Batch, signal: AbortSignal): Promise<void> {
     await openDirectory()
     if (server !== undefined) {
       await fetchFrom(server, fetches, ({ entry }) => {
@@ -177,13 +177,13 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
     for (const fetch of fetches) {
       if (fetch.entry.ready) continue
       signal.throwIfAborted()
-      await bring(fetch, server)
+      await fetchFile(fetch, server)
       fetch.entry.ready = true
     }
   }
 
   /** Fetches one file. `tried` is the server that has just failed to send it. */
-  async function bring(fetch: Fetch, tried: DiscoveredNode | undefined): Promise<void> {
+  async function fetchFile(fetch: Fetch, tried: DiscoveredNode | undefined): Promise<void> {
     const { needed, entry } = fetch
     const { payload, file } = entry
     if (needed.ownFile !== undefined) {
@@ -263,7 +263,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
           if (entry) hold(id, entry)
         }
         const toFetch = needed.filter(({ id }) => !held.has(id))
-        makeRoom(toFetch.reduce((sum, { id }) => sum + (payloads.get(id)?.size ?? 0), 0))
+        evictFiles(toFetch.reduce((sum, { id }) => sum + (payloads.get(id)?.size ?? 0), 0))
         const fetching = toFetch.map((one) => {
           const payload = payloads.get(one.id)
           if (!payload) throw notFound(`Segment [${one.id}] was deleted`)
@@ -282,7 +282,7 @@ export function createFetchedFiles(options: FetchedFilesOptions): FetchedFiles {
             if (!batch) return
             try {
               signal.throwIfAborted()
-              await bringTogether(batch, signal)
+              await fetchBatch(batch, signal)
             } catch (error) {
               giveUp(batch)
               throw error
@@ -342,7 +342,7 @@ function inBatches(fetching: readonly Fetch[]): Batch[] {
     }
     const { size } = fetch.entry.payload
     const last = open.get(server)
-    if (last && last.fetches.length < mostInBatch && last.sizeBytes + size <= batchSizeBytes) {
+    if (last && last.fetches.length < maxFilesPerBatch && last.sizeBytes + size <= batchSizeBytes) {
       last.fetches.push(fetch)
       last.sizeBytes += size
     } else {

@@ -20,11 +20,11 @@ const filterTypes = [
   'true',
   'false',
 ]
-const mostLevels = 50
+const maxDepth = 50
 
 /** Returns SQL that is true for the rows that match a native filter. Errors show `path` as its field. */
 export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'): string {
-  if (path.split('.').length > mostLevels) throw refuse(path, '', `at most ${mostLevels} levels of filters`)
+  if (path.split('.').length > maxDepth) throw refuse(path, '', `at most ${maxDepth} levels of filters`)
   if (!isJsonObject(filter)) throw refuse(path, filter, 'a filter, which is an object with a type')
   const inner = (value: unknown, at: string): string => filterSql(value, columns, `${path}.${at}`)
   switch (filter.type) {

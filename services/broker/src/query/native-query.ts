@@ -14,12 +14,12 @@ import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
 import { limitedParser } from './request-limits.ts'
 import {
-  type AskedQuery,
-  askRows,
   assertMayRead,
+  type CallerQuery,
   limitsOf,
   notLoadedOf,
   type QueryEngine,
+  queryRows,
   withSession,
 } from './run-statement.ts'
 import { contextSchema, type QueryContext } from './sql-request.ts'
@@ -28,11 +28,11 @@ const text = z.string({ error: 'a string' })
 const name = text.refine((value) => !hasControlCharacter(value), {
   error: 'a name without control characters',
 })
-const whole = (least: number) =>
+const integerSchema = (min: number) =>
   z
-    .number({ error: `an integer of at least ${least}` })
-    .int({ error: `an integer of at least ${least}` })
-    .min(least, { error: `an integer of at least ${least}` })
+    .number({ error: `an integer of at least ${min}` })
+    .int({ error: `an integer of at least ${min}` })
+    .min(min, { error: `an integer of at least ${min}` })
 const tableSchema = z.union(
   [name, z.object({ type: z.literal('table'), name }).transform((table) => table.name)],
   { error: 'a datasource name or {"type": "table", "name": "<datasource>"}' },
@@ -76,9 +76,9 @@ const schema = z.discriminatedUnion(
       resultFormat: z
         .enum(['list', 'compactedList'], { error: 'one of [list, compactedList]' })
         .default('list'),
-      batchSize: whole(1).default(20_480),
-      limit: whole(0).nullish(),
-      offset: whole(0).default(0),
+      batchSize: integerSchema(1).default(20_480),
+      limit: integerSchema(0).nullish(),
+      offset: integerSchema(0).default(0),
       order: z
         .enum(['none', 'ascending', 'descending'], { error: 'one of [none, ascending, descending]' })
         .default('none'),
@@ -102,7 +102,7 @@ export const parseNativeQuery: Parser<NativeQuery> = limitedParser(
 export async function runNativeQuery(
   engine: QueryEngine,
   query: NativeQuery,
-  { caller, signal, onRead }: Pick<AskedQuery, 'caller' | 'signal' | 'onRead'>,
+  { caller, signal, onRead }: Pick<CallerQuery, 'caller' | 'signal' | 'onRead'>,
   response: ServerResponse,
   begin: (notLoaded: Readonly<Record<string, number>>) => void,
 ): Promise<void> {
@@ -152,7 +152,7 @@ interface NativeRun {
 }
 
 async function columnsOf({ engine, session, folder, table }: NativeRun): Promise<ColumnTypes> {
-  const rows = await askRows(engine, session, folder, {
+  const rows = await queryRows(engine, session, folder, {
     sql: `SELECT column_name AS name, column_type AS type FROM (DESCRIBE svc.${identifier(table.dataSource)})`,
     datasources: [table.relation],
   })
@@ -167,7 +167,7 @@ async function whereSql(run: NativeRun, filter: unknown, columns?: ColumnTypes):
 
 async function timeBoundary(run: NativeRun, filter: unknown, bound: 'minTime' | 'maxTime' | undefined) {
   const { engine, session, folder, table } = run
-  const [row = {}] = await askRows(engine, session, folder, {
+  const [row = {}] = await queryRows(engine, session, folder, {
     sql: `SELECT epoch_ms(min(__time)) AS "minTime", epoch_ms(max(__time)) AS "maxTime"
       FROM svc.${identifier(table.dataSource)} WHERE ${await whereSql(run, filter)}`,
     datasources: [table.relation],
@@ -182,7 +182,7 @@ async function timeBoundary(run: NativeRun, filter: unknown, bound: 'minTime' | 
 
 async function dataSourceMetadata(run: NativeRun) {
   const { engine, session, folder, table } = run
-  const [row = {}] = await askRows(engine, session, folder, {
+  const [row = {}] = await queryRows(engine, session, folder, {
     sql: `SELECT epoch_ms(max(__time)) AS "maxTime" FROM svc.${identifier(table.dataSource)}`,
     datasources: [table.relation],
   })

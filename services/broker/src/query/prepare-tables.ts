@@ -57,7 +57,7 @@ export interface TableSources {
 }
 
 // How long a query waits for segments that are briefly unavailable, such as while a server restarts or versions change.
-const patienceMs = 20_000
+const timeoutMs = 20_000
 const retryMs = 200
 
 /** A temporary problem: retrying may succeed. */
@@ -81,7 +81,7 @@ export async function prepareTables(
 ): Promise<PreparedTables> {
   // Do not wait for servers here: system tables must work while a server is down.
   if (dataSources.length === 0) return { tables: [], release: () => undefined }
-  const deadline = performance.now() + patienceMs
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     options.signal.throwIfAborted()
     try {
@@ -176,7 +176,7 @@ async function planOf(
   const segments = [...used.of(dataSource), ...heldBack]
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
-  const whole = await planWithPauses({
+  const full = await planWithPauses({
     segments,
     isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
     isLost: view.isLost,
@@ -190,10 +190,10 @@ async function planOf(
     },
   })
   const times = timesOf?.(dataSource)
-  const schemaIds = times && schemaIdsOf(whole)
+  const schemaIds = times && schemaIdsOf(full)
   // Pruning must not change the columns of the table, so it requires the columns of the pruned segments.
-  const plan = times && schemaIds ? pruneAnswer(whole, times) : whole
-  const isPruned = plan.answering.length < whole.answering.length
+  const plan = times && schemaIds ? pruneAnswer(full, times) : full
+  const isPruned = plan.answering.length < full.answering.length
   if (plan.missing.length > 0) {
     throw new NotNow(
       unavailable(
@@ -317,7 +317,7 @@ export async function holdNewest(
   served.sort((a, b) => b.interval.start - a.interval.start || (a.version < b.version ? 1 : -1))
   const payloads = await loadPayloads(
     context.database,
-    served.slice(0, mostLookedAt).map(({ id }) => id),
+    served.slice(0, maxChecked).map(({ id }) => id),
   )
   // In most datasources, the newest segments have all columns.
   const byColumns = new Map<string, string>()
@@ -344,4 +344,4 @@ export async function holdNewest(
   }
 }
 
-const mostLookedAt = 200
+const maxChecked = 200

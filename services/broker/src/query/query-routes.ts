@@ -16,8 +16,8 @@ import type { AnswerStyle } from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
 import { parseNativeQuery, runNativeQuery } from './native-query.ts'
-import { type AskedQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
-import { type RunningQueries, underWay } from './running-queries.ts'
+import { type CallerQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
+import { type RunningQueries, whileCancellable } from './running-queries.ts'
 import { parseSqlRequest, timeoutOf } from './sql-request.ts'
 
 const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
@@ -80,10 +80,10 @@ export function queryRoutes(engine: QueryEngine, running: CancellableQueries): R
   async function answerQuery(
     queries: RunningQueries,
     { id, timeoutMs, caller, signal, response }: QueryRequest,
-    run: (given: Pick<AskedQuery, 'caller' | 'signal' | 'onRead'>) => Promise<void>,
+    run: (given: Pick<CallerQuery, 'caller' | 'signal' | 'onRead'>) => Promise<void>,
   ): Promise<typeof streamed> {
     try {
-      await underWay(queries, id, caller, ({ signal: cancelling, onRead }) =>
+      await whileCancellable(queries, id, caller, ({ signal: cancelling, onRead }) =>
         withinTime(timeoutMs, [signal, engine.ending, cancelling], (any) =>
           run({ caller, signal: any, onRead }),
         ),

@@ -41,7 +41,7 @@ export interface QueryEngine {
 }
 
 /** A query submitted by a caller. */
-export interface AskedQuery extends QueryText {
+export interface CallerQuery extends QueryText {
   readonly style: AnswerStyle
   readonly fromDeepStorage: boolean
   /** Maximum number of rows; the rest is left out. */
@@ -77,38 +77,38 @@ export async function withinTime<T>(
  */
 export async function runStatement(
   engine: QueryEngine,
-  given: AskedQuery,
+  given: CallerQuery,
   onBegin: (notLoaded: Readonly<Record<string, number>>) => Writable,
 ): Promise<void> {
   await withSession(engine, given, async (session, folder) => {
-    const asked = { ...given, signal: session.signal }
-    const explained = withoutExplain(asked.sql)
+    const query = { ...given, signal: session.signal }
+    const explained = withoutExplain(query.sql)
     const { tables, text: statement } = await session.read({
-      sql: explained ?? asked.sql,
-      parameters: asked.parameters,
-      schema: asked.schema,
+      sql: explained ?? query.sql,
+      parameters: query.parameters,
+      schema: query.schema,
     })
-    const datasources = datasourcesOf(asked, tables)
-    asked.onRead([...datasources.keys()])
-    const system = systemTablesOf(asked, tables)
+    const datasources = datasourcesOf(query, tables)
+    query.onRead([...datasources.keys()])
+    const system = systemTablesOf(query, tables)
     const prepared = await prepareTables(engine.sources, [...datasources.keys()], {
-      fromDeepStorage: asked.fromDeepStorage,
-      signal: asked.signal,
+      fromDeepStorage: query.fromDeepStorage,
+      signal: query.signal,
       timesOf: (name) => timesOf(name, tables),
-      onUnknown: (name) => queryFailure(asked.sql, datasources.get(name), `Table [${name}] does not exist`),
+      onUnknown: (name) => queryFailure(query.sql, datasources.get(name), `Table [${name}] does not exist`),
     })
     try {
-      const systemTables = await writeSystemTables(engine, asked, session, folder, system)
+      const systemTables = await writeSystemTables(engine, query, session, folder, system)
       const order: QueryOrder = {
-        schema: asked.schema,
-        written: asked.sql,
+        schema: query.schema,
+        written: query.sql,
         text: statement,
-        parameters: asked.parameters,
+        parameters: query.parameters,
         datasources: prepared.tables.map(({ relation }) => relation),
         systemTables,
-        style: asked.style,
+        style: query.style,
         // The plan of a query is a single row and is never limited.
-        outerLimit: explained === undefined ? asked.outerLimit : undefined,
+        outerLimit: explained === undefined ? query.outerLimit : undefined,
         ...limitsOf(engine.sources.context.settings, folder),
       }
       const run =
@@ -127,7 +127,7 @@ export function limitsOf(settings: Settings, spillDirectory: string) {
     spillLimitBytes: settings.get('svc.query.maxSpillSize'),
     memoryLimitBytes: settings.get('svc.query.memoryLimit'),
     threads: settings.get('svc.query.threads'),
-    mostRows: settings.get('svc.query.maxRows'),
+    maxRows: settings.get('svc.query.maxRows'),
   }
 }
 
@@ -150,7 +150,7 @@ function ownerOf(caller: Caller, settings: Settings): QueryOwner {
  */
 export async function withSession<T>(
   { processes, workDirectory, sources }: QueryEngine,
-  { caller, signal }: Pick<AskedQuery, 'caller' | 'signal'>,
+  { caller, signal }: Pick<CallerQuery, 'caller' | 'signal'>,
   work: (session: QuerySession, folder: string) => Promise<T>,
 ): Promise<T> {
   const session = await processes.acquire(ownerOf(caller, sources.context.settings), signal)
@@ -182,7 +182,7 @@ export function assertMayRead(caller: Caller, dataSource: string): void {
 }
 
 /** Returns the datasources of a query, with the offset of the first mention of each. */
-function datasourcesOf({ caller, sql }: AskedQuery, tables: readonly TableReference[]) {
+function datasourcesOf({ caller, sql }: CallerQuery, tables: readonly TableReference[]) {
   const places = new Map<string, number | undefined>()
   const written = new Map<string, string>()
   for (const { schema, name, offset } of tables) {
@@ -214,7 +214,7 @@ function timesOf(dataSource: string, tables: Statement['tables']): readonly Inte
   return joinTimes(times)
 }
 
-function systemTablesOf({ sql }: AskedQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {
+function systemTablesOf({ sql }: CallerQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {
   const found = new Set<SystemTable>()
   for (const { schema, name, offset } of tables) {
     if (schema !== 'sys' && schema !== 'information_schema') continue
@@ -230,7 +230,7 @@ function systemTablesOf({ sql }: AskedQuery, tables: readonly TableReference[]):
 
 async function writeSystemTables(
   engine: QueryEngine,
-  { caller, signal, schema: word }: AskedQuery,
+  { caller, signal, schema: word }: CallerQuery,
   session: QuerySession,
   folder: string,
   tables: ReadonlySet<SystemTable>,
@@ -273,7 +273,7 @@ async function describeColumns(
     })
     if (!newest) continue
     try {
-      const rows = await askRows(engine, session, folder, {
+      const rows = await queryRows(engine, session, folder, {
         sql: `SELECT column_name AS name, column_type AS type FROM (DESCRIBE svc.${identifier(dataSource)})`,
         datasources: [newest.relation],
       })
@@ -289,7 +289,7 @@ async function describeColumns(
 }
 
 /** Runs an internal query and returns all its rows. */
-export function askRows(
+export function queryRows(
   { sources }: QueryEngine,
   session: QuerySession,
   folder: string,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
-import { createRunningQueries, underWay } from './running-queries.ts'
+import { createRunningQueries, whileCancellable } from './running-queries.ts'
 
 const callerOf = (authenticator: string, identity: string, ...readable: string[]): Caller => ({
   identity,
@@ -41,15 +41,15 @@ describe('canceling queries', () => {
     ['lets users who may read the state cancel a query that reads no datasource', operator, [], 1],
     ['rejects a user with the same name from another authenticator', otherAnn, ['wiki'], /is missing/],
   ]
-  for (const [name, who, reads, told] of cases) {
+  for (const [name, who, reads, expected] of cases) {
     it(name, () => {
       const queries = createRunningQueries()
       const query = queries.begin('a', ann)
       if (reads) query.onRead(reads)
-      if (typeof told === 'number') assert.equal(queries.cancel('a', who), told)
-      else assert.throws(() => queries.cancel('a', who), told)
-      assert.equal(query.signal.aborted, told === 1)
-      if (told === 1) assert.equal((query.signal.reason as Failure).code, 'cancelled')
+      if (typeof expected === 'number') assert.equal(queries.cancel('a', who), expected)
+      else assert.throws(() => queries.cancel('a', who), expected)
+      assert.equal(query.signal.aborted, expected === 1)
+      if (expected === 1) assert.equal((query.signal.reason as Failure).code, 'cancelled')
     })
   }
 
@@ -66,8 +66,8 @@ describe('canceling queries', () => {
 
   it('does not find queries that succeeded or failed', async () => {
     const queries = createRunningQueries()
-    assert.equal(await underWay(queries, 'a', ann, async () => queries.cancel('a', ann)), 1)
-    await assert.rejects(underWay(queries, 'a', ann, () => Promise.reject(new Error('no'))))
+    assert.equal(await whileCancellable(queries, 'a', ann, async () => queries.cancel('a', ann)), 1)
+    await assert.rejects(whileCancellable(queries, 'a', ann, () => Promise.reject(new Error('no'))))
     assert.equal(queries.cancel('a', ann), 0)
   })
 })

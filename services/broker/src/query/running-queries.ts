@@ -2,7 +2,7 @@ import { cancelled, forbidden } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
 
 /** A running query, as seen by the code that runs it. */
-export interface QueryUnderWay {
+export interface QueryInProgress {
   /** Aborted with a `cancelled` failure when the query is canceled. */
   readonly signal: AbortSignal
   /** Records what the query reads. Users who may read all of it may cancel the query, and so may its caller. */
@@ -12,7 +12,7 @@ export interface QueryUnderWay {
 /** The running queries of this server by id. Callers choose the ids, so several queries may have the same id. */
 export interface RunningQueries {
   /** Adds a query. `end` removes it. */
-  begin(id: string, caller: Caller): QueryUnderWay & { end(): void }
+  begin(id: string, caller: Caller): QueryInProgress & { end(): void }
   /**
    * Cancels the queries with an id that the caller may cancel, and returns their number. Throws forbidden if there are
    * queries with the id, but the caller may not cancel any of them.
@@ -71,11 +71,11 @@ function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQue
 }
 
 /** Runs the work of a query, which can be canceled by its id meanwhile. */
-export async function underWay<T>(
+export async function whileCancellable<T>(
   queries: RunningQueries,
   id: string,
   caller: Caller,
-  work: (query: QueryUnderWay) => Promise<T>,
+  work: (query: QueryInProgress) => Promise<T>,
 ): Promise<T> {
   const query = queries.begin(id, caller)
   try {

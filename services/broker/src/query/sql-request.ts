@@ -40,7 +40,7 @@ const parameterTypes = [
 ]
 
 const trueOrFalse = z.boolean({ error: 'true or false' })
-const wholeMs = z
+const fullRunMs = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], {
     error: 'a non-negative number of milliseconds',
   })
@@ -59,7 +59,7 @@ const queryId = z
 export const contextSchema = z
   .looseObject(
     {
-      timeout: wholeMs.optional(),
+      timeout: fullRunMs.optional(),
       fromDeepStorage: trueOrFalse.optional(),
       sqlOuterLimit: z.int({ error: 'an integer number of rows' }).optional(),
       sqlQueryId: queryId,
@@ -133,13 +133,13 @@ export const parseSqlRequest = limitedParser(
 
 /** Returns the timeout of a query in milliseconds. Throws invalidInput if it exceeds the maximum. */
 export function timeoutOf({ timeoutMs }: QueryContext, settings: Settings): number {
-  const mostMs = settings.get('svc.query.maxTimeout')
-  if (timeoutMs === undefined) return Math.min(settings.get('svc.query.timeout'), mostMs)
-  if (timeoutMs > mostMs) {
+  const maxMs = settings.get('svc.query.maxTimeout')
+  if (timeoutMs === undefined) return Math.min(settings.get('svc.query.timeout'), maxMs)
+  if (timeoutMs > maxMs) {
     throw invalidInput(
-      `Invalid value [${timeoutMs}] for [context.timeout]: expected at most [${mostMs}] ms, the value of [svc.query.maxTimeout]`,
+      `Invalid value [${timeoutMs}] for [context.timeout]: expected at most [${maxMs}] ms, the value of [svc.query.maxTimeout]`,
       { field: 'context.timeout' },
     )
   }
-  return timeoutMs === 0 ? mostMs : timeoutMs
+  return timeoutMs === 0 ? maxMs : timeoutMs
 }

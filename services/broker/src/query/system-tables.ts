@@ -51,7 +51,7 @@ const payloadsAtOnce = 5000
 const segmentsAtOnce = 5000
 
 const text = 'VARCHAR'
-const whole = 'BIGINT'
+const bigintType = 'BIGINT'
 
 /** Returns the columns of a definition: names separated by spaces, where `#` marks BIGINT columns. */
 const columns = (definition: string): Readonly<Record<string, string>> =>
@@ -59,7 +59,7 @@ const columns = (definition: string): Readonly<Record<string, string>> =>
     definition
       .trim()
       .split(/\s+/)
-      .map((column) => (column.endsWith('#') ? [column.slice(0, -1), whole] : [column, text])),
+      .map((column) => (column.endsWith('#') ? [column.slice(0, -1), bigintType] : [column, text])),
   )
 
 const mayRead = (caller: Caller, dataSource: string): boolean => caller.can('READ', 'DATASOURCE', dataSource)
@@ -219,8 +219,8 @@ async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
       discovery.nodes(role).flatMap(({ name, host, plaintextPort, tlsPort, details: { tier } }) => {
         // A historical that runs virtual servers holds nothing itself, so only its virtual servers are listed.
         if (role === 'historical' && tier === null) return []
-        const leads = role === 'coordinator' || role === 'overlord'
-        const isLeader = leads && discovery.hasLeader(role) && discovery.leader(role).node === name
+        const hasLeader = role === 'coordinator' || role === 'overlord'
+        const isLeader = hasLeader && discovery.hasLeader(role) && discovery.leader(role).node === name
         return {
           server: name,
           host,
@@ -228,7 +228,7 @@ async function serverRows(input: SystemTableInput): Promise<SystemRow[]> {
           tls_port: tlsPort ?? -1,
           server_type: role as string,
           tier: typeof tier === 'string' ? tier : null,
-          is_leader: leads ? (isLeader ? 1 : 0) : null,
+          is_leader: hasLeader ? (isLeader ? 1 : 0) : null,
         }
       }),
   )
@@ -294,7 +294,7 @@ function describeTask(task: StoredTask): SystemRow {
   }
 }
 
-interface ToldSupervisor {
+interface ReportedSupervisor {
   readonly id: string
   readonly dataSource?: string
   readonly state?: string
@@ -305,7 +305,7 @@ interface ToldSupervisor {
 }
 
 async function supervisorRows({ sources, caller, signal }: SystemTableInput): Promise<SystemRow[]> {
-  const supervisors = await sources.context.client.callLeader<ToldSupervisor[]>('overlord', {
+  const supervisors = await sources.context.client.callLeader<ReportedSupervisor[]>('overlord', {
     method: 'GET',
     path: '/svc/indexer/v1/supervisor?full',
     signal,

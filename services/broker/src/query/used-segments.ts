@@ -33,7 +33,7 @@ interface Followed {
 }
 
 // The most recently queried datasources stay in memory.
-const mostFollowed = 50
+const maxFollowedDatasources = 50
 
 function byStart({ interval: a }: QueriedSegment, { interval: b }: QueriedSegment): number {
   return a.start < b.start ? -1 : a.start > b.start ? 1 : 0
@@ -43,7 +43,7 @@ export function createUsedSegments(database: Database): UsedSegments {
   const followed = new Map<string, Followed>()
   // There are few schemas: one per task.
   const schemas = new Map<number, readonly SegmentColumn[]>()
-  const underWay = new Map<string, Promise<boolean>>()
+  const inProgress = new Map<string, Promise<boolean>>()
 
   async function read(dataSource: string): Promise<boolean> {
     const known = followed.get(dataSource)
@@ -70,18 +70,18 @@ export function createUsedSegments(database: Database): UsedSegments {
     // Do not keep names without segments: callers can query any name.
     followed.delete(dataSource)
     if (entry.segments.size > 0 || entry.retired.length > 0) followed.set(dataSource, entry)
-    if (followed.size > mostFollowed) followed.delete(followed.keys().next().value as string)
+    if (followed.size > maxFollowedDatasources) followed.delete(followed.keys().next().value as string)
     return differs
   }
 
   return {
     refresh: (dataSource) => {
       // Two concurrent reads would mix up their changes.
-      const last = underWay.get(dataSource) ?? Promise.resolve(false)
+      const last = inProgress.get(dataSource) ?? Promise.resolve(false)
       const current = last.catch(() => false).then(() => read(dataSource))
-      underWay.set(dataSource, current)
+      inProgress.set(dataSource, current)
       const forget = (): void => {
-        if (underWay.get(dataSource) === current) underWay.delete(dataSource)
+        if (inProgress.get(dataSource) === current) inProgress.delete(dataSource)
       }
       current.then(forget, forget)
       return current

@@ -44,10 +44,10 @@ interface Holders {
 
 // How long a historical delays its response while nothing changes.
 const waitMs = 20_000
-const lookPeriodMs = 500
+const pollPeriodMs = 500
 // How long a query waits for one historical. The segments of a historical that does not respond count as lost.
 const catchUpMs = 2000
-const mostFormer = 100_000
+const maxFormerHolders = 100_000
 
 export function createServedView(context: ServiceContext): ServedView {
   const { discovery, logger, stopping } = context
@@ -55,7 +55,7 @@ export function createServedView(context: ServiceContext): ServedView {
   const holdersOf = new Map<string, readonly FollowedServer[]>()
   const formerly = new Map<string, 'lost' | 'dropped'>()
   let looks = 0
-  let lookout: Loop | undefined
+  let pollLoop: Loop | undefined
 
   const holders: Holders = {
     add: (id, server) => {
@@ -71,7 +71,7 @@ export function createServedView(context: ServiceContext): ServedView {
       holdersOf.delete(id)
       formerly.delete(id)
       formerly.set(id, how)
-      if (formerly.size > mostFormer) formerly.delete(formerly.keys().next().value as string)
+      if (formerly.size > maxFormerHolders) formerly.delete(formerly.keys().next().value as string)
     },
   }
 
@@ -116,8 +116,8 @@ export function createServedView(context: ServiceContext): ServedView {
       await Promise.all([...followed.values()].map((server) => server.catchUp()))
     },
     start: () => {
-      lookout = startLoop(
-        lookPeriodMs,
+      pollLoop = startLoop(
+        pollPeriodMs,
         async () => look(),
         (error) => {
           if (!stopping.aborted)
@@ -126,7 +126,7 @@ export function createServedView(context: ServiceContext): ServedView {
       )
     },
     stop: async () => {
-      await lookout?.stop()
+      await pollLoop?.stop()
       await Promise.all([...followed.values()].map((server) => server.stop()))
     },
   }
@@ -152,28 +152,28 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
   }
 
   /** Applies a response. Of two concurrent requests, the second response may repeat changes that were already applied. */
-  function take(answer: ServedSegmentsAnswer, askedFor: { counter: number; hash: string }): void {
-    const told = answer.counter
+  function take(answer: ServedSegmentsAnswer, requested: { counter: number; hash: string }): void {
+    const reported = answer.counter
     if (answer.resetCounter) {
-      if (told.hash === hash && told.counter <= counter) return
+      if (reported.hash === hash && reported.counter <= counter) return
       const ids = new Set(answer.requests.map(({ id }) => id))
       // A restarted server may have lost segments on its disk.
       for (const id of served) if (!ids.has(id)) remove(id, 'lost')
       for (const id of ids) add(id)
     } else {
-      if (askedFor.hash !== hash || told.counter <= counter) return
+      if (requested.hash !== hash || reported.counter <= counter) return
       // Each change increments the counter, so changes that are already applied come first.
-      for (const { action, id } of answer.requests.slice(counter - askedFor.counter)) {
+      for (const { action, id } of answer.requests.slice(counter - requested.counter)) {
         if (action === 'load') add(id)
         else remove(id, 'dropped')
       }
     }
-    counter = told.counter
-    hash = told.hash
+    counter = reported.counter
+    hash = reported.hash
   }
 
-  async function ask(heldBackMs: number, timeoutMs: number): Promise<void> {
-    const askedFor = { counter, hash }
+  async function fetchChanges(heldBackMs: number, timeoutMs: number): Promise<void> {
+    const requested = { counter, hash }
     const answer = await client.call<ServedSegmentsAnswer>(node.baseUrl, {
       method: 'GET',
       path: `${servedSegmentsPath}?counter=${counter}&hash=${hash}&timeout=${heldBackMs}`,
@@ -181,7 +181,7 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
       signal: controller.signal,
     })
     if (controller.signal.aborted) return
-    take(answer, askedFor)
+    take(answer, requested)
     server.synced = true
     server.reachable = true
   }
@@ -192,7 +192,7 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
     synced: false,
     reachable: true,
     catchUp: () =>
-      ask(0, catchUpMs).catch(() => {
+      fetchChanges(0, catchUpMs).catch(() => {
         server.reachable = false
         loop.wake()
       }),
@@ -204,14 +204,14 @@ function follow(context: ServiceContext, node: DiscoveredNode, holders: Holders)
   const loop = startLoop(
     0,
     async () => {
-      await ask(waitMs, waitMs + 10_000)
+      await fetchChanges(waitMs, waitMs + 10_000)
       delay.reset()
       trouble.over(`Resumed following historical [${node.name}]`)
     },
     (error) => {
       if (stopping.aborted || controller.signal.aborted) return undefined
       server.reachable = false
-      trouble.tell(`Failed to follow historical [${node.name}]`, { error: describeError(error) })
+      trouble.report(`Failed to follow historical [${node.name}]`, { error: describeError(error) })
       return delay.next()
     },
   )

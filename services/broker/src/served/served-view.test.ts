@@ -138,12 +138,12 @@ describe('the view of served segments', () => {
     await waitUntil('it is known', () => serving('s') === a.name)
     const silent = await createTestContext(scope, stores, 'historical')
     await silent.discovery.announce(silent.node())
-    const told = `Failed to follow historical [${silent.node().name}]`
-    await waitUntil('the warning', () => context.logger.having(told).length === 1)
+    const message = `Failed to follow historical [${silent.node().name}]`
+    await waitUntil('the warning', () => context.logger.having(message).length === 1)
     assert.equal(view.isInitialized(), false)
     a.served().add('t')
     await waitUntil('the other is followed', () => serving('t') === a.name)
-    assert.equal(context.logger.having(told).length, 1)
+    assert.equal(context.logger.having(message).length, 1)
   })
 
   it('includes all earlier changes once it has caught up', async (scope) => {

@@ -43,7 +43,7 @@ before(async () => {
   await waitUntil('the first run has ended', () => ranAt.length === 1)
 })
 
-const ask = (path: string, body?: unknown, port = simulated.port) =>
+const request = (path: string, body?: unknown, port = simulated.port) =>
   httpRequest(port, {
     path: `/svc/simulation/v1/${path}`,
     ...(body === undefined ? {} : { method: 'POST', body }),
@@ -51,17 +51,17 @@ const ask = (path: string, body?: unknown, port = simulated.port) =>
 
 describe('the clock', () => {
   it('can be shown and moved', async () => {
-    const moved = await ask('clock', { now: '2100-01-01T00:00:00Z', rate: 0 })
+    const moved = await request('clock', { now: '2100-01-01T00:00:00Z', rate: 0 })
     assert.deepEqual([moved.status, moved.json], [200, { now: '2100-01-01T00:00:00.000Z', rate: 0 }])
-    assert.deepEqual((await ask('clock', { advance: 'P1M' })).json, {
+    assert.deepEqual((await request('clock', { advance: 'P1M' })).json, {
       now: '2100-02-01T00:00:00.000Z',
       rate: 0,
     })
-    assert.deepEqual((await ask('clock')).json, { now: '2100-02-01T00:00:00.000Z', rate: 0 })
+    assert.deepEqual((await request('clock')).json, { now: '2100-02-01T00:00:00.000Z', rate: 0 })
   })
 
   it('cannot be set back', async () => {
-    const answer = await ask('clock', { now: '2099-01-01T00:00:00Z' })
+    const answer = await request('clock', { now: '2099-01-01T00:00:00Z' })
     assert.equal(answer.status, 400)
     assert.match(
       (answer.json as { errorMessage: string }).errorMessage,
@@ -71,7 +71,7 @@ describe('the clock', () => {
 
   it('is unavailable in a cluster that uses real time', async () => {
     for (const body of [undefined, { advance: 'P1D' }]) {
-      const answer = await ask('clock', body, real.port)
+      const answer = await request('clock', body, real.port)
       assert.equal(answer.status, 403)
       assert.match((answer.json as { errorMessage: string }).errorMessage, /svc\.simulation\.clock\.enabled/)
     }
@@ -92,8 +92,8 @@ describe('a run on demand', () => {
   }
 
   it('returns what each duty did after all duties have run', async () => {
-    const moved = (await ask('clock', { advance: 'P1D' })).json as { now: string }
-    const answer = await ask('run', {})
+    const moved = (await request('clock', { advance: 'P1D' })).json as { now: string }
+    const answer = await request('run', {})
     assert.equal(answer.status, 200, answer.text)
     const { now, groups } = answer.json as Run
     assert.equal(now, moved.now)
@@ -115,9 +115,9 @@ describe('a run on demand', () => {
 
   it('can be limited to some groups, and concurrent requests run one after the other', async () => {
     const before = ranAt.length
-    const answers = await Promise.all([1, 2, 3].map(() => ask('run', { groups: ['SomeDuties'] })))
+    const answers = await Promise.all([1, 2, 3].map(() => request('run', { groups: ['SomeDuties'] })))
     for (const { json } of answers) assert.deepEqual((json as Run).groups.length, 1)
     assert.equal(ranAt.length, before + 3)
-    assert.equal((await ask('run', { groups: ['NoDuties'] })).status, 400)
+    assert.equal((await request('run', { groups: ['NoDuties'] })).status, 400)
   })
 })

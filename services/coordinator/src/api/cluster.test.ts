@@ -56,8 +56,9 @@ beforeEach(async () => {
   term = 1
 })
 
-const ask = (path: string, more: Omit<HttpCall, 'path'> = {}) => httpRequest(context.port, { path, ...more })
-const loadStatus = async (query = '') => (await ask(`/svc/coordinator/v1/loadstatus${query}`)).json
+const request = (path: string, more: Omit<HttpCall, 'path'> = {}) =>
+  httpRequest(context.port, { path, ...more })
+const loadStatus = async (query = '') => (await request(`/svc/coordinator/v1/loadstatus${query}`)).json
 
 function segment(dataSource: string, number: number): Segment {
   const key = { dataSource, interval: { start: number, end: number + 1 }, version: 'v1', partitionNum: 0 }
@@ -87,12 +88,12 @@ function reportOf(name: string, tier: string, served: readonly Segment[] = [], g
     ...given,
   }
 }
-const report = (...reports: object[]) => ask(reportPath, { method: 'POST', body: { servers: reports } })
+const report = (...reports: object[]) => request(reportPath, { method: 'POST', body: { servers: reports } })
 
 describe('the load status', () => {
   it('warns about tiers without servers and about servers that cannot hold segments', async () => {
     const warnings = async () => {
-      const answer = await ask('/svc/coordinator/v1/loadstatus?full')
+      const answer = await request('/svc/coordinator/v1/loadstatus?full')
       return JSON.parse(answer.headers['x-svc-warnings'] as string) as {
         count: number
         warnings: { type: string; tier?: string; server?: string; message: string }[]
@@ -130,8 +131,8 @@ describe('the load status', () => {
     assert.deepEqual(await loadStatus('?simple'), { koalas: 1, wiki: 1 })
     assert.deepEqual(await loadStatus('?full'), { hot: { koalas: 0, wiki: 4 }, cold: { koalas: 1, wiki: 0 } })
     assert.deepEqual(Object.keys((await loadStatus('?full')) as object), ['cold', 'hot'])
-    assert.deepEqual((await ask('/svc/coordinator/v1/datasources/wiki/loadstatus')).json, { wiki: 75 })
-    assert.equal((await ask('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
+    assert.deepEqual((await request('/svc/coordinator/v1/datasources/wiki/loadstatus')).json, { wiki: 75 })
+    assert.equal((await request('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
   })
 
   it('is 100 for datasources that need no replicas, and empty without datasources', async () => {
@@ -147,7 +148,7 @@ describe('the load status', () => {
     await report(...names.map((name) => reportOf(name, name)))
     for (const query of ['', '?simple', '?full'])
       assert.deepEqual(Object.keys((await loadStatus(query)) as object).sort(), names, query)
-    const full = (await ask('/svc/coordinator/v1/loadstatus?full')).text
+    const full = (await request('/svc/coordinator/v1/loadstatus?full')).text
     assert.equal(full.match(/"__proto__":0/g)?.length, 2)
   })
 })
@@ -178,7 +179,7 @@ describe('a report', () => {
   ]
   for (const body of bad) {
     it(`is rejected if it is ${JSON.stringify(body).slice(0, 60)}`, async () => {
-      assert.equal((await ask(reportPath, { method: 'POST', body })).status, 400)
+      assert.equal((await request(reportPath, { method: 'POST', body })).status, 400)
       assert.deepEqual(servers.servers(), [])
     })
   }
@@ -189,26 +190,26 @@ describe('the directory of users and roles for other servers', () => {
 
   it('is returned immediately to servers with another version, and to others when it changes', async () => {
     context.replaceDirectory(directory(5))
-    assert.deepEqual((await ask(`${directoryPath}?version=4`)).json, { directory: directory(5) })
-    assert.deepEqual((await ask(directoryPath)).json, { directory: directory(5) })
+    assert.deepEqual((await request(`${directoryPath}?version=4`)).json, { directory: directory(5) })
+    assert.deepEqual((await request(directoryPath)).json, { directory: directory(5) })
     let isAnswered = false
-    const held = ask(`${directoryPath}?version=5`).finally(() => {
+    const held = request(`${directoryPath}?version=5`).finally(() => {
       isAnswered = true
     })
-    await ask(directoryPath)
+    await request(directoryPath)
     assert.equal(isAnswered, false)
     context.replaceDirectory(directory(6))
     assert.deepEqual((await held).json, { directory: directory(6) })
-    assert.equal((await ask(`${directoryPath}?version=x`)).status, 400)
+    assert.equal((await request(`${directoryPath}?version=x`)).status, 400)
   })
 })
 
 describe('waiting for a version of the directory', () => {
   const version = 40
-  const known = () => ask(`${knownDirectoryPath}?version=${version}`)
+  const known = () => request(`${knownDirectoryPath}?version=${version}`)
   /** Reports the version of a server, as its request for a newer one does. Does not wait for the answer. */
   const follow = (server: string, has: number) =>
-    ask(`${directoryPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(() => undefined)
+    request(`${directoryPath}?version=${has}`, { headers: { 'X-Svc-From': server } }).catch(() => undefined)
   const alive = ['router r', 'historical h'] as const
 
   before(async () => {
@@ -227,7 +228,7 @@ describe('waiting for a version of the directory', () => {
       isAnswered = true
     })
     void follow(alive[0], version)
-    await ask('/svc/coordinator/v1/isLeader')
+    await request('/svc/coordinator/v1/isLeader')
     assert.equal(isAnswered, false, 'the historical still uses the previous version')
     void follow(alive[1], version)
     assert.deepEqual((await answer).json, { silent: [] })
@@ -236,7 +237,7 @@ describe('waiting for a version of the directory', () => {
   it('ends when the missing server is dead', async () => {
     const later = version + 1
     context.replaceDirectory({ version: later, authenticators: {}, authorizers: {} })
-    const answer = ask(`${knownDirectoryPath}?version=${later}`)
+    const answer = request(`${knownDirectoryPath}?version=${later}`)
     void follow(alive[0], later)
     await removeNode(database, { ...context.node(), role: 'historical', name: 'h' })
     await context.discovery.refresh()
@@ -244,14 +245,14 @@ describe('waiting for a version of the directory', () => {
   })
 
   it('names this coordinator if it has not read the version yet', async () => {
-    const { json } = await ask(`${knownDirectoryPath}?version=99`)
+    const { json } = await request(`${knownDirectoryPath}?version=99`)
     assert.deepEqual(json, { silent: [`coordinator ${context.node().name}`] })
   })
 
   it('happens only on the leader', async () => {
     term = undefined
     context.replaceDirectory({ version: 50, authenticators: {}, authorizers: {} })
-    assert.deepEqual((await ask(`${knownDirectoryPath}?version=50`)).json, { silent: [] })
+    assert.deepEqual((await request(`${knownDirectoryPath}?version=50`)).json, { silent: [] })
   })
 })
 
@@ -266,11 +267,11 @@ describe('state that only the leader knows', () => {
     )
     await context.discovery.refresh()
     for (const path of paths) {
-      const answer = await ask(`/svc/coordinator/v1${path}?full&x=%2F`)
+      const answer = await request(`/svc/coordinator/v1${path}?full&x=%2F`)
       assert.equal(answer.status, 307)
       assert.equal(answer.headers.location, `http://192.0.2.1:8081/svc/coordinator/v1${path}?full&x=%2F`)
     }
-    assert.equal((await ask('/svc/coordinator/v1/leader')).text, 'http://192.0.2.1:8081')
+    assert.equal((await request('/svc/coordinator/v1/leader')).text, 'http://192.0.2.1:8081')
     const [someRoute] = clusterRoutes({ context, leadership, segments, servers, rules, dutyGroups: [] })
     const input = { request: { url: '/svc/coordinator/v1/loadstatus?full' }, word: 'druid' }
     const reply = atLeader(leadership, context, someRoute as Route).handle(input as never) as Reply
@@ -283,26 +284,26 @@ describe('state that only the leader knows', () => {
       await context.discovery.refresh()
       return !context.discovery.hasLeader('coordinator')
     })
-    assert.equal((await ask('/svc/coordinator/v1/loadstatus')).status, 503)
-    assert.equal((await ask('/svc/coordinator/v1/leader')).status, 503)
+    assert.equal((await request('/svc/coordinator/v1/loadstatus')).status, 503)
+    assert.equal((await request('/svc/coordinator/v1/leader')).status, 503)
   })
 })
 
 describe('leadership and duties', () => {
   it('are shown', async () => {
-    const leading = await ask('/svc/coordinator/v1/isLeader')
+    const leading = await request('/svc/coordinator/v1/isLeader')
     assert.deepEqual([leading.status, leading.json], [200, { leader: true }])
     term = undefined
-    const following = await ask('/svc/coordinator/v1/isLeader')
+    const following = await request('/svc/coordinator/v1/isLeader')
     assert.deepEqual([following.status, following.json], [404, { leader: false }])
-    const { dutyGroups } = (await ask('/svc/coordinator/v1/duties')).json as {
+    const { dutyGroups } = (await request('/svc/coordinator/v1/duties')).json as {
       dutyGroups: { name: string }[]
     }
     assert.deepEqual(
       dutyGroups.map(({ name }) => name),
       ['SomeDuties'],
     )
-    const cluster = (await ask('/svc/coordinator/v1/cluster')).json as Record<string, object[]>
+    const cluster = (await request('/svc/coordinator/v1/cluster')).json as Record<string, object[]>
     assert.deepEqual(cluster.coordinator, [
       { host: '127.0.0.1', service: 'svc/coordinator', plaintextPort: context.port },
     ])

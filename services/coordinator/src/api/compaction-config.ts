@@ -17,7 +17,7 @@ import {
   saveCompactionConfig,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { compactionConfigShape, compactionHistoryShape, wholeCompactionConfigShape } from '@svc/shared/shapes'
+import { compactionConfigShape, compactionHistoryShape, fullCompactionConfigShape } from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 
@@ -30,7 +30,7 @@ const numberParameter = z
 
 const allConfigsShape = z
   .object({
-    compactionConfigs: z.array(wholeCompactionConfigShape),
+    compactionConfigs: z.array(fullCompactionConfigShape),
     compactionTaskSlotRatio: z.number(),
     maxCompactionTaskSlots: z.int(),
     compactionPolicy: z.looseObject({ type: z.string() }),
@@ -104,7 +104,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       path: `${path}/:dataSource`,
       access: config('READ'),
       summary: 'Get the compaction configuration of a datasource',
-      answers: [jsonAnswer(wholeCompactionConfigShape)],
+      answers: [jsonAnswer(fullCompactionConfigShape)],
       handle: async ({ params, caller }) => {
         const dataSource = params.dataSource as string
         const found = caller.sees(dataSource) ? await loadCompactionConfig(database, dataSource) : undefined

@@ -26,13 +26,13 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
         const findings = live === undefined ? [] : [...live.findings.values()]
-        const asked = findings.filter(
+        const matching = findings.filter(
           ({ config: { dataSource: name } }) =>
             caller.sees(name) && (dataSource === undefined || name === dataSource),
         )
-        if (dataSource !== undefined && asked.length === 0) throw notEnabled(dataSource)
+        if (dataSource !== undefined && matching.length === 0) throw notEnabled(dataSource)
         return {
-          latestStatus: asked.map((found) => ({
+          latestStatus: matching.map((found) => ({
             ...describeStatus(live!.plan, found.config.dataSource),
             ...(full ? { intervals: describeIntervals(live!.plan, found) } : {}),
           })),

@@ -28,7 +28,7 @@ import {
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { continued, payloadTextPages, wholeDatasource } from './payload-pieces.ts'
+import { continued, fullDatasource, payloadTextPages } from './payload-pieces.ts'
 import {
   datasourceShape,
   datasourceSizesShape,
@@ -114,7 +114,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
           const members = async function* () {
             for (const name of names) {
               const served = await servedOfOne(name)
-              if (served) yield wholeDatasource(name, payloadsOf(served))
+              if (served) yield fullDatasource(name, payloadsOf(served))
             }
           }
           return new JsonPieces(jsonListOf(members()))
@@ -142,7 +142,7 @@ export function datasourceRoutes(view: ClusterView): Route[] {
         const served = await servedOfOne(params.dataSource)
         if (!served) return nothing
         return query.full
-          ? new JsonPieces(wholeDatasource(params.dataSource as string, payloadsOf(served)))
+          ? new JsonPieces(fullDatasource(params.dataSource as string, payloadsOf(served)))
           : await describe(served)
       },
     }),

@@ -27,14 +27,14 @@ const inventory = { servers: () => [{ name: '10.0.0.1:8083' } as ServerState] }
 await simulated.serve({ routes: faultRoutes(simulated, inventory) })
 await real.serve({ routes: faultRoutes(real, inventory) })
 
-const ask = (method: 'GET' | 'POST' | 'DELETE', rest = '', body?: object, port = simulated.port) =>
+const request = (method: 'GET' | 'POST' | 'DELETE', rest = '', body?: object, port = simulated.port) =>
   httpRequest(port, {
     path: `/svc/simulation/v1/faults${rest}`,
     method,
     ...(body === undefined ? {} : { body }),
   })
 const messageOf = (answer: { json: unknown }) => (answer.json as { errorMessage: string }).errorMessage
-const listed = async () => (await ask('GET')).json as { id: string; kind: string; until: string | null }[]
+const listed = async () => (await request('GET')).json as { id: string; kind: string; until: string | null }[]
 
 beforeEach(async () => {
   await database.query(sql`DELETE FROM dynamic_configs`)
@@ -47,7 +47,7 @@ describe('faults', () => {
       ['POST', { kind: 'cut', target: 'router' }],
       ['DELETE', undefined],
     ] as const) {
-      const answer = await ask(method, '', body, real.port)
+      const answer = await request(method, '', body, real.port)
       assert.equal(answer.status, 403)
       assert.match(messageOf(answer), /svc\.simulation\.enabled/)
     }
@@ -56,7 +56,7 @@ describe('faults', () => {
   it('can be injected, listed, and cleared one by one or all at once, with an audit entry for each change', async () => {
     const ids: string[] = []
     for (const kind of ['latency', 'slow-disk', 'cut']) {
-      const answer = await ask('POST', '', { kind, target: 'historical', forMs: 60_000 })
+      const answer = await request('POST', '', { kind, target: 'historical', forMs: 60_000 })
       assert.equal(answer.status, 200, answer.text)
       ids.push((answer.json as { id: string }).id)
     }
@@ -64,17 +64,17 @@ describe('faults', () => {
       (await listed()).map(({ id }) => id),
       ids,
     )
-    assert.deepEqual((await ask('DELETE', `/${ids[1]}`)).json, { cleared: 1 })
-    const unknown = await ask('DELETE', '/nothing')
+    assert.deepEqual((await request('DELETE', `/${ids[1]}`)).json, { cleared: 1 })
+    const unknown = await request('DELETE', '/nothing')
     assert.equal(unknown.status, 404)
     assert.ok(messageOf(unknown).includes(`expected one of [${ids[0]}, ${ids[2]}]`))
-    assert.deepEqual((await ask('DELETE')).json, { cleared: 2 })
+    assert.deepEqual((await request('DELETE')).json, { cleared: 2 })
     assert.deepEqual(await listed(), [])
     assert.equal((await loadAudit(database, { type: 'simulation.faults' })).length, 5)
   })
 
   it('with an unknown target are rejected with the list of valid targets', async () => {
-    const answer = await ask('POST', '', { kind: 'kill', target: 'historical-9' })
+    const answer = await request('POST', '', { kind: 'kill', target: 'historical-9' })
     assert.equal(answer.status, 400)
     assert.match(messageOf(answer), /historical-9/)
     for (const name of ['router', 'historical', self.name, '10.0.0.1:8083'])
@@ -83,7 +83,7 @@ describe('faults', () => {
   })
 
   it('end when their time is up', async () => {
-    await ask('POST', '', { kind: 'cut', target: 'router', forMs: 200 })
+    await request('POST', '', { kind: 'cut', target: 'router', forMs: 200 })
     await waitUntil('the fault has ended', listed, (found) => found.length === 0)
   })
 })
@@ -92,52 +92,52 @@ describe('a server', () => {
   const path = '/svc/coordinator/v1/rules'
 
   it('drops requests while it is cut off, except those that clear the fault', async () => {
-    await ask('POST', '', { kind: 'cut', target: self.name })
+    await request('POST', '', { kind: 'cut', target: self.name })
     await waitUntil(
       'the server is cut off',
-      () => faults.strikeRequest(path),
-      (struck) => struck === 'cut',
+      () => faults.applyFaults(path),
+      (faulty) => faulty === 'cut',
     )
-    assert.equal(await faults.strikeRequest('/svc/simulation/v1/faults'), undefined)
-    assert.equal(await faults.strikeRequest(directoryPath), undefined)
-    await ask('DELETE')
+    assert.equal(await faults.applyFaults('/svc/simulation/v1/faults'), undefined)
+    assert.equal(await faults.applyFaults(directoryPath), undefined)
+    await request('DELETE')
     await waitUntil(
       'the server is reachable again',
-      () => faults.strikeRequest(path),
-      (struck) => struck === undefined,
+      () => faults.applyFaults(path),
+      (faulty) => faulty === undefined,
     )
   })
 
   it('slows down its disk and its requests on demand', async () => {
-    await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 70 })
+    await request('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 70 })
     await waitUntil('its disk is slow', faults.diskDelayMs, (waitMs) => waitMs === 70)
-    await ask('POST', '', { kind: 'latency', target: 'coordinator', delayMs: 50 })
+    await request('POST', '', { kind: 'latency', target: 'coordinator', delayMs: 50 })
     await waitUntil('requests wait', async () => {
       const began = performance.now()
-      await faults.strikeRequest(path)
+      await faults.applyFaults(path)
       return performance.now() - began >= 49
     })
-    await ask('DELETE')
+    await request('DELETE')
     await waitUntil('its disk is fast again', faults.diskDelayMs, (waitMs) => waitMs === 0)
   })
 
   it('ignores faults of other roles', async () => {
-    await ask('POST', '', { kind: 'slow-disk', target: 'historical', delayMs: 70 })
-    await ask('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 7 })
+    await request('POST', '', { kind: 'slow-disk', target: 'historical', delayMs: 70 })
+    await request('POST', '', { kind: 'slow-disk', target: 'coordinator', delayMs: 7 })
     await waitUntil('its own fault is active', faults.diskDelayMs, (waitMs) => waitMs === 7)
   })
 
   it('makes no calls while it is cut off, except those that clear the fault', async () => {
-    await ask('POST', '', { kind: 'cut', target: self.name })
+    await request('POST', '', { kind: 'cut', target: self.name })
     await waitUntil('its calls fail', () => faults.cutsCall(path))
     assert.equal(faults.cutsCall('/svc/simulation/v1/faults/1'), false)
     assert.equal(faults.cutsCall(`${directoryPath}?version=1`), false)
-    await ask('DELETE')
+    await request('DELETE')
     await waitUntil('its calls succeed', () => !faults.cutsCall(path))
   })
 
   it('can have a fault alone if it is one of several virtual servers in a process', async () => {
-    const [struck, other] = [faults.at('10.0.0.1:8083'), faults.at('10.0.0.2:8083')]
+    const [faulty, other] = [faults.at('10.0.0.1:8083'), faults.at('10.0.0.2:8083')]
     const target = '10.0.0.1:8083'
     const deaths: string[] = []
     faults.onKill((name) => deaths.push(name))
@@ -148,20 +148,20 @@ describe('a server', () => {
       { kind: 'slow-disk', delayMs: 7 },
       { kind: 'kill' },
     ]) {
-      const answer = await ask('POST', '', { ...more, target })
+      const answer = await request('POST', '', { ...more, target })
       assert.equal(answer.status, 200, answer.text)
     }
     await waitUntil('the server is killed', () => deaths.length > 0)
-    assert.deepEqual([struck.isCut(), struck.requestDelayMs(), struck.diskDelayMs()], [true, 50, 7])
+    assert.deepEqual([faulty.isCut(), faulty.requestDelayMs(), faulty.diskDelayMs()], [true, 50, 7])
     assert.deepEqual([other.isCut(), other.requestDelayMs(), other.diskDelayMs()], [false, 0, 0])
     assert.deepEqual([deaths, killed, faults.cutsCall(path), faults.diskDelayMs()], [[target], 0, false, 0])
   })
 
   it('is killed once or repeatedly for some time', async () => {
     killed = 0
-    await ask('POST', '', { kind: 'kill', target: 'coordinator' })
+    await request('POST', '', { kind: 'kill', target: 'coordinator' })
     await waitUntil('the server is killed', () => killed === 1)
-    await ask('POST', '', { kind: 'kill', target: 'coordinator', forMs: 60_000 })
+    await request('POST', '', { kind: 'kill', target: 'coordinator', forMs: 60_000 })
     await waitUntil('the server is killed twice more', () => killed === 3)
   })
 })

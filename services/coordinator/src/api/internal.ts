@@ -63,7 +63,7 @@ export function internalRoutes(
       handle: async ({ query, signal, request }) => {
         const directory = context.directory()
         const server = request.headers['x-svc-from']
-        if (typeof server === 'string') followers.heard(server, query.version)
+        if (typeof server === 'string') followers.noteVersion(server, query.version)
         const newer = () => {
           const current = directory.current()
           return 'missing' in current || current.version === query.version ? undefined : current

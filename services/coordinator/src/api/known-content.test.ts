@@ -140,11 +140,11 @@ function report(to: ServerInventory): void {
   })
 }
 
-const ask = (path: string, method = 'GET', body?: unknown) =>
+const requestAt = (path: string, method = 'GET', body?: unknown) =>
   httpRequest(context.port, { path: base + path, method, ...(body === undefined ? {} : { body }) })
 /** Returns the body of a response. Long lists are sent in pieces but must be the same JSON. */
 const text = async (path: string) => {
-  const answer = await ask(path)
+  const answer = await requestAt(path)
   assert.equal(answer.status, 200, `${path}: ${answer.text}`)
   assert.match(answer.headers['content-type'] ?? '', /^application\/json; charset=utf-8$/)
   return answer.text
@@ -181,7 +181,7 @@ const koalasDescribed = {
   },
 }
 const path = (interval: string) => interval.replace('/', '_')
-const wholeOf = (name: string, list: readonly Segment[]) => ({
+const fullOf = (name: string, list: readonly Segment[]) => ({
   name,
   properties: {},
   segments: payloads(list),
@@ -209,9 +209,9 @@ const expected: Record<string, unknown> = {
     { name: 'koalas', properties: koalasDescribed },
     { name: 'wiki', properties: wikiDescribed },
   ],
-  '/datasources?full': [wholeOf('koalas', [koalas1, koalas9]), wholeOf('wiki', [wiki1a, wiki1b, wiki2])],
+  '/datasources?full': [fullOf('koalas', [koalas1, koalas9]), fullOf('wiki', [wiki1a, wiki1b, wiki2])],
   '/datasources/wiki': wikiDescribed,
-  '/datasources/wiki?full': wholeOf('wiki', [wiki1a, wiki1b, wiki2]),
+  '/datasources/wiki?full': fullOf('wiki', [wiki1a, wiki1b, wiki2]),
   '/datasources/wiki/tiers': ['cold', 'hot'],
   '/datasources/wiki/intervals': [days(2), days(1)],
   '/datasources/wiki/intervals?simple': {
@@ -252,10 +252,10 @@ const expected: Record<string, unknown> = {
   },
   '/metadata/datasources': ['koalas', 'wiki'],
   '/metadata/datasources?full': [
-    wholeOf('koalas', [koalas1, koalas9]),
-    wholeOf('wiki', [wiki1a, wiki1b, wiki2, wiki3]),
+    fullOf('koalas', [koalas1, koalas9]),
+    fullOf('wiki', [wiki1a, wiki1b, wiki2, wiki3]),
   ],
-  '/metadata/datasources/wiki': wholeOf('wiki', [wiki1a, wiki1b, wiki2, wiki3]),
+  '/metadata/datasources/wiki': fullOf('wiki', [wiki1a, wiki1b, wiki2, wiki3]),
   '/metadata/segments': payloads([koalas1, koalas9, wiki1a, wiki1b, wiki2, wiki3]),
   '/metadata/segments?datasources=koalas': payloads([koalas1, koalas9]),
   '/metadata/segments?datasources=none': [],
@@ -281,18 +281,22 @@ const expected: Record<string, unknown> = {
 describe('a cluster with known content', () => {
   before(setUp)
 
-  for (const [asked, answer] of Object.entries(expected))
-    it(`answers ${asked}`, async () => {
+  for (const [requestedPath, answer] of Object.entries(expected))
+    it(`answers ${requestedPath}`, async () => {
       refreshes = 0
-      const found = await text(asked)
+      const found = await text(requestedPath)
       assert.ok(refreshes <= 1, `The segments were refreshed [${refreshes}] times`)
-      if (asked.startsWith('/loadstatus')) assert.deepEqual(JSON.parse(found), answer)
+      if (requestedPath.startsWith('/loadstatus')) assert.deepEqual(JSON.parse(found), answer)
       else assert.equal(found, JSON.stringify(answer))
     })
 
-  for (const asked of ['/datasources/none', '/datasources/none/intervals', '/datasources/none/segments?full'])
-    it(`has no content for ${asked}`, async () => {
-      const { status, text: body } = await ask(asked)
+  for (const requestedPath of [
+    '/datasources/none',
+    '/datasources/none/intervals',
+    '/datasources/none/segments?full',
+  ])
+    it(`has no content for ${requestedPath}`, async () => {
+      const { status, text: body } = await requestAt(requestedPath)
       assert.deepEqual([status, body], [204, ''])
     })
 
@@ -305,15 +309,15 @@ describe('a cluster with known content', () => {
 describe('a new leader', () => {
   before(setUp)
 
-  for (const asked of ['/datasources', '/datasources/wiki', '/intervals', '/tiers/cold'])
-    it(`answers ${asked} before anything else has refreshed the segments`, async (test) => {
+  for (const requestedPath of ['/datasources', '/datasources/wiki', '/intervals', '/tiers/cold'])
+    it(`answers ${requestedPath} before anything else has refreshed the segments`, async (test) => {
       const leading = await createTestContext(test, stores, 'coordinator')
       const own = createSegmentInventory(database)
       const reported = new ServerInventory(60_000, {}, own.table)
       report(reported)
       await serve({ context: leading, segments: own, servers: reported })
-      const { json } = await httpRequest(leading.port, { path: base + asked })
-      assert.deepEqual(json, expected[asked])
+      const { json } = await httpRequest(leading.port, { path: base + requestedPath })
+      assert.deepEqual(json, expected[requestedPath])
     })
 })
 
@@ -346,13 +350,13 @@ describe('a change of the cluster', () => {
       segmentsToLoadSize: size,
       segmentsToDropSize: 0,
     })
-    assert.deepEqual((await ask('/loadqueue?simple')).json, {
+    assert.deepEqual((await requestAt('/loadqueue?simple')).json, {
       'cold:1': counts(0, 0, 0),
       'cold:2': counts(1, 1, 200),
       'hot:1': counts(2, 0, 10_200),
       'broker:1': counts(0, 0, 0),
     })
-    const queues = (await ask('/loadqueue')).json as Record<
+    const queues = (await requestAt('/loadqueue')).json as Record<
       string,
       Record<'segmentsToLoad' | 'segmentsToDrop', string[]>
     >
@@ -386,15 +390,15 @@ describe('long lists', () => {
     servers.take([report], 1, performance.now())
     const byText = (a: Segment, b: Segment) => (a.id < b.id ? -1 : 1)
     const ids = many.map(({ id }) => id)
-    for (const [asked, answer] of [
+    for (const [requestedPath, answer] of [
       ['/datasources/many/segments', ids],
       ['/datasources/many/segments?full', payloads(many)],
       ['/metadata/datasources/many/segments?full', payloads(many.toSorted(byText))],
       ['/metadata/segments?datasources=many', payloads(many.toSorted(byText))],
     ] as const)
-      assert.equal(await text(asked), JSON.stringify(answer), asked)
-    const whole = JSON.parse(await text('/servers/hot:1')) as { segments: Record<string, unknown> }
-    assert.deepEqual(whole.segments, byId([...served, ...many]))
+      assert.equal(await text(requestedPath), JSON.stringify(answer), requestedPath)
+    const full = JSON.parse(await text('/servers/hot:1')) as { segments: Record<string, unknown> }
+    assert.deepEqual(full.segments, byId([...served, ...many]))
   })
 })
 
@@ -460,14 +464,14 @@ describe('marking segments', () => {
   it('changes only the given segments and returns how many changed', async () => {
     for (const { name, send, changed: count, used } of steps) {
       const [end, method, body] = send
-      const answer = await ask(`/datasources/wiki${end}`, method, body)
+      const answer = await requestAt(`/datasources/wiki${end}`, method, body)
       assert.equal(answer.status, 200, `${name}: ${answer.text}`)
       assert.deepEqual(answer.json, changed(count), name)
       assert.deepEqual(await usedOf('wiki'), idsOf(...used), name)
     }
     assert.deepEqual(await usedOf('koalas'), idsOf(koalas1, koalas9), 'other datasources do not change')
     const entries = await loadAudit(database, { type: 'segments', key: 'wiki' })
-    assert.deepEqual(entries.map(({ payload: told }) => told).sort(), [
+    assert.deepEqual(entries.map(({ payload }) => payload).sort(), [
       '{"markUnused":2}',
       '{"markUnused":4}',
       '{"markUsed":1}',
@@ -479,7 +483,7 @@ describe('marking segments', () => {
   it('changes only the given versions', async () => {
     await storeSegments(database, [newer])
     const mark = async (end: string, versions: string[]) =>
-      (await ask(`/datasources/wiki/${end}`, 'POST', { interval: days(1, 3), versions })).json
+      (await requestAt(`/datasources/wiki/${end}`, 'POST', { interval: days(1, 3), versions })).json
     assert.deepEqual(await mark('markUnused', ['v2']), changed(1))
     assert.deepEqual(await usedOf('wiki'), idsOf(wiki1a, wiki1b, wiki2, wiki3))
     assert.deepEqual(await mark('markUnused', ['v3']), changed(0))
@@ -492,10 +496,10 @@ describe('marking segments', () => {
   })
 
   it('lists unused segments in pages', async () => {
-    await ask('/datasources/wiki', 'DELETE')
+    await requestAt('/datasources/wiki', 'DELETE')
     const pageOf = async (query: string) =>
       (
-        (await ask(`/metadata/datasources/wiki/unusedSegments${query}`)).json as {
+        (await requestAt(`/metadata/datasources/wiki/unusedSegments${query}`)).json as {
           dataSegment: { identifier: string }
           used: boolean
           numRows: number
@@ -509,7 +513,7 @@ describe('marking segments', () => {
   })
 
   it('submits a kill task for exactly the interval', async () => {
-    const { status, text: body } = await ask(`/datasources/wiki/intervals/${path(days(2))}`, 'DELETE')
+    const { status, text: body } = await requestAt(`/datasources/wiki/intervals/${path(days(2))}`, 'DELETE')
     assert.deepEqual([status, body], [200, ''])
     const [task, ...others] = await database.query<{
       type: string
@@ -525,9 +529,9 @@ describe('the dynamic configuration', () => {
   beforeEach(setUp)
 
   it('changes only the given fields and keeps a history of who changed what and why', async () => {
-    const before = (await ask('/config')).json as Record<string, unknown>
+    const before = (await requestAt('/config')).json as Record<string, unknown>
     assert.equal(before.maxSegmentsToMove, 100)
-    assert.deepEqual((await ask('/config/history')).json, [])
+    assert.deepEqual((await requestAt('/config/history')).json, [])
     const post = (body: object, author: string) =>
       httpRequest(context.port, {
         path: `${base}/config`,
@@ -542,28 +546,28 @@ describe('the dynamic configuration', () => {
       const { status, text: answer } = await post(body, author)
       assert.deepEqual([status, answer], [200, ''])
     }
-    const now = (await ask('/config')).json
+    const now = (await requestAt('/config')).json
     assert.deepEqual(now, {
       ...before,
       maxSegmentsToMove: 7,
       replicationThrottleLimit: 8,
       decommissioningNodes: ['hot:1'],
     })
-    const history = (await ask('/config/history')).json as {
+    const history = (await requestAt('/config/history')).json as {
       auditInfo: { author: string; comment: string }
       payload: string
     }[]
     assert.deepEqual(
-      history.map(({ auditInfo: { author, comment }, payload: told }) => [author, comment, JSON.parse(told)]),
+      history.map(({ auditInfo: { author, comment }, payload }) => [author, comment, JSON.parse(payload)]),
       [
         ['ann', 'by ann', { ...before, maxSegmentsToMove: 7 }],
         ['bob', 'by bob', now],
       ],
     )
-    const [last, ...others] = (await ask('/config/history?count=1')).json as typeof history
+    const [last, ...others] = (await requestAt('/config/history?count=1')).json as typeof history
     assert.equal(others.length, 0)
     assert.equal(last?.auditInfo.author, 'bob')
     const nothing = '2000-01-01T00:00:00Z/2001-01-01T00:00:00Z'
-    assert.deepEqual((await ask(`/config/history?interval=${encodeURIComponent(nothing)}`)).json, [])
+    assert.deepEqual((await requestAt(`/config/history?interval=${encodeURIComponent(nothing)}`)).json, [])
   })
 })

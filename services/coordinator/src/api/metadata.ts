@@ -25,7 +25,7 @@ import { datasourceParameter, positiveCount, presence, shapedParser } from '@svc
 import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
-import { continued, wholeDatasource } from './payload-pieces.ts'
+import { continued, fullDatasource } from './payload-pieces.ts'
 import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
@@ -39,7 +39,7 @@ const flagParameter = z
   .enum(['true', 'false'], { error: 'true or false' })
   .optional()
   .transform((value) => value === 'true')
-const mostIntervals = 1000
+const maxIntervals = 1000
 
 const sumOf = (counts: Iterable<number>): number => {
   let sum = 0
@@ -48,8 +48,8 @@ const sumOf = (counts: Iterable<number>): number => {
 }
 
 function readIntervals(json: unknown): Interval[] {
-  if (!Array.isArray(json) || json.length > mostIntervals || !json.every((one) => typeof one === 'string')) {
-    throw invalidInput(`Invalid body: expected a list of at most [${mostIntervals}] intervals`)
+  if (!Array.isArray(json) || json.length > maxIntervals || !json.every((one) => typeof one === 'string')) {
+    throw invalidInput(`Invalid body: expected a list of at most [${maxIntervals}] intervals`)
   }
   return json.map((text: string, index) => parseInterval(text, `[${index}]`))
 }
@@ -150,7 +150,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         const readable = await readableNames(caller, query.includeUnused)
         if (!query.full) return readable
         const members = async function* () {
-          for (const name of readable) yield wholeDatasource(name, payloadsOf(name))
+          for (const name of readable) yield fullDatasource(name, payloadsOf(name))
         }
         return new JsonPieces(jsonListOf(members()))
       },
@@ -166,7 +166,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         const payloads = payloadsOf(name)
         const first = await payloads.next()
         if (first.done) throw notFound(`Datasource [${name}] has no used segments`)
-        return new JsonPieces(wholeDatasource(name, continued(first.value, payloads)))
+        return new JsonPieces(fullDatasource(name, continued(first.value, payloads)))
       },
     }),
     route({
@@ -209,7 +209,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       summary:
         'List the IDs of the used segments that overlap the given intervals; full returns their metadata',
       query: fullOnly,
-      body: jsonBody(shapedParser(z.array(z.string()).max(mostIntervals), readIntervals)),
+      body: jsonBody(shapedParser(z.array(z.string()).max(maxIntervals), readIntervals)),
       answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query, body }) => {
         const dataSource = params.dataSource as string

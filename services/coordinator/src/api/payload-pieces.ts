@@ -5,7 +5,7 @@ import { type Database, loadPayloadTexts } from '@svc/shared/postgres'
 const segmentsOfPage = 1000
 
 /** Yields the JSON of a datasource in pieces. `payloads` are the payloads of its segments as JSON. */
-export async function* wholeDatasource(
+export async function* fullDatasource(
   name: string,
   payloads: AsyncIterable<readonly string[]>,
 ): AsyncGenerator<string> {

@@ -141,8 +141,8 @@ describe('a preview of given segments and servers', () => {
       readonly segments: { interval: string; partitionNum: number; loaded: object; brokers?: number }[]
     }
     for (const { now, servers: given, rules: list, segments: expected } of recorded<Cluster>('tiers', 120)) {
-      const asked = expected.map(({ interval, partitionNum }) => ({ interval, partitionNum }))
-      const answer = await answerTo({ now, rules: list, segments: asked, servers: given })
+      const requested = expected.map(({ interval, partitionNum }) => ({ interval, partitionNum }))
+      const answer = await answerTo({ now, rules: list, segments: requested, servers: given })
       assert.equal(answer.now, now)
       assert.deepEqual(
         answer.segments!.map(({ loaded, brokers }) => ({ loaded, brokers })),
@@ -444,9 +444,9 @@ describe('the warnings for new rules', () => {
       { type: 'dropForever' },
       { type: 'loadForever' },
     ]
-    const told = await post('wiki', list)
+    const preview = await post('wiki', list)
     const { warnings } = await answerTo({ rules: { wiki: list } })
-    assert.deepEqual(told, { count: warnings.length, warnings })
+    assert.deepEqual(preview, { count: warnings.length, warnings })
     assert.deepEqual(
       warnings.map(({ type }) => type),
       [

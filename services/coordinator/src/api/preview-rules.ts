@@ -24,14 +24,14 @@ const limitBytes = 16 * 1024 * 1024
 // Enough for 50,000 segments with all the fields of a response.
 const maxValues = 1_500_000
 const defaultPage = 1000
-const largestPage = 10_000
+const maxPageSize = 10_000
 
 const requestShape = shapeOf({ anyOf: [previewRequestSchema(), rulesSchema()] })
 
 const query = z.object({
   full: presence,
   limit: positiveCount
-    .refine((limit) => limit <= largestPage, { error: `an integer from 1 to ${largestPage}` })
+    .refine((limit) => limit <= maxPageSize, { error: `an integer from 1 to ${maxPageSize}` })
     .default(defaultPage),
   offset: z
     .string({ error: 'a single value' })

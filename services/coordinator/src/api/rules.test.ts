@@ -34,16 +34,16 @@ beforeEach(async () => {
 })
 
 const path = '/svc/coordinator/v1/rules'
-const ask = (rest = '', more: Omit<HttpCall, 'path'> = {}) =>
+const request = (rest = '', more: Omit<HttpCall, 'path'> = {}) =>
   httpRequest(context.port, { path: `${path}${rest}`, ...more })
 const post = (name: string, body: unknown, headers: Record<string, string> = {}) =>
-  ask(`/${name}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
+  request(`/${name}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
 const dropAll = [{ type: 'dropForever' }]
 const [defaultRule] = JSON.parse(firstDefaultRules)
 
 describe('rules', () => {
   it('are shown as stored in all three forms', async () => {
-    assert.deepEqual((await ask()).json, { _default: [defaultRule] })
+    assert.deepEqual((await request()).json, { _default: [defaultRule] })
     const stored = await post('wiki', [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 1 } }])
     assert.deepEqual([stored.status, stored.text], [200, ''])
     const own = {
@@ -53,19 +53,19 @@ describe('rules', () => {
       useDefaultTierForNull: true,
       type: 'loadByPeriod',
     }
-    assert.deepEqual((await ask('/wiki')).json, [own])
-    assert.deepEqual((await ask('/wiki?full')).json, [own, defaultRule])
-    assert.deepEqual((await ask('/wiki?full=false')).json, [own, defaultRule])
-    assert.deepEqual((await ask('/_default?full')).json, [defaultRule])
-    assert.deepEqual((await ask('/unknown')).json, [])
-    assert.deepEqual(Object.keys((await ask()).json as object), ['_default', 'wiki'])
+    assert.deepEqual((await request('/wiki')).json, [own])
+    assert.deepEqual((await request('/wiki?full')).json, [own, defaultRule])
+    assert.deepEqual((await request('/wiki?full=false')).json, [own, defaultRule])
+    assert.deepEqual((await request('/_default?full')).json, [defaultRule])
+    assert.deepEqual((await request('/unknown')).json, [])
+    assert.deepEqual(Object.keys((await request()).json as object), ['_default', 'wiki'])
   })
 
   it('replace earlier rules, and an empty list leaves only the cluster default rules', async () => {
     await post('wiki', dropAll)
     await post('wiki', [])
-    assert.deepEqual((await ask('/wiki?full')).json, [defaultRule])
-    assert.deepEqual(((await ask()).json as Record<string, unknown>).wiki, [])
+    assert.deepEqual((await request('/wiki?full')).json, [defaultRule])
+    assert.deepEqual(((await request()).json as Record<string, unknown>).wiki, [])
   })
 
   for (const name of [
@@ -82,9 +82,9 @@ describe('rules', () => {
   ]) {
     it(`can be set for a datasource named [${name.slice(0, 20)}]`, async () => {
       assert.equal((await post(encodeURIComponent(name), dropAll)).status, 200)
-      assert.deepEqual((await ask(`/${encodeURIComponent(name)}`)).json, dropAll)
-      assert.ok(Object.hasOwn((await ask()).json as object, name))
-      const history = (await ask(`/${encodeURIComponent(name)}/history`)).json as { key: string }[]
+      assert.deepEqual((await request(`/${encodeURIComponent(name)}`)).json, dropAll)
+      assert.ok(Object.hasOwn((await request()).json as object, name))
+      const history = (await request(`/${encodeURIComponent(name)}/history`)).json as { key: string }[]
       assert.deepEqual(
         history.map(({ key }) => key),
         [name],
@@ -128,12 +128,12 @@ describe('rules', () => {
   ]
   for (const [name, dataSource, body, status, message] of refused) {
     it(`reject ${name} and stay unchanged`, async () => {
-      const before = (await ask()).json
+      const before = (await request()).json
       const answer = await post(dataSource, body)
       assert.equal(answer.status, status, answer.text)
       assert.match((answer.json as { errorMessage: string }).errorMessage, message)
-      assert.deepEqual((await ask()).json, before)
-      assert.deepEqual((await ask('/history')).json, [])
+      assert.deepEqual((await request()).json, before)
+      assert.deepEqual((await request('/history')).json, [])
     })
   }
 
@@ -146,7 +146,7 @@ describe('rules', () => {
 describe('the history of rules', () => {
   it('shows who changed what, when, and why', async () => {
     await post('wiki', dropAll, { 'X-Svc-Author': 'ann', 'X-Svc-Comment': 'too old' })
-    assert.deepEqual((await ask('/wiki/history')).json, [
+    assert.deepEqual((await request('/wiki/history')).json, [
       {
         key: 'wiki',
         type: 'rules',
@@ -170,7 +170,8 @@ describe('the history of rules', () => {
       await post(encodeURIComponent(name), dropAll)
     }
     now = today
-    const keys = async (query: string) => ((await ask(query)).json as { key: string }[]).map(({ key }) => key)
+    const keys = async (query: string) =>
+      ((await request(query)).json as { key: string }[]).map(({ key }) => key)
     assert.deepEqual(await keys('/history'), ['days ago', 'an hour ago'])
     assert.deepEqual(await keys('/history?count=2'), ['an hour ago', 'days ago'])
     assert.deepEqual(await keys('/history?count=9'), ['an hour ago', 'days ago', 'long ago'])
@@ -188,8 +189,8 @@ describe('the history of rules', () => {
       'interval=',
       'count=1&count=2',
     ])
-      assert.equal((await ask(`/history?${query}`)).status, 400, query)
-    assert.equal((await ask('/a%00b/history')).status, 400)
+      assert.equal((await request(`/history?${query}`)).status, 400, query)
+    assert.equal((await request('/a%00b/history')).status, 400)
   })
 })
 
@@ -203,8 +204,8 @@ describe('concurrent changes of rules', () => {
       ),
     )
     assert.ok(answers.every(({ status }) => status === 200))
-    const [rule] = (await ask('/busy')).json as { tieredReplicants: { hot: number } }[]
-    const history = (await ask('/busy/history?count=100')).json as { payload: string }[]
+    const [rule] = (await request('/busy')).json as { tieredReplicants: { hot: number } }[]
+    const history = (await request('/busy/history?count=100')).json as { payload: string }[]
     assert.equal(history.length, 12)
     assert.equal(JSON.parse(history[0]?.payload ?? '')[0].tieredReplicants.hot, rule?.tieredReplicants.hot)
   })

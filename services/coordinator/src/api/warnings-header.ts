@@ -1,4 +1,4 @@
-const mostBytes = 4096
+const maxBytes = 4096
 
 /** Escapes non-ASCII characters as in JSON, because a header cannot carry them. */
 const inAscii = (text: string): string =>
@@ -13,7 +13,7 @@ export function warningsHeader(
   let length = head.length + 2
   for (const warning of warnings) {
     const text = inAscii(JSON.stringify(warning))
-    if (length + text.length + 1 > mostBytes) break
+    if (length + text.length + 1 > maxBytes) break
     length += text.length + 1
     parts.push(text)
   }

@@ -26,9 +26,9 @@ async function writeDaysAgo(...daysAgo: number[]): Promise<void> {
   }
 }
 
-async function runDuty(properties: Record<string, string> = {}, term = 1, leads = true) {
+async function runDuty(properties: Record<string, string> = {}, term = 1, isLeader = true) {
   const context = await createTestContext({ after }, stores, 'coordinator', properties)
-  return await killAuditLog({ ...context, clock: { now: () => now } }, database, () => leads).run(term)
+  return await killAuditLog({ ...context, clock: { now: () => now } }, database, () => isLeader).run(term)
 }
 const kept = async () => ({
   audit: (await loadAudit(database, { type: 'rules' })).map(({ comment }) => Number(comment)),

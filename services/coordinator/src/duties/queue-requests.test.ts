@@ -90,7 +90,7 @@ async function receive(scope: TestContext, name: string): Promise<RequestBatch[]
 }
 const loadOf = (server: string, one: Segment) => ({ server, segmentId: one.id, sizeBytes: one.sizeBytes })
 
-const asLeader = { term: 3, leads: () => true }
+const asLeader = { term: 3, isLeader: () => true }
 
 describe('the loads and drops of a plan', () => {
   it('are neither noted nor queued after the leader lost leadership', async (scope) => {
@@ -106,7 +106,7 @@ describe('the loads and drops of a plan', () => {
       },
     }
     const plan = { loads: segments.map((one) => loadOf('a0', one)), drops: [] }
-    const stamp = { term: 3, leads: () => !isSent }
+    const stamp = { term: 3, isLeader: () => !isSent }
     assert.deepEqual(await queueRequests(plan, stamp, database, servers, sendOnce), { loads: 32, drops: 0 })
     assert.equal(servers.get('a0')?.pending.size, 32)
   })
@@ -228,7 +228,7 @@ describe('the loads and drops of a plan', () => {
     report()
     assert.equal(servers.get('a5')?.pending.size, 0)
     assert.equal(servers.get('b5')?.pending.size, 0)
-    await gate.mend()
+    await gate.reconnect()
     const queued = await waitUntil('queueing works again', () =>
       queueRequests(plan, asLeader, database, servers, sender).catch(() => undefined),
     )

@@ -26,7 +26,7 @@ export interface Requests {
 export interface RequestStamp {
   readonly term: number
   /** Whether that leader is still the leader. Servers that know a later leader ignore its requests. */
-  leads(): boolean
+  isLeader(): boolean
   readonly turbo?: ReadonlySet<string>
 }
 
@@ -55,7 +55,7 @@ const serversAtOnce = 16
  */
 export async function queueRequests(
   requests: Requests,
-  { term, leads, turbo }: RequestStamp,
+  { term, isLeader, turbo }: RequestStamp,
   database: Database,
   servers: ServerInventory,
   sender: RequestSender,
@@ -90,7 +90,7 @@ export async function queueRequests(
     if (!server) return
     for (let start = 0; start < prepared.length; start += batchSize) {
       // This process may become the leader again, and would then wait for answers to ignored requests.
-      if (!leads()) return
+      if (!isLeader()) return
       const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
       // Note the requests before sending them, because the server may answer before this process sees that they are queued.

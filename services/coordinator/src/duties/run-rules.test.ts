@@ -105,8 +105,8 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     servers: inventory,
     rules: followRules(gated),
     requestTimeoutMs: 600_000,
-    leads: (term) => term === leadingTerm,
-    leadsSinceMs: () => ledSinceMs,
+    isLeader: (term) => term === leadingTerm,
+    leaderSinceMs: () => ledSinceMs,
     reportedServers: {
       reported: async () => {
         waits.push('waited')
@@ -122,16 +122,16 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     })
     scope.after(receiver.close)
   }
-  const asked = () =>
+  const requested = () =>
     [...(inventory.get(name)?.pending ?? [])].map(([id, { action }]) => `${action} ${id}`).sort()
-  return { duty, inventory, logger, waits, awaited, gate, batches, receive, asked, name, report }
+  return { duty, inventory, logger, waits, awaited, gate, batches, receive, requested, name, report }
 }
 
 describe('a run of the rules', () => {
   it('requests nothing if the term has changed since the run began', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
-    const { duty, asked } = await setUp(scope)
+    const { duty, requested } = await setUp(scope)
     whileWaiting = () => {
       leadingTerm = 2
     }
@@ -141,17 +141,17 @@ describe('a run of the rules', () => {
     })
     // No server would answer, because the servers know the later term by then.
     assert.equal(await duty.run(1), undefined)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(requested(), [])
     assert.deepEqual(await duty.run(2), { loads: 1, drops: 0, markedUnused: 0 })
   })
 
   it('drops no replica that may be the last one while servers of a required tier have not reported', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('icy'))
-    const { duty, asked, awaited, logger } = await setUp(scope, segment(1))
+    const { duty, requested, awaited, logger } = await setUp(scope, segment(1))
     awaited.push({ name: 'slow', tier: 'icy' })
     assert.equal(await duty.run(1), undefined)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(requested(), [])
     assert.equal(logger.having('Rules reference tiers without servers').length, 0)
     awaited.pop()
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 0 })
@@ -160,9 +160,9 @@ describe('a run of the rules', () => {
   it('requests the replicas that rules require once', async (scope) => {
     await store(segment(1), segment(2))
     await setRules(loadOn('hot'))
-    const { duty, asked, waits, batches, receive } = await setUp(scope, segment(2))
+    const { duty, requested, waits, batches, receive } = await setUp(scope, segment(2))
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
-    assert.deepEqual(asked(), [`load ${segment(1).id}`])
+    assert.deepEqual(requested(), [`load ${segment(1).id}`])
     assert.deepEqual(waits, ['waited'])
     assert.equal(await duty.run(1), undefined, 'the requests are already pending')
     await receive()
@@ -173,10 +173,10 @@ describe('a run of the rules', () => {
   it('marks segments that match a drop rule as unused and drops their replicas', async (scope) => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
-    const { duty, asked } = await setUp(scope, segment(1), segment(10))
+    const { duty, requested } = await setUp(scope, segment(1), segment(10))
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 1 })
     assert.deepEqual(await used(), [segment(1).id])
-    assert.deepEqual(asked(), [`drop ${segment(10).id}`])
+    assert.deepEqual(requested(), [`drop ${segment(10).id}`])
     const [row] = await database.query<{ at: number }>(
       sql`SELECT used_changed_at AS at FROM segments WHERE NOT used`,
     )
@@ -186,40 +186,40 @@ describe('a run of the rules', () => {
   it('changes and requests nothing under a former leader', async (scope) => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
-    const { duty, asked } = await setUp(scope, segment(10))
+    const { duty, requested } = await setUp(scope, segment(10))
     await lead()
     await assert.rejects(duty.run(1), {
       code: 'unavailable',
       message: /no longer the leader for the role \[coordinator\]/,
     })
     assert.equal((await used()).length, 2)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(requested(), [])
   })
 
   it('picks up new rules and segments in the next run', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
-    const { duty, asked } = await setUp(scope)
+    const { duty, requested } = await setUp(scope)
     await duty.run(1)
     await store(segment(2))
     await duty.run(1)
-    assert.deepEqual(asked(), [`load ${segment(1).id}`, `load ${segment(2).id}`].sort())
+    assert.deepEqual(requested(), [`load ${segment(1).id}`, `load ${segment(2).id}`].sort())
   })
 
   it('does nothing while coordination is paused', async (scope) => {
     await store(segment(10))
     await setRules({ type: 'dropForever' })
     await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, now)
-    const { duty, asked } = await setUp(scope, segment(10))
+    const { duty, requested } = await setUp(scope, segment(10))
     assert.equal(await duty.run(1), undefined)
     assert.equal((await used()).length, 1)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(requested(), [])
   })
 
   it('loads nothing on a decommissioning server', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
-    const { duty, asked, name, inventory } = await setUp(scope)
+    const { duty, requested, name, inventory } = await setUp(scope)
     await saveConfig(
       database,
       coordinatorConfigName,
@@ -229,7 +229,7 @@ describe('a run of the rules', () => {
       now,
     )
     await duty.run(1)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(requested(), [])
     const log = new ReportLog(new ServedSegments())
     const other = { ...log.next(), name: 'other', process: 'other', type: 'historical' as const, tier: 'hot' }
     inventory.take(
@@ -245,29 +245,29 @@ describe('a run of the rules', () => {
     await store(...Array.from({ length: 9 }, (_, index) => segment(index + 1)))
     await setRules(loadOn('hot'))
     await saveConfig(database, coordinatorConfigName, '{"maxSegmentsInNodeLoadingQueue":4}', 0, audit, now)
-    const { duty, asked } = await setUp(scope)
+    const { duty, requested } = await setUp(scope)
     await duty.run(1)
-    assert.equal(asked().length, 4)
+    assert.equal(requested().length, 4)
     await duty.run(1)
-    assert.equal(asked().length, 4)
+    assert.equal(requested().length, 4)
   })
 
   it('moves segments from a full server to an empty one and drops them after they are loaded', async (scope) => {
     const held = [1, 2, 3, 4].map(segment)
     await store(...held)
     await setRules(loadOn('hot'))
-    const { duty, inventory, asked, report } = await setUp(scope, ...held)
+    const { duty, inventory, requested, report } = await setUp(scope, ...held)
     inventory.take([report({ maxSizeBytes: 100, usedSizeBytes: 40 })], 1, performance.now())
     const other = { name: 'emptier', process: 'emptier', session: 'other', maxSizeBytes: 100 }
     inventory.take([report({ ...other, segments: [] })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 0, markedUnused: 0, moves: 2 })
     const moved = [...(inventory.get('emptier')?.pending.keys() ?? [])]
     assert.equal(moved.length, 2)
-    assert.deepEqual(asked(), [], 'drops nothing before it is loaded elsewhere')
+    assert.deepEqual(requested(), [], 'drops nothing before it is loaded elsewhere')
     assert.equal(await duty.run(1), undefined)
     inventory.take([report({ ...other, segments: moved, usedSizeBytes: 20 })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 2, markedUnused: 0 })
-    assert.deepEqual(asked(), moved.map((id) => `drop ${id}`).sort())
+    assert.deepEqual(requested(), moved.map((id) => `drop ${id}`).sort())
   })
 
   it('moves nothing if maxSegmentsToMove is 0', async (scope) => {
@@ -293,21 +293,21 @@ describe('a run of the rules', () => {
     const clone = { name: 'copy', process: 'copy', session: 'other' }
     inventory.take([report({ ...clone, segments: [segment(3).id] })], 1, performance.now())
     assert.deepEqual(await duty.run(1), { loads: 3, drops: 1, markedUnused: 0 })
-    const askedOfClone = [...(inventory.get('copy')?.pending ?? [])].map(
+    const queuedOnClone = [...(inventory.get('copy')?.pending ?? [])].map(
       ([id, { action }]) => `${action} ${id}`,
     )
     assert.deepEqual(
-      askedOfClone.sort(),
+      queuedOnClone.sort(),
       [`drop ${segment(3).id}`, `load ${segment(1).id}`, `load ${segment(2).id}`].sort(),
     )
     assert.equal(await duty.run(1), undefined, 'the requests are already pending')
   })
 
-  for (const { replicateAfterLoadTimeout, asksAgain } of [
+  for (const { replicateAfterLoadTimeout, asksAgain: requestsAgain } of [
     { replicateAfterLoadTimeout: false, asksAgain: 'the same server' },
     { replicateAfterLoadTimeout: true, asksAgain: 'another server' },
   ])
-    it(`requests a load that timed out from ${asksAgain} if replicateAfterLoadTimeout is ${replicateAfterLoadTimeout}`, async (scope) => {
+    it(`requests a load that timed out from ${requestsAgain} if replicateAfterLoadTimeout is ${replicateAfterLoadTimeout}`, async (scope) => {
       await store(segment(1))
       await setRules(loadOn('hot'))
       const { duty, inventory, report, name } = await setUp(scope)
@@ -400,11 +400,11 @@ describe('a run of the rules', () => {
   it('fails and requests nothing while the store is unavailable, then recovers', async (scope) => {
     await store(segment(1))
     await setRules(loadOn('hot'))
-    const { duty, gate, asked } = await setUp(scope)
+    const { duty, gate, requested } = await setUp(scope)
     await gate.cut()
     await assert.rejects(duty.run(1), { code: 'unavailable' })
-    assert.deepEqual(asked(), [])
-    await gate.mend()
+    assert.deepEqual(requested(), [])
+    await gate.reconnect()
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
   })
 

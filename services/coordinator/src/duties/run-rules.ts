@@ -39,9 +39,9 @@ export interface RunRulesInput {
   readonly rules: FollowedRules
   readonly requestTimeoutMs: number
   /** Whether this server is the leader under that term. */
-  leads(term: number): boolean
+  isLeader(term: number): boolean
   /** When this server became the leader, in milliseconds of the monotonic clock of this process. */
-  leadsSinceMs(): number
+  leaderSinceMs(): number
   /** Which servers of the cluster have reported to this leader. */
   readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
 }
@@ -61,10 +61,10 @@ const markBatchSize = 5000
 export function runRules(input: RunRulesInput): Duty {
   const { database, clock, logger, redis, queuePrefix, sender, segments, servers, rules } = input
   let epoch: string | undefined
-  let toldTiers = ''
-  let toldUnplaced = ''
-  let toldUnable = ''
-  let toldSlow: ReadonlySet<string> = new Set()
+  let warnedTiers = ''
+  let warnedUnplaced = ''
+  let warnedUnableServers = ''
+  let warnedServers: ReadonlySet<string> = new Set()
   const runsStartedAtMs: number[] = []
 
   async function checkQueues(): Promise<void> {
@@ -123,7 +123,7 @@ export function runRules(input: RunRulesInput): Duty {
   }
 
   /** Warns once about a server that has had a load in its queue for more than `replicantLifetime` runs. */
-  function tellSlowServers(replicantLifetime: number): void {
+  function warnStuckQueues(replicantLifetime: number): void {
     runsStartedAtMs.push(performance.now())
     while (runsStartedAtMs.length > replicantLifetime + 1) runsStartedAtMs.shift()
     const [earliest = 0] = runsStartedAtMs
@@ -133,20 +133,20 @@ export function runRules(input: RunRulesInput): Duty {
       .servers()
       .filter(({ number }) => isFull && (queues.get(number)?.oldestLoadAtMs ?? earliest) < earliest)
       .map(({ name }) => name)
-    const news = slow.filter((name) => !toldSlow.has(name))
+    const news = slow.filter((name) => !warnedServers.has(name))
     if (news.length > 0)
       logger.warn('Load queues are stuck', {
         servers: news,
         runs: replicantLifetime,
       })
-    toldSlow = new Set(slow)
+    warnedServers = new Set(slow)
   }
 
   /** Warns once about servers that cannot hold the segments that broadcast rules assign to them. */
-  function tellUnable(currentRules: RulesByName, loadingServers: readonly LoadingServer[]): void {
+  function warnUnableServers(currentRules: RulesByName, loadingServers: readonly LoadingServer[]): void {
     const names = serversThatCannotHold(currentRules, loadingServers).map(({ name }) => name)
     const key = names.join()
-    if (key !== toldUnable && names.length > 0) {
+    if (key !== warnedUnableServers && names.length > 0) {
       logger.warn(
         'Rules broadcast segments to servers without a segment cache; set [svc.segmentCache.locations] on them',
         {
@@ -154,21 +154,21 @@ export function runRules(input: RunRulesInput): Duty {
         },
       )
     }
-    toldUnable = key
+    warnedUnableServers = key
   }
 
-  function tellTroubles(run: RetentionRun): void {
+  function warnTroubles(run: RetentionRun): void {
     const withoutServers = run.tiersWithoutServers()
     const tiers = JSON.stringify([...withoutServers.keys()])
-    if (tiers !== toldTiers && withoutServers.size > 0) {
+    if (tiers !== warnedTiers && withoutServers.size > 0) {
       logger.warn('Rules reference tiers without servers', {
         tiers: Object.fromEntries(withoutServers),
       })
     }
-    toldTiers = tiers
+    warnedTiers = tiers
     const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
     const unplacedKey = JSON.stringify(unplaced.map(({ tier }) => tier))
-    if (unplacedKey !== toldUnplaced && unplaced.length > 0) {
+    if (unplacedKey !== warnedUnplaced && unplaced.length > 0) {
       logger.warn('Not enough capacity in tier', {
         unplaced: unplaced.map(({ exampleRow, ...rest }) => ({
           ...rest,
@@ -176,7 +176,7 @@ export function runRules(input: RunRulesInput): Duty {
         })),
       })
     }
-    toldUnplaced = unplacedKey
+    warnedUnplaced = unplacedKey
   }
 
   return {
@@ -189,9 +189,9 @@ export function runRules(input: RunRulesInput): Duty {
         loadCoordinatorConfig(database),
         segments.refresh(),
       ])
-      const leads = () => input.leads(term)
+      const isLeader = () => input.isLeader(term)
       // This server may have lost leadership while it waited, and may be the leader again under another term.
-      if (!leads()) return undefined
+      if (!isLeader()) return undefined
       const { requestTimeoutMs } = input
       const { replicateAfterLoadTimeout } = config
       for (const server of servers.expire(performance.now(), requestTimeoutMs, replicateAfterLoadTimeout)) {
@@ -209,8 +209,8 @@ export function runRules(input: RunRulesInput): Duty {
         servers: [...loadingServers, ...servers.unknownServers(input.reportedServers.awaited())],
         limits,
       })
-      const stamp = { term, leads, turbo: new Set(config.turboLoadingNodes) }
-      const leadsLongEnough = performance.now() - input.leadsSinceMs() >= overshadowedWaitMs(config)
+      const stamp = { term, isLeader, turbo: new Set(config.turboLoadingNodes) }
+      const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= overshadowedWaitMs(config)
       const done = { loads: 0, drops: 0, markedUnused: 0 }
       let requests = noRequests()
       const sendRequests = async (): Promise<void> => {
@@ -221,14 +221,14 @@ export function runRules(input: RunRulesInput): Duty {
         done.drops += queued.drops
       }
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
-        const { unused, loads, drops } = named(part, names, leadsLongEnough)
+        const { unused, loads, drops } = named(part, names, hasLedLongEnough)
         done.markedUnused += await markAll(unused, term)
         // Push one by one, because a broadcast rule may produce more requests than a call can take as arguments.
         for (const load of loads) requests.loads.push(load)
         for (const drop of drops) requests.drops.push(drop)
         if (requests.loads.length + requests.drops.length >= requestsAtOnce) await sendRequests()
-        await breathe()
-        if (!leads()) return undefined
+        await yieldToEventLoop()
+        if (!isLeader()) return undefined
       }
       await sendRequests()
       const { rows, from, to } = run.moves(limits.maxSegmentsToMove)
@@ -240,9 +240,9 @@ export function runRules(input: RunRulesInput): Duty {
       const cloned = await queueRequests(clonesOf(parts, limits), stamp, database, servers, sender)
       done.loads += cloned.loads
       done.drops += cloned.drops
-      tellTroubles(run)
-      tellUnable(currentRules, loadingServers)
-      tellSlowServers(config.replicantLifetime)
+      warnTroubles(run)
+      warnUnableServers(currentRules, loadingServers)
+      warnStuckQueues(config.replicantLifetime)
       if (done.loads + done.drops + done.markedUnused + moved.loads === 0) return undefined
       return moved.loads > 0 ? { ...done, moves: moved.loads } : done
     },
@@ -251,4 +251,4 @@ export function runRules(input: RunRulesInput): Duty {
 
 const noRequests = (): { loads: RequestedLoad[]; drops: RequestedCopy[] } => ({ loads: [], drops: [] })
 
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

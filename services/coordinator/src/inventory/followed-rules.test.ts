@@ -79,7 +79,7 @@ describe('followed rules', () => {
     await save('a')
     rules.invalidate()
     await assert.rejects(rules.current(), { code: 'unavailable' })
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('the change', () =>
       names(rules).then(
         (seen) => seen === 'a',
@@ -88,7 +88,7 @@ describe('followed rules', () => {
     )
     await gate.cut()
     await save('b')
-    await gate.mend()
+    await gate.reconnect()
     await waitUntil('the next change', () =>
       names(rules).then(
         (seen) => seen === 'a,b',

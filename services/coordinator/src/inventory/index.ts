@@ -9,6 +9,7 @@ export {
 } from './list-served-segments.ts'
 export { loadCoordinatorConfig } from './load-coordinator-config.ts'
 export type { PendingRequest } from './pending-request.ts'
+export { type ReportedServers, watchReported } from './reported-servers.ts'
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
   type QueueSize,
@@ -16,4 +17,3 @@ export {
   type ServerInventoryEvents,
   type ServerState,
 } from './server-inventory.ts'
-export { type ReportedServers, watchReported } from './servers-reported.ts'

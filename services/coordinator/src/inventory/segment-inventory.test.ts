@@ -120,7 +120,7 @@ describe('the segment inventory', () => {
     await copy(two)
     await assert.rejects(inventory.refresh(), { code: 'unavailable' })
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
-    await gate.mend()
+    await gate.reconnect()
     await inventory.refresh()
     assert.deepEqual(seen(inventory), { wiki: [one.id, two.id] })
   })

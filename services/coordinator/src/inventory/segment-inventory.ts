@@ -17,7 +17,7 @@ export interface SegmentInventory {
 
 export function createSegmentInventory(database: Database, table = new SegmentTable()): SegmentInventory {
   let cursor: SegmentCursor | undefined
-  let underWay: Promise<void> | undefined
+  let inProgress: Promise<void> | undefined
   // Number of resets. The results of a read that started before a reset are stale.
   let resets = 0
 
@@ -46,18 +46,18 @@ export function createSegmentInventory(database: Database, table = new SegmentTa
   return {
     table,
     refresh: () => {
-      if (!underWay) {
+      if (!inProgress) {
         const started = read().finally(() => {
-          if (underWay === started) underWay = undefined
+          if (inProgress === started) inProgress = undefined
         })
-        underWay = started
+        inProgress = started
       }
-      return underWay
+      return inProgress
     },
     reset: () => {
       table.removeAll()
       cursor = undefined
-      underWay = undefined
+      inProgress = undefined
       resets += 1
     },
     isUsed: (id) => table.isUsed(table.rowOf(id)),

@@ -72,7 +72,7 @@ class Reporter {
   }
 }
 
-const asked = (action: 'load' | 'drop', sentAtMs = 0, sizeBytes = 5): PendingRequest => ({
+const requested = (action: 'load' | 'drop', sentAtMs = 0, sizeBytes = 5): PendingRequest => ({
   action,
   sizeBytes,
   sentAtMs,
@@ -166,7 +166,7 @@ describe('a report', () => {
     const { inventory, server, changes } = setUp('s')
     const other = new Reporter('b')
     other.sync(inventory, 1)
-    inventory.note('a', new Map([['moved', { ...asked('load'), replaces: 'b' }]]))
+    inventory.note('a', new Map([['moved', { ...requested('load'), replaces: 'b' }]]))
     server.served.add('t')
     server.served.add('moved')
     server.served.remove('s')
@@ -217,8 +217,8 @@ describe('requests', () => {
     inventory.note(
       'a',
       new Map([
-        ['new', asked('load', 0, 7)],
-        ['old', asked('drop')],
+        ['new', requested('load', 0, 7)],
+        ['old', requested('drop')],
       ]),
     )
     server.send(inventory, 1, 0)
@@ -235,7 +235,7 @@ describe('requests', () => {
 
   it('from before a restart of the server are discarded', () => {
     const { inventory, server, state } = setUp('s')
-    inventory.note('a', new Map([['t', asked('load')]]))
+    inventory.note('a', new Map([['t', requested('load')]]))
     server.restart()
     server.sync(inventory, 1)
     assert.equal(state().pending.size, 0)
@@ -244,7 +244,7 @@ describe('requests', () => {
 
   it('to a server that is gone are not noted', () => {
     const { inventory } = setUp()
-    inventory.note('gone', new Map([['s', asked('load')]]))
+    inventory.note('gone', new Map([['s', requested('load')]]))
     inventory.voidAskedOf('gone')
     assert.equal(inventory.get('gone'), undefined)
   })
@@ -254,8 +254,8 @@ describe('requests', () => {
     inventory.note(
       'a',
       new Map([
-        ['early', asked('load', 1)],
-        ['late', asked('load', 1000)],
+        ['early', requested('load', 1)],
+        ['late', requested('load', 1000)],
       ]),
     )
     server.send(inventory, 1, timeoutMs)
@@ -275,9 +275,9 @@ describe('requests', () => {
   ] as const)
     it(`that may have been lost ${how} are forgotten when the server confirms that it ignores them`, () => {
       const { inventory, server, state } = setUp()
-      inventory.note('a', new Map([['lost', asked('load', performance.now())]]))
+      inventory.note('a', new Map([['lost', requested('load', performance.now())]]))
       lose(inventory)
-      inventory.note('a', new Map([['asked since', asked('load', performance.now() + 1000)]]))
+      inventory.note('a', new Map([['asked since', requested('load', performance.now() + 1000)]]))
       for (const lost of ['report', 'answer', 'nothing'] as const) server.send(inventory, 1, 0, lost)
       assert.deepEqual(
         [...state().pending.keys()],
@@ -295,7 +295,7 @@ describe('a failure', () => {
 
   it('completes its request, is announced once, and blocks new requests for a while', () => {
     const { inventory, server, failures, state, planned } = setUp()
-    inventory.note('a', new Map([['s', asked('load')]]))
+    inventory.note('a', new Map([['s', requested('load')]]))
     server.log.noteFailure(failing('s'))
     server.send(inventory, 1, 1000, 'answer')
     server.sync(inventory, 1, 1000)
@@ -311,7 +311,7 @@ describe('a failure', () => {
     let nowMs = 0
     const waits: number[] = []
     for (let times = 0; times < 9; times++) {
-      inventory.note('a', new Map([['s', asked('load', nowMs)]]))
+      inventory.note('a', new Map([['s', requested('load', nowMs)]]))
       server.log.noteFailure(failing('s'))
       server.send(inventory, 1, nowMs)
       const from = nowMs
@@ -324,7 +324,7 @@ describe('a failure', () => {
   it('is forgotten when the server serves the segment after all or after a long time', () => {
     const { inventory, server, planned } = setUp()
     const fail = (nowMs: number) => {
-      inventory.note('a', new Map([['s', asked('load', nowMs)]]))
+      inventory.note('a', new Map([['s', requested('load', nowMs)]]))
       server.log.noteFailure(failing('s'))
       server.send(inventory, 1, nowMs)
     }
@@ -332,7 +332,7 @@ describe('a failure', () => {
       for (let waitMs = 0; ; waitMs += 5000) if (!planned(nowMs + waitMs).dropping.has('s')) return waitMs
     }
     fail(0)
-    inventory.note('a', new Map([['s', asked('load', 6000)]]))
+    inventory.note('a', new Map([['s', requested('load', 6000)]]))
     server.served.add('s')
     server.send(inventory, 1, 6000)
     server.served.remove('s')
@@ -347,7 +347,7 @@ describe('a failure', () => {
 
   it('without a matching request is ignored', () => {
     const { inventory, server, failures } = setUp()
-    inventory.note('a', new Map([['s', asked('drop')]]))
+    inventory.note('a', new Map([['s', requested('drop')]]))
     server.log.noteFailure(failing('s', 'load'))
     server.log.noteFailure(failing('t'))
     server.send(inventory, 1, 0)
@@ -433,10 +433,10 @@ describe('after any loss of messages', () => {
   it('the leader finally knows exactly what is served and waits for nothing', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        let told = 0
+        let changes = 0
         const inventory = new ServerInventory(silenceMs, {
           onFailure: () => {
-            told += 1
+            changes += 1
           },
         })
         const servers = ['a', 'b', 'c'].map((name) => new Reporter(name))
@@ -451,7 +451,7 @@ describe('after any loss of messages', () => {
           else if (kind === 'ask')
             inventory.note(
               server.name,
-              new Map([[id, asked(server.served.has(id) ? 'drop' : 'load', nowMs)]]),
+              new Map([[id, requested(server.served.has(id) ? 'drop' : 'load', nowMs)]]),
             )
           else if (kind === 'fail') {
             failed += 1
@@ -485,7 +485,7 @@ describe('after any loss of messages', () => {
         inventory.expire(nowMs, timeoutMs)
         for (const server of servers) server.sync(inventory, term, nowMs)
         for (const { pending } of inventory.servers()) assert.equal(pending.size, 0)
-        assert.ok(told <= failed)
+        assert.ok(changes <= failed)
       }),
       { numRuns: 500 },
     )

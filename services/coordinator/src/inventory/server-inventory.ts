@@ -66,7 +66,7 @@ const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 // How long the leader does not request a segment again that a server failed to load. Doubles with every failure.
 const firstRefusalMs = 5000
-const longestRefusalMs = 300_000
+const maxRefusalMs = 300_000
 
 const { served, loading, dropping, refused, moving, leaving } = copyFlag
 const pendingFlags = loading | dropping
@@ -167,7 +167,7 @@ export class ServerInventory {
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
       const row = this.table.rowOf(id)
-      this.tellCopyChange(server, { id, row }, change)
+      this.reportCopyChange(server, { id, row }, change)
       if (change === 'loaded') this.noteServed(server, id, row)
       else this.noteGone(server, id, row)
     }
@@ -177,7 +177,7 @@ export class ServerInventory {
   }
 
   /** Notifies listeners about a change before it is applied, unless it is known already. Some reports arrive twice. */
-  private tellCopyChange(
+  private reportCopyChange(
     server: MutableServer,
     segment: { readonly id: string; readonly row: number },
     change: 'loaded' | 'dropped',
@@ -216,7 +216,7 @@ export class ServerInventory {
       if (row < 0 || (table.copies.flags(row, server.number) & flag) === 0) continue
       const waitMs = Math.min(
         (server.refused.get(failure.id)?.waitMs ?? firstRefusalMs / 2) * 2,
-        longestRefusalMs,
+        maxRefusalMs,
       )
       server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
       table.changeRow(row, server.number, refused, flag | moving)
@@ -289,7 +289,7 @@ export class ServerInventory {
     this.freeNumbers.push(...this.remove(silent))
     for (const server of this.byName.values()) {
       for (const [id, { untilMs }] of server.refused)
-        if (nowMs > untilMs + longestRefusalMs) server.refused.delete(id)
+        if (nowMs > untilMs + maxRefusalMs) server.refused.delete(id)
     }
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++) {
@@ -299,8 +299,8 @@ export class ServerInventory {
       if (!server) continue
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
         server.refused.set(this.table.idOf(copies.rowOf[entry] as number), {
-          untilMs: nowMs + longestRefusalMs,
-          waitMs: longestRefusalMs,
+          untilMs: nowMs + maxRefusalMs,
+          waitMs: maxRefusalMs,
         })
       server.voidUntilMs = Math.max(server.voidUntilMs ?? 0, copies.sentAtOf[entry] as number)
     }

@@ -6,7 +6,7 @@ import type { Leadership } from '../leadership/index.ts'
 /** Tracks which version of users and roles each server uses. */
 export interface DirectoryFollowers {
   /** Records that a server uses a version, because it requested anything newer. */
-  heard(server: string, version: number): void
+  noteVersion(server: string, version: number): void
   /**
    * Resolves when this coordinator and, if it is the leader, every live server use this version or a newer one, or after
    * six seconds. Returns the servers that do not.
@@ -19,8 +19,8 @@ export interface DirectoryFollowers {
 const followingRoles = roles.filter((role) => role !== 'coordinator')
 
 // A dead server counts as alive for this long. A server that lost its coordinator has reconnected by then.
-const longestWaitMs = 6000
-const lookPeriodMs = 100
+const maxWaitMs = 6000
+const pollPeriodMs = 100
 
 /** Creates the tracker. Every server requests from the leader what is newer than its own version. */
 export function createDirectoryFollowers(
@@ -39,7 +39,7 @@ export function createDirectoryFollowers(
   }
 
   async function untilKnown(version: number): Promise<readonly string[]> {
-    const until = performance.now() + longestWaitMs
+    const until = performance.now() + maxWaitMs
     for (;;) {
       const missing = silent(version)
       if (missing.length === 0 || performance.now() > until || context.stopping.aborted) return missing
@@ -49,7 +49,7 @@ export function createDirectoryFollowers(
           waiting.delete(wake)
           resolve()
         }
-        const timer = setTimeout(wake, lookPeriodMs)
+        const timer = setTimeout(wake, pollPeriodMs)
         waiting.add(wake)
       })
     }
@@ -59,7 +59,7 @@ export function createDirectoryFollowers(
   async function untilKnownAt(name: string, baseUrl: string, version: number): Promise<readonly string[]> {
     try {
       const path = `${knownDirectoryPath}?version=${version}`
-      const timeoutMs = longestWaitMs + 2000
+      const timeoutMs = maxWaitMs + 2000
       return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
     } catch (error) {
       logger.debug('Failed to check whether another coordinator uses a change of users and roles', {
@@ -82,7 +82,7 @@ export function createDirectoryFollowers(
   }
 
   return {
-    heard: (server, version) => {
+    noteVersion: (server, version) => {
       versions.set(server, version)
       for (const wake of [...waiting]) wake()
     },

@@ -50,7 +50,7 @@ let revision = 0
 const audit = { author: 'test', comment: '', identity: '', ip: '' }
 const keep = (list: readonly object[]) =>
   saveConfig(database, faultsConfigName, JSON.stringify(list), revision++, audit, Date.now())
-const strike = (request: Pick<FaultRequest, 'kind'> & Partial<FaultRequest>) =>
+const requestFault = (request: Pick<FaultRequest, 'kind'> & Partial<FaultRequest>) =>
   keep([
     switchOn(
       { target: 'a:1', probability: 1, delayMs: 1, forMs: null, ...request },
@@ -81,7 +81,7 @@ async function load(server: string): Promise<string> {
 }
 const isKnown = (server: string, id: string) => known.get(server)?.has(id) === true
 /** Checks that the other server keeps working: it loads a segment and reports it to the leader. */
-async function otherGoesOn(): Promise<void> {
+async function otherStillServes(): Promise<void> {
   const id = await load('b:1')
   await waitUntil('the other server has loaded', () => isKnown('b:1', id))
 }
@@ -90,11 +90,11 @@ describe('a fault of one virtual server', () => {
   it('of the kind cut hides it and its segments until the fault ends', async () => {
     const id = await load('a:1')
     await waitUntil('it has loaded', () => isKnown('a:1', id))
-    await strike({ kind: 'cut' })
+    await requestFault({ kind: 'cut' })
     await waitUntil('its segments are hidden', () => !servers.served.has(id))
     const reports = counts.get('a:1')
-    await otherGoesOn()
-    await otherGoesOn()
+    await otherStillServes()
+    await otherStillServes()
     assert.equal(counts.get('a:1'), reports)
     await keep([])
     await waitUntil('it reports again', () => counts.get('a:1') !== reports)
@@ -105,9 +105,9 @@ describe('a fault of one virtual server', () => {
     const id = await load('a:1')
     await waitUntil('it has loaded', () => isKnown('a:1', id))
     const { session } = last.get('a:1') as ServerReport
-    await strike({ kind: 'kill' })
+    await requestFault({ kind: 'kill' })
     await waitUntil('its segments are hidden', () => !servers.served.has(id))
-    await otherGoesOn()
+    await otherStillServes()
     await waitUntil('it has restarted', () => last.get('a:1')?.session !== session)
     assert.deepEqual(last.get('a:1')?.segments?.includes(id), true)
     assert.equal(last.get('a:1')?.usedSizeBytes, 10 * (known.get('a:1') as Set<string>).size)
@@ -118,16 +118,16 @@ describe('a fault of one virtual server', () => {
 
   for (const kind of ['latency', 'slow-disk'] as const) {
     it(`of the kind ${kind} delays its loads`, async () => {
-      await strike({ kind, delayMs: 600_000 })
+      await requestFault({ kind, delayMs: 600_000 })
       const wait = () =>
         kind === 'latency' ? faults.at('a:1').requestDelayMs() : faults.at('a:1').diskDelayMs()
       await waitUntil('the fault is active', () => wait() === 600_000)
       const id = await load('a:1')
-      await otherGoesOn()
-      await otherGoesOn()
+      await otherStillServes()
+      await otherStillServes()
       assert.equal(isKnown('a:1', id), false)
       // Killing it clears its queue for the next test.
-      await strike({ kind: 'kill' })
+      await requestFault({ kind: 'kill' })
       const { session } = last.get('a:1') as ServerReport
       await waitUntil('it has restarted', () => last.get('a:1')?.session !== session)
     })

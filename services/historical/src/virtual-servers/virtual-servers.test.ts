@@ -46,15 +46,15 @@ describe('replacing virtual servers', () => {
     assert.equal(await change(present), 200)
     assert.equal(await change(present), 200)
     assert.equal(await change([]), 200)
-    const told = reports.length
+    const reportCount = reports.length
     assert.equal(await change([]), 200)
-    assert.equal(reports.length, told, 'there was nothing to report')
+    assert.equal(reports.length, reportCount, 'there was nothing to report')
   })
 
   it('announces servers that do not fit in a report, and reports them in the next one', async () => {
-    const told = reports.length
+    const reportCount = reports.length
     assert.equal(await change([{ count: 6000, tier: 'hot', size: '1g' }]), 200)
-    const [first, second] = reports.slice(told)
+    const [first, second] = reports.slice(reportCount)
     assert.equal(first?.servers.length, 5000)
     const awaited = names(first?.awaited)
     assert.equal(new Set([...awaited, ...names(first?.servers)]).size, 6000)
@@ -67,9 +67,9 @@ describe('replacing virtual servers', () => {
 
   it('reports all servers to a new leader immediately', async () => {
     // The new leader may already respond to a report that is in flight.
-    const told = reports.length - 1
+    const reportCount = reports.length - 1
     term = 6
-    const reported = () => reports.slice(told)
+    const reported = () => reports.slice(reportCount)
     await waitUntil(
       'all are reported',
       () => new Set(reported().flatMap(({ servers: some }) => names(some))).size === 6000,
@@ -82,9 +82,9 @@ describe('replacing virtual servers', () => {
     answering = new Promise((resolve) => {
       answer = resolve
     })
-    const told = reports.length
+    const reportCount = reports.length
     const first = change([{ count: 1, tier: 'hot', size: '1g' }])
-    await waitUntil('the first servers are reported', () => reports.length > told)
+    await waitUntil('the first servers are reported', () => reports.length > reportCount)
     const second = change([{ count: 1, tier: 'cold', size: '1g' }])
     await waitUntil('the second servers exist', () => servers.groups()[0]?.tier === 'cold')
     answer()

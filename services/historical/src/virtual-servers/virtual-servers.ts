@@ -3,7 +3,7 @@ import { describeError } from '@svc/domain/failure'
 import type { VirtualServerGroup } from '@svc/shared/config'
 import {
   type AwaitedServer,
-  HeardLeader,
+  KnownLeader,
   type Report,
   ReportLog,
   type RequestStamp,
@@ -54,7 +54,7 @@ interface VirtualServer {
   usedSizeBytes: number
   /** When the request at the head of the queue is done, as a `performance.now()` time. */
   headDoneAtMs: number
-  readonly leader: HeardLeader
+  readonly leader: KnownLeader
   lastReportAtMs: number
   /** Whether the leader has its complete list of segments. */
   isKnown: boolean
@@ -91,7 +91,7 @@ function createServer({
     queue: [],
     usedSizeBytes,
     headDoneAtMs: 0,
-    leader: new HeardLeader(),
+    leader: new KnownLeader(),
     lastReportAtMs: 0,
     isKnown: false,
     livesAgainAtMs: 0,
@@ -120,7 +120,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
   /** The fencing number of the leader that last accepted a report. */
   let term = 0
 
-  function make(wanted: readonly VirtualServerGroup[]): void {
+  function createServers(wanted: readonly VirtualServerGroup[]): void {
     const process = context.node().name
     const names = new Set<string>()
     for (const group of wanted) {
@@ -200,11 +200,11 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     const server = byName.get(batch.server)
     if (!server || server.livesAgainAtMs > 0) return
     if (batch.session !== server.served.session || server.leader.isVoid(batch)) return
-    server.leader.hear(batch.term)
+    server.leader.noteLeader(batch.term)
     const stamp = { term: batch.term, sentAtMs: batch.sentAtMs }
-    const struck = faults.at(server.name)
+    const faulty = faults.at(server.name)
     for (const request of batch.requests) {
-      const comesAtMs = performance.now() + struck.requestDelayMs()
+      const comesAtMs = performance.now() + faulty.requestDelayMs()
       if (server.queue.length === 0) server.headDoneAtMs = comesAtMs + timeFor(server, request)
       server.queue.push({ request, stamp, comesAtMs })
     }
@@ -227,7 +227,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         const { request, stamp } = server.queue[done] as (typeof server.queue)[number]
         done += 1
         // Leaders decide based on what is served here now.
-        if (!server.leader.isVoid(stamp)) carryOut(server, request)
+        if (!server.leader.isVoid(stamp)) execute(server, request)
         const next = server.queue[done]
         if (next)
           server.headDoneAtMs = Math.max(server.headDoneAtMs, next.comesAtMs) + timeFor(server, next.request)
@@ -236,7 +236,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     }
   }
 
-  function carryOut(server: VirtualServer, request: SegmentRequest): void {
+  function execute(server: VirtualServer, request: SegmentRequest): void {
     if (request.action === 'drop') {
       server.usedSizeBytes -= server.sizes.get(request.id) ?? 0
       server.sizes.delete(request.id)
@@ -298,11 +298,11 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       if (isAllKnown()) known.resolve()
       return
     }
-    const told = [...gone]
+    const reportedGone = [...gone]
     const body: Report = {
       servers: reported.map(({ report: one }) => one),
-      awaited: awaitedBeside(new Set(reported.map(({ server }) => server.name))),
-      gone: told,
+      awaited: otherAwaited(new Set(reported.map(({ server }) => server.name))),
+      gone: reportedGone,
     }
     const answer = await sendReport(context, body)
     // A new leader does not know any of the lists.
@@ -310,7 +310,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
     term = answer.term
     const resync = new Set(answer.resync)
     for (const { server, report: one } of reported) {
-      const isNews = server.leader.hear(answer.term, answer.voidUntilMs[server.name])
+      const isNews = server.leader.noteLeader(answer.term, answer.voidUntilMs[server.name])
       // The leader is waiting for this confirmation, so report again immediately.
       server.lastReportAtMs = isNews ? 0 : nowMs
       server.isKnown = !resync.has(server.name)
@@ -321,7 +321,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         server.lastReportAtMs = 0
       }
     }
-    for (const name of told) if (!byName.has(name)) gone.delete(name)
+    for (const name of reportedGone) if (!byName.has(name)) gone.delete(name)
     if (isAllKnown()) known.resolve()
     // Send what did not fit in this report immediately.
     if (!isAllKnown() || changes >= changesAtOnce) reporter?.wake()
@@ -332,15 +332,15 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
    * send their lists, but must not fill all reports.
    */
   function inTurn(): readonly VirtualServer[] {
-    const longestSilentFirst = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
+    const byLastReport = [...byName.values()].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
     const [known, unknown] = [true, false].map((isKnown) =>
-      longestSilentFirst.filter((server) => server.isKnown === isKnown),
+      byLastReport.filter((server) => server.isKnown === isKnown),
     ) as [VirtualServer[], VirtualServer[]]
     return [...known.slice(0, serversAtOnce / 2), ...unknown, ...known.slice(serversAtOnce / 2)]
   }
 
   /** Returns the historicals whose lists the leader does not have yet and that are not in this report. */
-  const awaitedBeside = (reported: ReadonlySet<string>): AwaitedServer[] =>
+  const otherAwaited = (reported: ReadonlySet<string>): AwaitedServer[] =>
     [...byName.values()]
       .filter(
         (server) =>
@@ -363,7 +363,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
       const before = known
       known = Promise.withResolvers()
       known.promise.then(before.resolve)
-      make(wanted)
+      createServers(wanted)
       reporter?.wake()
       await known.promise
     },
@@ -374,7 +374,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         logger.warn('An injected fault killed a virtual server', { server: name })
         kill(server)
       })
-      make(settings.get('svc.simulation.virtualServers'))
+      createServers(settings.get('svc.simulation.virtualServers'))
       const process = context.node().name
       receiver = await receiveRequests(
         settings,
@@ -397,7 +397,7 @@ export function createVirtualServers(context: ServiceContext): VirtualServers {
         },
         (error) => {
           if (stopping.aborted) return
-          trouble.tell('Failed to report the virtual servers to the coordinator', {
+          trouble.report('Failed to report the virtual servers to the coordinator', {
             error: describeError(error),
           })
           return delay.next()

@@ -36,8 +36,8 @@ import {
   clusterCompactionConfigShape,
   compactionConfigShape,
   compactionHistoryShape,
-  wholeClusterCompactionConfigShape,
-  wholeCompactionConfigShape,
+  fullClusterCompactionConfigShape,
+  fullCompactionConfigShape,
 } from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -78,7 +78,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/cluster'),
       access: config('READ'),
       summary: 'Return the cluster-wide compaction configuration',
-      answers: [jsonAnswer(wholeClusterCompactionConfigShape)],
+      answers: [jsonAnswer(fullClusterCompactionConfigShape)],
       handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
     }),
     route({
@@ -99,7 +99,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: path('/config/datasources'),
       access: authenticated,
       summary: 'List the compaction configurations of the datasources that the caller may read',
-      answers: [jsonAnswer(z.object({ compactionConfigs: z.array(wholeCompactionConfigShape) }))],
+      answers: [jsonAnswer(z.object({ compactionConfigs: z.array(fullCompactionConfigShape) }))],
       handle: async ({ caller }) => {
         const readable = (await configs()).filter(({ dataSource }) =>
           caller.can('READ', 'DATASOURCE', dataSource),
@@ -112,7 +112,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       path: oneConfig,
       access: datasource('READ'),
       summary: 'Return the compaction configuration of a datasource',
-      answers: [jsonAnswer(wholeCompactionConfigShape)],
+      answers: [jsonAnswer(fullCompactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string
         const found = await configOf(dataSource)

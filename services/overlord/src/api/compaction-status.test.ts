@@ -193,7 +193,7 @@ describe('a compaction preview', () => {
     httpRequest(context.port, { method: 'POST', path: `${path}/simulate`, body })
 
   /** Returns every row of every table. The table of nodes is left out, because it changes with every heartbeat. */
-  async function wholeStore(): Promise<unknown> {
+  async function allTables(): Promise<unknown> {
     const contents = []
     for (const table of await tables()) {
       const rows = await database.query<{ row: string }>(
@@ -234,7 +234,7 @@ describe('a compaction preview', () => {
     await store(days.slice(0, 2))
     await store([days[2]], configOf())
     await storeTask('index', 'RUNNING', parseInterval(days[0]))
-    const before = await wholeStore()
+    const before = await allTables()
     const taken = async (body: object): Promise<string[]> => {
       const { json, status, text } = await simulate(body)
       assert.equal(status, 200, text)
@@ -258,6 +258,6 @@ describe('a compaction preview', () => {
       const { status, json } = await simulate(bad)
       assert.deepEqual([status, (json as { errorCode: string }).errorCode], [400, 'invalidInput'])
     }
-    assert.deepEqual(await wholeStore(), before)
+    assert.deepEqual(await allTables(), before)
   })
 })

@@ -85,7 +85,7 @@ const save = (id: string, dataSource: string) =>
     payload: { of: dataSource },
     submittedBy: 'ann',
   })
-const ask = (path: string, user = 'all', more: Omit<HttpCall, 'path'> = {}) =>
+const request = (path: string, user = 'all', more: Omit<HttpCall, 'path'> = {}) =>
   httpRequest(context.port, {
     path: `/svc/indexer/v1${path}`,
     headers: { Authorization: basicHeader(user, 'pw') },
@@ -93,20 +93,20 @@ const ask = (path: string, user = 'all', more: Omit<HttpCall, 'path'> = {}) =>
   })
 const idsOf = (answer: { json: unknown }) => (answer.json as { id: string }[]).map(({ id }) => id)
 const shutdown = (id: string, user: string) =>
-  ask(`/task/${encodeURIComponent(id)}/shutdown`, user, { method: 'POST' })
+  request(`/task/${encodeURIComponent(id)}/shutdown`, user, { method: 'POST' })
 
 describe('task lists', () => {
   it('show only tasks that the caller may read', async () => {
-    assert.deepEqual(idsOf(await ask('/tasks')), ['of koalas', 'of wiki'])
-    assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['of wiki'])
+    assert.deepEqual(idsOf(await request('/tasks')), ['of koalas', 'of wiki'])
+    assert.deepEqual(idsOf(await request('/tasks', 'reader')), ['of wiki'])
     assert.deepEqual(
-      idsOf(await ask('/tasks?max=1', 'reader')),
+      idsOf(await request('/tasks?max=1', 'reader')),
       ['of wiki'],
       'hidden tasks do not count toward max',
     )
-    for (const user of ['writer', 'none']) assert.deepEqual(idsOf(await ask('/tasks', user)), [])
-    assert.equal((await ask('/tasks?datasource=koalas', 'reader')).status, 403)
-    assert.deepEqual(idsOf(await ask('/tasks?datasource=wiki', 'reader')), ['of wiki'])
+    for (const user of ['writer', 'none']) assert.deepEqual(idsOf(await request('/tasks', user)), [])
+    assert.equal((await request('/tasks?datasource=koalas', 'reader')).status, 403)
+    assert.deepEqual(idsOf(await request('/tasks?datasource=wiki', 'reader')), ['of wiki'])
   })
 
   it('show tasks by state, type, and datasource', async () => {
@@ -134,28 +134,28 @@ describe('task lists', () => {
       ['/waitingTasks', []],
       ['/completeTasks', ['over']],
     ]
-    for (const [path, ids] of rows) assert.deepEqual(idsOf(await ask(path)), ids, path)
-    const [over] = (await ask('/completeTasks')).json as Record<string, unknown>[]
+    for (const [path, ids] of rows) assert.deepEqual(idsOf(await request(path)), ids, path)
+    const [over] = (await request('/completeTasks')).json as Record<string, unknown>[]
     assert.deepEqual(
       [over?.statusCode, over?.errorMsg, over?.location],
       ['FAILED', 'it broke', { host: 'h', port: 1, tlsPort: -1 }],
     )
     for (const query of ['max=0', 'max=x', 'state=sleeping', 'max=1&max=2'])
-      assert.equal((await ask(`/tasks?${query}`)).status, 400, query)
+      assert.equal((await request(`/tasks?${query}`)).status, 400, query)
   })
 })
 
 describe('a task', () => {
   it('does not exist for users who may not read it', async () => {
     for (const path of ['/task/of%20wiki', '/task/of%20wiki/status']) {
-      for (const user of ['all', 'reader']) assert.equal((await ask(path, user)).status, 200)
+      for (const user of ['all', 'reader']) assert.equal((await request(path, user)).status, 200)
       for (const user of ['writer', 'none']) {
-        const [hidden, unknown] = [await ask(path, user), await ask(path.replace('of', 'no'), user)]
+        const [hidden, unknown] = [await request(path, user), await request(path.replace('of', 'no'), user)]
         assert.deepEqual([hidden.status, unknown.status], [404, 404])
         assert.equal(hidden.text.replaceAll('of wiki', 'no wiki'), unknown.text)
       }
     }
-    assert.deepEqual((await ask('/task/of%20wiki')).json, { task: 'of wiki', payload: { of: 'wiki' } })
+    assert.deepEqual((await request('/task/of%20wiki')).json, { task: 'of wiki', payload: { of: 'wiki' } })
   })
 
   it('can be shut down only by users who may write its datasource', async () => {
@@ -163,7 +163,7 @@ describe('a task', () => {
     assert.equal((await shutdown('of wiki', 'none')).status, 404)
     assert.equal((await shutdown('of koalas', 'writer')).status, 404)
     assert.equal((await shutdown('of wiki', 'writer')).status, 200)
-    const { json } = await ask('/task/of%20wiki/status')
+    const { json } = await request('/task/of%20wiki/status')
     assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Shut down by [writer]')
   })
 
@@ -175,7 +175,7 @@ describe('a task', () => {
       context,
     })
     const submit = (context: object, header: string) =>
-      ask('/task', 'all', { method: 'POST', body: body(context), headers: { Authorization: header } })
+      request('/task', 'all', { method: 'POST', body: body(context), headers: { Authorization: header } })
     const user = basicHeader('all', 'pw')
     for (const compaction of [{ slots: 1_000_000_000 }, { slots: -50 }, {}, 1, null]) {
       const { status, text } = await submit({ compaction }, user)
@@ -191,7 +191,7 @@ describe('a task', () => {
   })
 
   it('is accepted from users who may write its datasource, once per id, and queued immediately', async () => {
-    const submit = (body: unknown, user = 'writer') => ask('/task', user, { method: 'POST', body })
+    const submit = (body: unknown, user = 'writer') => request('/task', user, { method: 'POST', body })
     const body = { ...indexTask('wiki', rowsOf(1)), id: 'mine' }
     assert.equal((await submit(body, 'reader')).status, 403)
     const before = woken
@@ -219,7 +219,7 @@ describe('a task', () => {
       indexTask('wiki', { type: 'http', uris: ['http://127.0.0.1:1/'] }),
     ]
     for (const one of bad) {
-      const sent = await ask('/task', 'all', {
+      const sent = await request('/task', 'all', {
         method: 'POST',
         body: one,
         headers: { Authorization: basicHeader('all', 'pw'), 'Content-Type': 'application/json' },
@@ -233,7 +233,7 @@ describe('a task', () => {
 
 describe('a task id chosen by a user', () => {
   const submit = (dataSource: string, user: string, id = 'mine', more: object = {}) =>
-    ask('/task', user, { method: 'POST', body: { ...indexTask(dataSource, rowsOf(1)), id, ...more } })
+    request('/task', user, { method: 'POST', body: { ...indexTask(dataSource, rowsOf(1)), id, ...more } })
   const messageOf = ({ json }: { json: unknown }) => (json as { errorMessage: string }).errorMessage
 
   it('does not reveal tasks that the user may not read', async () => {
@@ -267,7 +267,7 @@ describe('a task id chosen by a user', () => {
     await submit('wiki', 'writer')
     await submit('koalas', 'koalasWriter')
     const statusOf = async (user: string) => {
-      const { json } = await ask('/task/mine/status', user)
+      const { json } = await request('/task/mine/status', user)
       return (json as { status?: { id: string; dataSource: string } }).status
     }
     assert.deepEqual(
@@ -277,22 +277,25 @@ describe('a task id chosen by a user', () => {
     assert.equal((await statusOf('koalasWriter'))?.dataSource, 'koalas')
     assert.equal((await statusOf('all'))?.dataSource, 'koalas', 'the newest one')
     assert.equal(await statusOf('none'), undefined)
-    const payload = (await ask('/task/mine', 'reader')).json as { task: string; payload: object }
+    const payload = (await request('/task/mine', 'reader')).json as { task: string; payload: object }
     assert.equal(payload.task, 'mine')
     assert.ok(JSON.stringify(payload.payload).includes('"wiki"'))
-    const known = await ask('/taskStatus', 'state', { method: 'POST', body: ['mine', 'of wiki', 'unknown'] })
+    const known = await request('/taskStatus', 'state', {
+      method: 'POST',
+      body: ['mine', 'of wiki', 'unknown'],
+    })
     assert.deepEqual(Object.keys(known.json as object).sort(), ['mine', 'of wiki'])
-    assert.deepEqual(idsOf(await ask('/tasks', 'reader')), ['mine', 'of wiki'])
+    assert.deepEqual(idsOf(await request('/tasks', 'reader')), ['mine', 'of wiki'])
     assert.deepEqual((await shutdown('mine', 'writer')).json, { task: 'mine' })
-    assert.equal((await ask('/task/mine/status', 'koalasWriter')).text.includes('FAILED'), false)
-    assert.equal((await ask('/task/mine/status', 'reader')).text.includes('FAILED'), true)
+    assert.equal((await request('/task/mine/status', 'koalasWriter')).text.includes('FAILED'), false)
+    assert.equal((await request('/task/mine/status', 'reader')).text.includes('FAILED'), true)
     assert.equal((await shutdown('mine', 'reader')).status, 403)
   })
 
   it('must not have control characters', async () => {
     for (const id of ['a\u0001b', 'a\u007fb', 'mine\u0001wiki']) {
       assert.equal((await submit('wiki', 'writer', id)).status, 400)
-      assert.equal((await ask(`/task/${encodeURIComponent(id)}/status`)).status, 400)
+      assert.equal((await request(`/task/${encodeURIComponent(id)}/status`)).status, 400)
     }
   })
 })
@@ -304,7 +307,7 @@ describe('used task slots', () => {
       SELECT 't' || n, '', 'kill', 'wiki', 0, '{}', now() - n * interval '1 minute', '',
         CASE WHEN n > 1000 THEN 'RUNNING' ELSE 'PENDING' END, 'w'
       FROM generate_series(1, 1300) n`)
-    const { json } = await ask('/totalWorkerCapacity', 'config')
+    const { json } = await request('/totalWorkerCapacity', 'config')
     assert.equal((json as { usedClusterCapacity: number }).usedClusterCapacity, 300)
   })
 })
@@ -324,7 +327,7 @@ describe('the log of a task', () => {
       'the server notices the disconnect',
       () => context.logger.having('Caller disconnected before the response was complete').length > 0,
     )
-    assert.equal((await ask('/task/of%20wiki/log')).text.length, 50_000_000)
+    assert.equal((await request('/task/of%20wiki/log')).text.length, 50_000_000)
     assert.deepEqual(
       context.logger.lines.filter(({ level }) => level === 'error'),
       [],
@@ -333,9 +336,9 @@ describe('the log of a task', () => {
 
   it('is shown only to users who may read the task', async () => {
     writeFileSync(taskLogFile(folders.logs, 'of wiki'), 'a line\n')
-    assert.equal((await ask('/task/of%20wiki/log', 'reader')).text, 'a line\n')
-    assert.equal((await ask('/task/of%20wiki/log', 'none')).status, 404)
-    const none = await ask('/task/of%20koalas/log')
+    assert.equal((await request('/task/of%20wiki/log', 'reader')).text, 'a line\n')
+    assert.equal((await request('/task/of%20wiki/log', 'none')).status, 404)
+    const none = await request('/task/of%20koalas/log')
     assert.equal(
       (none.json as { errorMessage: string }).errorMessage,
       'Task [of koalas] has no log on this server yet',

@@ -51,7 +51,7 @@ const defaultListLength = 1000
 const ingestionPriority = 50
 const compactionPriority = 25
 const killPriority = 0
-const longestTaskId = 255
+const maxTaskIdLength = 255
 const taskTypes = ['index_parallel', 'compact', 'kill']
 
 const statesOf = {
@@ -63,13 +63,13 @@ const statesOf = {
 
 type ListedState = keyof typeof statesOf
 
-const mostTasksAtOnce = 1000
+const maxTasksPerRequest = 1000
 // A compact task may name many segments, which are most of its values.
 const maxTaskValues = 250_000
 const taskIdsSchema = listOf(z.string({ error: 'a task id' }), {
   error: 'a list of task ids',
-  max: mostTasksAtOnce,
-  tooLong: `at most ${mostTasksAtOnce} ids`,
+  max: maxTasksPerRequest,
+  tooLong: `at most ${maxTasksPerRequest} ids`,
 })
 
 const taskIdShape = z.object({ task: z.string() })
@@ -302,13 +302,13 @@ function assertNotScheduled(body: unknown): void {
 /** Returns a task id that the caller chose. Throws invalidInput if it is not valid. */
 function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
-  if (id.length > longestTaskId || hasControlCharacter(id))
-    throw refuse('id', id, `a string of at most ${longestTaskId} characters, without control characters`)
+  if (id.length > maxTaskIdLength || hasControlCharacter(id))
+    throw refuse('id', id, `a string of at most ${maxTaskIdLength} characters, without control characters`)
   return id
 }
 
-function priorityOf(taskContext: Readonly<Record<string, unknown>>, usual: number): number {
-  const { priority = usual } = taskContext
+function priorityOf(taskContext: Readonly<Record<string, unknown>>, defaultPriority: number): number {
+  const { priority = defaultPriority } = taskContext
   if (typeof priority !== 'number' || !Number.isInteger(priority) || Math.abs(priority) > 999_999) {
     throw invalidInput(
       `Invalid value [${showValue(priority)}] for [context.priority]: expected an integer from -999999 to 999999`,

@@ -4,7 +4,7 @@ import type { TaskSender } from '@svc/shared/redis'
 import { createTroubleLog, type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 
-const lookPeriodMs = 2000
+const pollPeriodMs = 2000
 // Maximum number of tasks by priority, and of other tasks, to queue per period.
 const maxTasksPerLook = 1000
 
@@ -16,7 +16,7 @@ export function startTaskQueueing({ database, logger }: ServiceContext, sender: 
   const trouble = createTroubleLog(logger)
   let lastId = ''
   return startLoop(
-    lookPeriodMs,
+    pollPeriodMs,
     async () => {
       for (const task of await loadUnclaimedTasks(database, maxTasksPerLook)) await sender.send(task)
       // The first tasks may all be waiting for a lock or a limit, so also queue the others in turn.
@@ -25,6 +25,6 @@ export function startTaskQueueing({ database, logger }: ServiceContext, sender: 
       lastId = others.length < maxTasksPerLook ? '' : others.at(-1)!.id
       trouble.over('Resumed queueing tasks')
     },
-    (error) => trouble.tell('Failed to queue tasks', { error: describeError(error) }),
+    (error) => trouble.report('Failed to queue tasks', { error: describeError(error) }),
   )
 }

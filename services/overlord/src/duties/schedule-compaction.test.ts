@@ -21,7 +21,7 @@ import { startCompactionScheduler } from './schedule-compaction.ts'
 
 const { stores, database, folders } = await openTaskStores({ after })
 const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
-const patienceMs = 120_000
+const timeoutMs = 120_000
 const worker = await startWorker({ after }, stores, folders, { capacity: 2 })
 
 before(async () => {
@@ -37,7 +37,7 @@ before(async () => {
 async function appendDays(dataSource: string, ...days: number[]): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const id = await worker.submit(indexTask(dataSource, rowsOf(...days), { appendToExisting: round > 0 }))
-    assert.equal((await ended(stores, id, patienceMs))?.state, 'SUCCESS')
+    assert.equal((await ended(stores, id, timeoutMs))?.state, 'SUCCESS')
   }
 }
 
@@ -71,7 +71,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('once')?.compacted.intervals
       },
       (intervals) => intervals === 3,
-      patienceMs,
+      timeoutMs,
     )
     assert.equal(await submit(), undefined)
     assert.deepEqual(await tasksOf('once'), ['01 SUCCESS', '02 SUCCESS', '03 SUCCESS'])
@@ -90,7 +90,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('failing')
       },
       (progress) => progress?.compacted.intervals === 2 && progress.awaiting.intervals === 1,
-      patienceMs,
+      timeoutMs,
     )
     // On a slow machine, the failed interval may have been retried by now.
     const tasks = new Set(await tasksOf('failing'))
@@ -121,9 +121,9 @@ describe('compaction by the coordinator duty', () => {
       'the interval is compacted',
       () => tasksOf('hogged'),
       ([one]) => one === '01 SUCCESS',
-      patienceMs,
+      timeoutMs,
     )
-    await Promise.all(ids.map((id) => ended(stores, id, patienceMs)))
+    await Promise.all(ids.map((id) => ended(stores, id, timeoutMs)))
   })
 
   it('submits nothing if supervisors run compaction, or after losing leadership', async () => {
@@ -157,7 +157,7 @@ describe('compaction by supervisors', () => {
       'the month is compacted',
       async () => (await planner.plan()).plan.progress.get('led')?.compacted,
       (compacted) => compacted?.intervals === 1,
-      patienceMs,
+      timeoutMs,
     )
     assert.equal(before, 4)
     assert.deepEqual(await tasksOf('led'), ['01 SUCCESS'])

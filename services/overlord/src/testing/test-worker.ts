@@ -102,9 +102,9 @@ export async function startWorker(
 /** Starts an input server that responds when the test calls `release`. Until then, a task that reads it keeps running. */
 export async function startHeldInput(scope: Scope) {
   const waiting: ServerResponse[] = []
-  let asked = 0
+  let requested = 0
   const server = createServer((_request, response) => {
-    asked += 1
+    requested += 1
     waiting.push(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -116,7 +116,7 @@ export async function startHeldInput(scope: Scope) {
   return {
     host,
     source: { type: 'http', uris: [`http://${host}/rows.json`] },
-    asked: () => asked,
+    requested: () => requested,
     release: (text: string) => {
       for (const response of waiting.splice(0)) response.end(text)
     },

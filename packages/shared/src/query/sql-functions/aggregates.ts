@@ -6,8 +6,8 @@ import type { Edit, SqlText } from './sql-text.ts'
 /** An aggregate that has another name in DuckDB. */
 interface RewrittenAggregate {
   readonly name: string
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
   /** Index of the argument with the max number of bytes of strings. */
   readonly bytesAt?: number
   /** Whether rows are ordered by `__time`. */
@@ -15,14 +15,14 @@ interface RewrittenAggregate {
 }
 
 const aggregates: Readonly<Record<string, RewrittenAggregate>> = {
-  earliest: { name: 'arg_min_null', least: 1, most: 2, bytesAt: 1, byTime: true },
-  latest: { name: 'arg_max_null', least: 1, most: 2, bytesAt: 1, byTime: true },
-  earliest_by: { name: 'arg_min_null', least: 2, most: 3, bytesAt: 2 },
-  latest_by: { name: 'arg_max_null', least: 2, most: 3, bytesAt: 2 },
-  any_value: { name: 'any_value', least: 1, most: 2, bytesAt: 1 },
-  approx_count_distinct_builtin: { name: 'approx_count_distinct', least: 1, most: 1 },
-  approx_count_distinct_ds_hll: { name: 'approx_count_distinct', least: 1, most: 1 },
-  approx_count_distinct_ds_theta: { name: 'approx_count_distinct', least: 1, most: 1 },
+  earliest: { name: 'arg_min_null', min: 1, max: 2, bytesAt: 1, byTime: true },
+  latest: { name: 'arg_max_null', min: 1, max: 2, bytesAt: 1, byTime: true },
+  earliest_by: { name: 'arg_min_null', min: 2, max: 3, bytesAt: 2 },
+  latest_by: { name: 'arg_max_null', min: 2, max: 3, bytesAt: 2 },
+  any_value: { name: 'any_value', min: 1, max: 2, bytesAt: 1 },
+  approx_count_distinct_builtin: { name: 'approx_count_distinct', min: 1, max: 1 },
+  approx_count_distinct_ds_hll: { name: 'approx_count_distinct', min: 1, max: 1 },
+  approx_count_distinct_ds_theta: { name: 'approx_count_distinct', min: 1, max: 1 },
 }
 
 /** Returns whether a function, by its name in lower case, is an aggregate that must be rewritten. */
@@ -50,11 +50,11 @@ export function rewriteAggregate(
   const aggregate = aggregates[written.toLowerCase()] as RewrittenAggregate
   if (call === undefined || call.name.text.toLowerCase() !== written.toLowerCase())
     return `Cannot locate function [${written}] in the text of the query`
-  const { least, most, bytesAt, byTime } = aggregate
+  const { min, max, bytesAt, byTime } = aggregate
   const { arguments: given, name, end } = call
   const children = node.children as unknown[]
-  if (given.length < least || given.length > most)
-    return `Function [${written}] has [${given.length}] arguments: expected ${least === most ? least : `${least} to ${most}`}`
+  if (given.length < min || given.length > max)
+    return `Function [${written}] has [${given.length}] arguments: expected ${min === max ? min : `${min} to ${max}`}`
   const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
   if (aggregate.name.startsWith('arg_') && orders.length > 0)
     return `Function [${written}] has an ORDER BY: expected none, because its rows are ordered by ${byTime ? '__time' : 'its second argument'}`
@@ -72,7 +72,7 @@ export function rewriteAggregate(
     insert(value.end, `, ${bytes.text})`)
     edits.push({ start: (given[(bytesAt as number) - 1] as Edit).end, end: bytes.end, text: '' })
   }
-  const time = byTime ? timeBeside(children[0]) : undefined
+  const time = byTime ? timeColumnOf(children[0]) : undefined
   if (time !== undefined) insert(end, `, ${time.map((part) => identifier(part)).join('.')}`)
   const change = (): void => {
     Object.assign(node, { function_name: aggregate.name })
@@ -86,7 +86,7 @@ export function rewriteAggregate(
 }
 
 /** Returns the path of the time column in the table of a column; joined tables have one each. */
-function timeBeside(value: unknown): readonly string[] {
+function timeColumnOf(value: unknown): readonly string[] {
   const names =
     isJsonObject(value) && value.class === 'COLUMN_REF' ? (value.column_names as readonly string[]) : []
   return [...names.slice(0, -1), '__time']

@@ -12,8 +12,8 @@ export type CallArgument = string | null | undefined
 
 /** A function that is defined as a macro. */
 interface DefinedFunction {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
   /** Indexes of arguments that must be string literals; the macro depends on them. */
   readonly literals?: readonly number[]
   /** Indexes of arguments that may be NULL, which is the same as omitting them. */
@@ -27,22 +27,22 @@ const [a, b, c] = [0, 1, 2].map(parameterOf) as [string, string, string]
 const instant = `CAST(${a} AS TIMESTAMP)`
 const text = `CAST(${a} AS VARCHAR)`
 
-const mostConcatenated = 50
+const maxConcatenatedArguments = 50
 
-const plain = (least: number, most: number, body: (count: number) => string): DefinedFunction => ({
-  least,
-  most,
+const plain = (min: number, max: number, body: (count: number) => string): DefinedFunction => ({
+  min,
+  max,
   body: ({ length }) => body(length),
 })
-const alike = (count: number, body: string): DefinedFunction => plain(count, count, () => body)
+const sameForAllTypes = (count: number, body: string): DefinedFunction => plain(count, count, () => body)
 
 const zoneOf = (given: CallArgument) => readZone(given ?? 'UTC')
 const originOf = (given: readonly CallArgument[]): string | undefined =>
   given.length > 2 && given[2] !== null ? `CAST(${c} AS TIMESTAMP)` : undefined
 
 const rounded = (name: 'floor' | 'ceil'): DefinedFunction => ({
-  least: 1,
-  most: 2,
+  min: 1,
+  max: 2,
   literals: [1],
   body: ([, unit]) => {
     if (unit === undefined) return `system.main.${name}(${a})`
@@ -61,8 +61,8 @@ const padWith = (name: string): string =>
   `CASE WHEN ${c} = '' THEN system.main.left(${text}, ${b}) ELSE system.main.${name}(${text}, ${b}, CASE ${c} WHEN '' THEN ' ' ELSE ${c} END) END`
 
 const bucket = (sql: typeof floorSql): DefinedFunction => ({
-  least: 2,
-  most: 4,
+  min: 2,
+  max: 4,
   literals: [1, 3],
   optional: [2, 3],
   body: (given) => sql(instant, readBucketPeriod(String(given[1])), zoneOf(given[3]), originOf(given)),
@@ -77,43 +77,43 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
   time_floor: bucket(floorSql),
   time_ceil: bucket(ceilSql),
   time_shift: {
-    least: 3,
-    most: 4,
+    min: 3,
+    max: 4,
     literals: [1, 3],
     optional: [3],
     body: ([, period, , zone]) => shiftSql(instant, readBucketPeriod(String(period)), c, zoneOf(zone)),
   },
   time_extract: {
-    least: 2,
-    most: 3,
+    min: 2,
+    max: 3,
     literals: [1, 2],
     optional: [2],
     body: ([, unit, zone]) => partSql(instant, String(unit), zoneOf(zone)),
   },
   // DuckDB parses EXTRACT as date_part.
   date_part: {
-    least: 2,
-    most: 2,
+    min: 2,
+    max: 2,
     literals: [0],
     body: ([unit]) => partSql(`CAST(${b} AS TIMESTAMP)`, String(unit), readZone('UTC')),
   },
   time_format: {
-    least: 1,
-    most: 3,
+    min: 1,
+    max: 3,
     literals: [1, 2],
     optional: [1, 2],
     body: ([, pattern, zone]) => formatSql(instant, pattern ?? undefined, zoneOf(zone)),
   },
   time_parse: {
-    least: 1,
-    most: 3,
+    min: 1,
+    max: 3,
     literals: [1, 2],
     optional: [1, 2],
     body: ([, pattern, zone]) => parseSql(text, pattern ?? undefined, zoneOf(zone)),
   },
   time_in_interval: {
-    least: 2,
-    most: 2,
+    min: 2,
+    max: 2,
     literals: [1],
     body: ([, interval]) => {
       const { start, end } = parseInterval(String(interval), 'interval')
@@ -125,17 +125,17 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
       return Number.isFinite(end) ? `(${instant} <= ${last})` : `(${instant} IS NOT NULL)`
     },
   },
-  millis_to_timestamp: alike(1, `epoch_ms(CAST(${a} AS BIGINT))`),
-  timestamp_to_millis: alike(1, `epoch_ms(${instant})`),
+  millis_to_timestamp: sameForAllTypes(1, `epoch_ms(CAST(${a} AS BIGINT))`),
+  timestamp_to_millis: sameForAllTypes(1, `epoch_ms(${instant})`),
   timestampadd: {
-    least: 3,
-    most: 3,
+    min: 3,
+    max: 3,
     literals: [0],
     body: ([unit]) => shiftSql(`CAST(${c} AS TIMESTAMP)`, periodOfUnit(String(unit)), b, readZone('UTC')),
   },
   timestampdiff: {
-    least: 3,
-    most: 3,
+    min: 3,
+    max: 3,
     literals: [0],
     body: ([unit]) => differenceSql(String(unit), `CAST(${b} AS TIMESTAMP)`, `CAST(${c} AS TIMESTAMP)`),
   },
@@ -143,13 +143,13 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
   ceil: rounded('ceil'),
   ceiling: rounded('ceil'),
   // Numbers.
-  safe_divide: alike(2, `CASE WHEN ${b} = 0 THEN NULL ELSE ${a} // ${b} END`),
-  div: alike(2, `CAST(trunc(${a} // ${b}) AS BIGINT)`),
+  safe_divide: sameForAllTypes(2, `CASE WHEN ${b} = 0 THEN NULL ELSE ${a} // ${b} END`),
+  div: sameForAllTypes(2, `CAST(trunc(${a} // ${b}) AS BIGINT)`),
   truncate: plain(1, 2, (count) => (count > 1 ? `trunc(${a}, ${b})` : `trunc(${a})`)),
-  bitwise_and: alike(2, `CAST(${a} AS BIGINT) & CAST(${b} AS BIGINT)`),
-  bitwise_or: alike(2, `CAST(${a} AS BIGINT) | CAST(${b} AS BIGINT)`),
-  bitwise_xor: alike(2, `xor(CAST(${a} AS BIGINT), CAST(${b} AS BIGINT))`),
-  bitwise_complement: alike(1, `~CAST(${a} AS BIGINT)`),
+  bitwise_and: sameForAllTypes(2, `CAST(${a} AS BIGINT) & CAST(${b} AS BIGINT)`),
+  bitwise_or: sameForAllTypes(2, `CAST(${a} AS BIGINT) | CAST(${b} AS BIGINT)`),
+  bitwise_xor: sameForAllTypes(2, `xor(CAST(${a} AS BIGINT), CAST(${b} AS BIGINT))`),
+  bitwise_complement: sameForAllTypes(1, `~CAST(${a} AS BIGINT)`),
   parse_long: plain(1, 2, (count) => parseLong(count > 1 ? b : '10')),
   // Strings.
   btrim: trimmed('trim'),
@@ -158,16 +158,16 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
   rtrim: trimmed('rtrim'),
   lpad: padded('lpad'),
   rpad: padded('rpad'),
-  strlen: alike(1, `length(${text})`),
-  contains_string: alike(2, `contains(${text}, CAST(${b} AS VARCHAR))`),
-  icontains_string: alike(2, `contains(lower(${text}), lower(CAST(${b} AS VARCHAR)))`),
-  concat: plain(1, mostConcatenated, (count) => {
+  strlen: sameForAllTypes(1, `length(${text})`),
+  contains_string: sameForAllTypes(2, `contains(${text}, CAST(${b} AS VARCHAR))`),
+  icontains_string: sameForAllTypes(2, `contains(lower(${text}), lower(CAST(${b} AS VARCHAR)))`),
+  concat: plain(1, maxConcatenatedArguments, (count) => {
     const texts = Array.from({ length: count }, (_, place) => `CAST(${parameterOf(place)} AS VARCHAR)`)
     // In DuckDB, the concatenation of only NULLs is not a string, so cast the result.
     return `CAST(${texts.join(' || ')} AS VARCHAR)`
   }),
-  textcat: alike(2, `${text} || CAST(${b} AS VARCHAR)`),
-  regexp_like: alike(2, `regexp_matches(${text}, ${b})`),
+  textcat: sameForAllTypes(2, `${text} || CAST(${b} AS VARCHAR)`),
+  regexp_like: sameForAllTypes(2, `regexp_matches(${text}, ${b})`),
   regexp_extract: plain(
     2,
     4,
@@ -175,8 +175,8 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
       `CASE WHEN regexp_matches(${text}, ${b}) THEN system.main.regexp_extract(${[text, b, c, parameterOf(3)].slice(0, count).join(', ')}) END`,
   ),
   regexp_replace: {
-    least: 3,
-    most: 4,
+    min: 3,
+    max: 4,
     literals: [2],
     body: ([, , replacement, ...more]) =>
       more.length > 0
@@ -184,12 +184,12 @@ const definitions: Readonly<Record<string, DefinedFunction>> = {
         : `system.main.regexp_replace(${text}, ${b}, ${literal(replacementOf(String(replacement)))}, 'g')`,
   },
   // Trailing empty strings are omitted.
-  string_to_array: alike(
+  string_to_array: sameForAllTypes(
     2,
     `CASE WHEN ${text} = '' THEN [''] WHEN ${withoutEnd} = '' THEN [] ELSE string_split_regex(${withoutEnd}, ${b}) END`,
   ),
   // Others.
-  nvl: alike(2, `coalesce(${a}, ${b})`),
+  nvl: sameForAllTypes(2, `coalesce(${a}, ${b})`),
 }
 
 /** The functions that are defined here. */
@@ -263,11 +263,11 @@ export class FunctionCalls {
    * Failure if the call is invalid.
    */
   add(name: string, given: readonly CallArgument[], constants: readonly boolean[]): string {
-    const { least, most, literals = [], optional = [], body } = definitions[name] as DefinedFunction
+    const { min, max, literals = [], optional = [], body } = definitions[name] as DefinedFunction
     const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
-    if (given.length < least || given.length > most)
+    if (given.length < min || given.length > max)
       throw invalidInput(
-        `Function [${shown}] has [${given.length}] arguments: expected ${least === most ? least : `${least} to ${most}`}`,
+        `Function [${shown}] has [${given.length}] arguments: expected ${min === max ? min : `${min} to ${max}`}`,
       )
     for (const place of literals) {
       if (place >= given.length || typeof given[place] === 'string') continue

@@ -6,7 +6,7 @@ import { openTestQueries } from '../test-queries.ts'
 import { definedFunctions } from './index.ts'
 
 const queries = await openTestQueries()
-const { ask, folder, processes, writeParquet } = queries
+const { query, folder, processes, writeParquet } = queries
 after(async () => {
   await processes.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -22,7 +22,7 @@ const style = { header: true, sqlTypesHeader: true } as const
 /** Returns the types and the values of one row. */
 async function rowOf(expressions: readonly string[]): Promise<[types: unknown[], values: unknown[]]> {
   const named = expressions.map((expression, index) => `${expression} AS c${index}`).join(', ')
-  const [, types, values] = JSON.parse(await ask(`SELECT ${named}`, { style })) as unknown[][]
+  const [, types, values] = JSON.parse(await query(`SELECT ${named}`, { style })) as unknown[][]
   return [types as unknown[], values as unknown[]]
 }
 
@@ -30,7 +30,7 @@ const at = (time: string): string => `TIMESTAMP '${time}'`
 const july = at('2001-07-15 03:04:05')
 const text = 'VARCHAR'
 const time = 'TIMESTAMP'
-const whole = 'BIGINT'
+const bigintType = 'BIGINT'
 
 const tables: Readonly<
   Record<string, readonly (readonly [expression: string, value: unknown, type: string])[]>
@@ -98,27 +98,27 @@ const tables: Readonly<
     ],
     [`TIMESTAMPADD(MONTH, 1, ${at('2001-01-31')})`, '2001-02-28T00:00:00.000Z', time],
     [`TIMESTAMPADD( Second , -5, ${july})`, '2001-07-15T03:04:00.000Z', time],
-    [`TIMESTAMPDIFF(MONTH, ${at('2001-01-31')}, ${at('2001-02-28')})`, 1, whole],
-    [`TIMESTAMPDIFF(MONTH, ${at('2001-02-28')}, ${at('2001-01-31')})`, -1, whole],
-    [`TIMESTAMPDIFF(MONTH, ${at('2001-03-15 09:00:00')}, ${at('2001-01-15 10:00:00')})`, -1, whole],
-    [`TIMESTAMPDIFF(YEAR, ${at('2000-03-01')}, ${at('2002-02-28')})`, 1, whole],
-    [`TIMESTAMPDIFF(DAY, ${at('2001-01-01')}, ${july})`, 195, whole],
-    [`TIMESTAMPDIFF(DAY, ${july}, ${at('2001-01-01')})`, -195, whole],
+    [`TIMESTAMPDIFF(MONTH, ${at('2001-01-31')}, ${at('2001-02-28')})`, 1, bigintType],
+    [`TIMESTAMPDIFF(MONTH, ${at('2001-02-28')}, ${at('2001-01-31')})`, -1, bigintType],
+    [`TIMESTAMPDIFF(MONTH, ${at('2001-03-15 09:00:00')}, ${at('2001-01-15 10:00:00')})`, -1, bigintType],
+    [`TIMESTAMPDIFF(YEAR, ${at('2000-03-01')}, ${at('2002-02-28')})`, 1, bigintType],
+    [`TIMESTAMPDIFF(DAY, ${at('2001-01-01')}, ${july})`, 195, bigintType],
+    [`TIMESTAMPDIFF(DAY, ${july}, ${at('2001-01-01')})`, -195, bigintType],
     [`TIME_IN_INTERVAL(${july}, '2001-07-15/P1D')`, true, 'BOOLEAN'],
     [`TIME_IN_INTERVAL(${at('2001-07-16')}, '2001-07-15/2001-07-16')`, false, 'BOOLEAN'],
     ['MILLIS_TO_TIMESTAMP(981173106789)', '2001-02-03T04:05:06.789Z', time],
-    [`TIMESTAMP_TO_MILLIS(${july})`, 995166245000, whole],
+    [`TIMESTAMP_TO_MILLIS(${july})`, 995166245000, bigintType],
   ],
   'parts of a time': [
-    [`EXTRACT(DOW FROM ${july})`, 7, whole],
-    [`EXTRACT(EPOCH FROM ${july})`, 995166245, whole],
-    [`EXTRACT(MILLISECOND FROM ${at('2001-07-15 03:04:05.678')})`, 678, whole],
-    [`EXTRACT(WEEK FROM ${at('2001-12-31')})`, 1, whole],
-    [`EXTRACT(CENTURY FROM ${at('2000-12-31')})`, 20, whole],
-    [`TIME_EXTRACT(${at('1969-07-15 03:04:05.678')}, 'EPOCH')`, -14676954, whole],
-    [`TIME_EXTRACT(${at('2001-12-31 20:00:00')}, 'QUARTER', 'Asia/Tokyo')`, 1, whole],
-    [`TIME_EXTRACT(${july}, 'hour', 'America/Los_Angeles')`, 20, whole],
-    [`TIME_EXTRACT(${july}, 'DOY')`, 196, whole],
+    [`EXTRACT(DOW FROM ${july})`, 7, bigintType],
+    [`EXTRACT(EPOCH FROM ${july})`, 995166245, bigintType],
+    [`EXTRACT(MILLISECOND FROM ${at('2001-07-15 03:04:05.678')})`, 678, bigintType],
+    [`EXTRACT(WEEK FROM ${at('2001-12-31')})`, 1, bigintType],
+    [`EXTRACT(CENTURY FROM ${at('2000-12-31')})`, 20, bigintType],
+    [`TIME_EXTRACT(${at('1969-07-15 03:04:05.678')}, 'EPOCH')`, -14676954, bigintType],
+    [`TIME_EXTRACT(${at('2001-12-31 20:00:00')}, 'QUARTER', 'Asia/Tokyo')`, 1, bigintType],
+    [`TIME_EXTRACT(${july}, 'hour', 'America/Los_Angeles')`, 20, bigintType],
+    [`TIME_EXTRACT(${july}, 'DOY')`, 196, bigintType],
   ],
   'formatting and parsing times': [
     [`TIME_FORMAT(${july})`, '2001-07-15T03:04:05.000Z', text],
@@ -149,22 +149,22 @@ const tables: Readonly<
     ['SAFE_DIVIDE(7, 2)', 3, 'INTEGER'],
     ['SAFE_DIVIDE(7, 0)', null, 'INTEGER'],
     ['SAFE_DIVIDE(CAST(7 AS DOUBLE), 2)', 3.5, 'DOUBLE'],
-    ['DIV(-7, 2)', -3, whole],
+    ['DIV(-7, 2)', -3, bigintType],
     ['TRUNCATE(1.29, 1)', 1.2, 'DECIMAL'],
-    ['BITWISE_AND(6, 3)', 2, whole],
-    ['BITWISE_OR(6, 3)', 7, whole],
-    ['BITWISE_XOR(6, 3)', 5, whole],
-    ['BITWISE_COMPLEMENT(6)', -7, whole],
-    [`PARSE_LONG('-12')`, -12, whole],
-    [`PARSE_LONG('+12')`, 12, whole],
-    [`PARSE_LONG(' 12')`, null, whole],
-    [`PARSE_LONG('1.5')`, null, whole],
-    [`PARSE_LONG('0x1F', 16)`, 31, whole],
-    [`PARSE_LONG('-0x1F', 16)`, null, whole],
-    [`PARSE_LONG('12', 2)`, null, whole],
-    [`PARSE_LONG('zz', 36)`, 1295, whole],
-    [`PARSE_LONG('9223372036854775808')`, null, whole],
-    [`PARSE_LONG('')`, null, whole],
+    ['BITWISE_AND(6, 3)', 2, bigintType],
+    ['BITWISE_OR(6, 3)', 7, bigintType],
+    ['BITWISE_XOR(6, 3)', 5, bigintType],
+    ['BITWISE_COMPLEMENT(6)', -7, bigintType],
+    [`PARSE_LONG('-12')`, -12, bigintType],
+    [`PARSE_LONG('+12')`, 12, bigintType],
+    [`PARSE_LONG(' 12')`, null, bigintType],
+    [`PARSE_LONG('1.5')`, null, bigintType],
+    [`PARSE_LONG('0x1F', 16)`, 31, bigintType],
+    [`PARSE_LONG('-0x1F', 16)`, null, bigintType],
+    [`PARSE_LONG('12', 2)`, null, bigintType],
+    [`PARSE_LONG('zz', 36)`, 1295, bigintType],
+    [`PARSE_LONG('9223372036854775808')`, null, bigintType],
+    [`PARSE_LONG('')`, null, bigintType],
   ],
   strings: [
     [`NVL(NULL, 'x')`, 'x', text],
@@ -179,9 +179,9 @@ const tables: Readonly<
     [`LPAD('abcd', 2)`, 'ab', text],
     [`RPAD('ab', 5, 'xyz')`, 'abxyz', text],
     [`RPAD('ab', 5, '')`, 'ab', text],
-    [`STRLEN('äb')`, 2, whole],
-    [`STRPOS('foobar', 'o')`, 2, whole],
-    [`STRPOS('foobar', 'z')`, 0, whole],
+    [`STRLEN('äb')`, 2, bigintType],
+    [`STRPOS('foobar', 'o')`, 2, bigintType],
+    [`STRPOS('foobar', 'z')`, 0, bigintType],
     [`CONTAINS_STRING('foobar', 'OO')`, false, 'BOOLEAN'],
     [`ICONTAINS_STRING('foobar', 'OO')`, true, 'BOOLEAN'],
     [`CONTAINS_STRING(NULL, 'o')`, null, 'BOOLEAN'],
@@ -248,7 +248,7 @@ describe('functions of columns', () => {
   ]
   for (const [sql, expected] of cases) {
     it(sql, async () => {
-      assert.deepEqual(JSON.parse(await ask(sql, { files })), expected)
+      assert.deepEqual(JSON.parse(await query(sql, { files })), expected)
     })
   }
 
@@ -258,7 +258,7 @@ describe('functions of columns', () => {
       { type: 'VARCHAR', value: 'Asia/Tokyo' },
     ]
     const sql = 'SELECT TIME_FLOOR(max(__time), ?, NULL, ?) FROM wiki'
-    assert.deepEqual(JSON.parse(await ask(sql, { files, parameters })), [['2001-02-28T15:00:00.000Z']])
+    assert.deepEqual(JSON.parse(await query(sql, { files, parameters })), [['2001-02-28T15:00:00.000Z']])
   })
 })
 
@@ -327,7 +327,7 @@ describe('every defined function', () => {
   const all = everywhere.map((expression, index) => `${expression} AS c${index}`).join(',\n')
   const instead = (replace: (column: string) => string): string =>
     columns.reduce((sql, column) => sql.replaceAll(new RegExp(`\\b${column}\\b`, 'g'), replace(column)), all)
-  const rowsOf = async (sql: string): Promise<unknown[][]> => JSON.parse(await ask(sql, { files }))
+  const rowsOf = async (sql: string): Promise<unknown[][]> => JSON.parse(await query(sql, { files }))
 
   it('is tested here', () => {
     const called = new Set(everywhere.map((expression) => /^\w+/.exec(expression)?.[0]))
@@ -370,7 +370,7 @@ describe('every defined function', () => {
 
   it('keeps the column names as written', async () => {
     const sql = `SELECT time_floor(__time, 'P1D'), time_floor(__time, 'P1M') FROM wiki`
-    const [names] = JSON.parse(await ask(sql, { files, style: { header: true } }))
+    const [names] = JSON.parse(await query(sql, { files, style: { header: true } }))
     assert.deepEqual(names, ["time_floor(__time, 'P1D')", "time_floor(__time, 'P1M')"])
   })
 
@@ -442,12 +442,12 @@ describe('rejects', () => {
   ]
   for (const [expression, message] of cases) {
     it(expression, async () => {
-      await assert.rejects(ask(`SELECT ${expression}`), { code: 'invalidInput', message })
+      await assert.rejects(query(`SELECT ${expression}`), { code: 'invalidInput', message })
     })
   }
 
   it('an unknown column after a rewritten call, with its original location', async () => {
     const sql = `SELECT 'ä', EARLIEST(page), TIMESTAMPADD(DAY, 1, __time),\n nope FROM wiki`
-    await assert.rejects(ask(sql, { files }), { message: /^Line \[2\], column \[2\]: .*nope/ })
+    await assert.rejects(query(sql, { files }), { message: /^Line \[2\], column \[2\]: .*nope/ })
   })
 })

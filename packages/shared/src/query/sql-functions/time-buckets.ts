@@ -76,7 +76,7 @@ export function floorSql(instant: string, period: Period, zone: Zone, origin: st
     bound(
       'whole',
       `${begun} - CASE WHEN ${start} + to_months(${integer(begun)}) > ${shown} THEN 1 ELSE 0 END`,
-      (whole) => `(${start} + to_months(${integer(floored(whole, amount))}))`,
+      (bucketCount) => `(${start} + to_months(${integer(floored(bucketCount, amount))}))`,
     ),
   )
   return zone.firstInstant(later)

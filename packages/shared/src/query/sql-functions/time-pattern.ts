@@ -119,9 +119,9 @@ function formOf(pattern: string): { readonly form: string; readonly names: reado
     }
     const few = `\\d{1,${Math.max(count, 2)}}`
     const next = pieces[index + 1]
-    const isBesideDigits = next !== undefined && 'letter' in next && /[MdHhmsSDkK]/.test(next.letter)
+    const isNextToDigits = next !== undefined && 'letter' in next && /[MdHhmsSDkK]/.test(next.letter)
     if (letter === 'y' && count !== 2)
-      return group('year', isBesideDigits ? `\\d{1,${count}}` : '[+-]?\\d{1,9}')
+      return group('year', isNextToDigits ? `\\d{1,${count}}` : '[+-]?\\d{1,9}')
     if (letter === 'M') return group(count < 3 ? 'month' : 'monthName', count < 3 ? few : monthForm)
     if (letter === 'd') return group('day', few)
     if (letter === 'H') return group('hour', few)

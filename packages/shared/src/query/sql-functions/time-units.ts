@@ -72,10 +72,10 @@ export function differenceSql(unit: string, from: string, to: string): string {
     throw invalidInput(
       `Invalid value [${unit}] for [unit]: expected ${allowed({ ...unitMs, ...unitMonths })}`,
     )
-  return `CASE WHEN ${from} <= ${to} THEN ${wholeMonths(from, to)} ELSE -${wholeMonths(to, from)} END // ${months}`
+  return `CASE WHEN ${from} <= ${to} THEN ${fullMonths(from, to)} ELSE -${fullMonths(to, from)} END // ${months}`
 }
 
-function wholeMonths(from: string, to: string): string {
+function fullMonths(from: string, to: string): string {
   const begun = `date_diff('month', ${from}, ${to})`
   return `(${begun} - CASE WHEN ${from} + to_months(CAST(${begun} AS INTEGER)) > ${to} THEN 1 ELSE 0 END)`
 }

@@ -5,8 +5,8 @@ import type { ServiceContext } from '@svc/shared/service'
 import { intervalParameter, positiveCount } from '@svc/shared/wire'
 import { z } from 'zod'
 
-const usualCount = 100
-const mostCount = 1000
+const defaultCount = 100
+const maxCount = 1000
 
 const kinds = {
   change: 'security',
@@ -32,8 +32,8 @@ const auditQuery = z.strictObject({
   address: queryText.optional(),
   interval: intervalParameter.optional(),
   count: positiveCount
-    .refine((count) => count <= mostCount, { error: `an integer from 1 to ${mostCount}` })
-    .default(usualCount),
+    .refine((count) => count <= maxCount, { error: `an integer from 1 to ${maxCount}` })
+    .default(defaultCount),
   before: positiveCount.optional(),
 })
 

@@ -289,8 +289,8 @@ export function authorizationRoutes(context: ServiceContext, change: ChangeSecur
         await change(input, `${authorizer}/groupMappings/${mapping}`, input.body, async (transaction) => {
           const directory = await read(transaction, authorizer)
           for (const role of roles) entryOf(directory.roles, role, 'Role')
-          const made = await addGroupMapping(transaction, authorizer, mapping, groupPattern)
-          expect(made, `Group mapping [${mapping}] already exists`)
+          const created = await addGroupMapping(transaction, authorizer, mapping, groupPattern)
+          expect(created, `Group mapping [${mapping}] already exists`)
           for (const role of new Set(roles)) await assignMappingRole(transaction, authorizer, mapping, role)
         })
       },

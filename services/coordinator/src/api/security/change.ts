@@ -1,4 +1,4 @@
-import { longestName, permissionsOf } from '@svc/domain/access'
+import { maxNameLength, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { hasControlCharacter } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
@@ -6,8 +6,8 @@ import type { RouteInput } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
 import {
   type AuthorizerDirectory,
-  askedAuthenticators,
   permits,
+  reachableAuthenticators,
   type SecurityDirectory,
   storedCredentials,
 } from '@svc/shared/security'
@@ -49,7 +49,7 @@ export function securityChanges(context: ServiceContext, followers: DirectoryFol
       return internalNeeds.every((need) => permits(permissions, need))
     })
 
-  const withStoredUsers = askedAuthenticators(settings).filter((name) => storesUsers(settings, name))
+  const withStoredUsers = reachableAuthenticators(settings).filter((name) => storesUsers(settings, name))
   /** Returns the authenticator that verifies the internal user. */
   const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
     withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)
@@ -90,8 +90,8 @@ export function expect(holds: boolean, message: string): void {
 export function nameParameter(params: Readonly<Record<string, string>>, parameter: string): string {
   const name = params[parameter] as string
   expect(
-    name.trim() !== '' && name.length <= longestName && !hasControlCharacter(name),
-    `Invalid value [${name.slice(0, longestName)}] for [${parameter}]: expected a name of 1 to ${longestName} characters, not all blank, without control characters`,
+    name.trim() !== '' && name.length <= maxNameLength && !hasControlCharacter(name),
+    `Invalid value [${name.slice(0, maxNameLength)}] for [${parameter}]: expected a name of 1 to ${maxNameLength} characters, not all blank, without control characters`,
   )
   return name
 }

@@ -14,11 +14,11 @@ export async function findEndpoint(method: string, path: string): Promise<FoundE
   const {
     document: { paths },
   } = await readStoredDocument()
-  const asked = path.split('?', 1)[0] as string
+  const queriedPath = path.split('?', 1)[0] as string
   // The OpenAPI document does not list internal endpoints.
-  if (asked.startsWith('/svc-internal/'))
+  if (queriedPath.startsWith('/svc-internal/'))
     return { template: '/svc-internal/**', access: { kind: 'internal' }, parameters: {} }
-  const candidates = [asked, `/proxy/coordinator${asked}`, `/proxy/overlord${asked}`]
+  const candidates = [queriedPath, `/proxy/coordinator${queriedPath}`, `/proxy/overlord${queriedPath}`]
   for (const candidate of candidates) {
     // Like the servers, match literal paths before paths with parameters.
     const templates = Object.keys(paths).sort((a, b) => a.split('{').length - b.split('{').length)
@@ -28,7 +28,7 @@ export async function findEndpoint(method: string, path: string): Promise<FoundE
       if (operation) return { template, access: operation['x-access'], parameters }
     }
   }
-  throw notFound(`No server has the endpoint [${method} ${asked}]`)
+  throw notFound(`No server has the endpoint [${method} ${queriedPath}]`)
 }
 
 function matchTemplate(template: string, path: string): Record<string, string> | undefined {

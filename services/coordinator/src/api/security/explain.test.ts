@@ -28,9 +28,9 @@ async function startCoordinator(skipOnFailure: boolean, more: Readonly<Record<st
     ...more,
   })
   await context.serve({ routes: [explainRoute(context)] })
-  const asker = { authenticators: { A: { asker: await hashPassword('pw') } } }
+  const rawClient = { authenticators: { A: { asker: await hashPassword('pw') } } }
   const authorizer = { users: { asker: ['all'] }, roles: { all: readsAll }, groupMappings: {} }
-  context.replaceDirectory({ version: 1, ...asker, authorizers: { Z: authorizer, Y: authorizer } })
+  context.replaceDirectory({ version: 1, ...rawClient, authorizers: { Z: authorizer, Y: authorizer } })
   return context
 }
 
@@ -91,9 +91,9 @@ describe('the explanation of access', () => {
         headers: { Authorization: basicHeader('asker', 'pw') },
       })
       assert.equal(answer.status, 200, answer.text)
-      const told = answer.json as { readonly allowed: boolean; readonly because: string }
-      assert.equal(told.allowed, allowed)
-      assert.match(told.because, because)
+      const explanation = answer.json as { readonly allowed: boolean; readonly because: string }
+      assert.equal(explanation.allowed, allowed)
+      assert.match(explanation.because, because)
     })
 })
 
@@ -105,15 +105,15 @@ it('uses the authorizer that decides, whichever authorizer is in the path', asyn
     path: `/svc-ext/basic-security/authorization/db/Y/explain?${query}`,
     headers: { Authorization: basicHeader('asker', 'pw') },
   })
-  const told = answer.json as {
+  const explanation = answer.json as {
     readonly allowed: boolean
     readonly because: string
     readonly authorizer: string
   }
-  assert.equal(told.allowed, false)
-  assert.equal(told.authorizer, 'Z')
+  assert.equal(explanation.allowed, false)
+  assert.equal(explanation.authorizer, 'Z')
   assert.match(
-    told.because,
+    explanation.because,
     /^Authorizer \[Y\] does not decide: the user belongs to authenticator \[A\], which uses authorizer \[Z\].*No role/,
   )
 })

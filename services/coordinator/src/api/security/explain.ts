@@ -1,5 +1,5 @@
 import { explainAccess, type Access as NeededAccess, permissionSchema } from '@svc/domain/access'
-import { asksDirectory, asksForLogin, letsEveryoneIn } from '@svc/shared/config'
+import { allowsAnonymous, requiresLogin, usesLdap } from '@svc/shared/config'
 import { type Access, jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
 import { createTroubleLog } from '@svc/shared/runtime'
@@ -84,7 +84,7 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
   const trouble = createTroubleLog(logger)
   let opened: ReturnType<typeof openLdapLogins> | undefined
   const directories = () => {
-    opened ??= openLdapLogins(settings, () => performance.now(), trouble.tell)
+    opened ??= openLdapLogins(settings, () => performance.now(), trouble.report)
     return opened
   }
   return route({
@@ -96,18 +96,18 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     query: explainQuery,
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, query: { user, path, method, group: given } }) => {
-      const asked = params.authorizer as string
+      const authorizerName = params.authorizer as string
       const known = settings.get('svc.auth.authorizers')
       expect(
-        known.includes(asked),
-        `Authorizer [${asked}] does not exist: expected one of [${known.join(', ')}]`,
+        known.includes(authorizerName),
+        `Authorizer [${authorizerName}] does not exist: expected one of [${known.join(', ')}]`,
       )
       const endpoint = await findEndpoint(method, path)
       const needed = neededAccess(endpoint.access, endpoint.parameters)
       const stored = await loadSecurityDirectory(database)
       const recognition = await recognize(settings, await directories(), stored, user)
       const who = recognition.kind === 'known' ? recognition : undefined
-      const authorizer = who ? authorizerOf(who) : asked
+      const authorizer = who ? authorizerOf(who) : authorizerName
       const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
       const explanation = explainAccess(
         stored.authorizers[authorizer] ?? emptyAuthorizer,
@@ -119,7 +119,13 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
       const verdict =
         withoutLogin(endpoint.access, path) ??
         (recognition.kind === 'known'
-          ? verdictOf(recognition, { user, asked, authorizer }, endpoint.access, needed, explanation.allowed)
+          ? verdictOf(
+              recognition,
+              { user, authorizerName, authorizer },
+              endpoint.access,
+              needed,
+              explanation.allowed,
+            )
           : refusal(recognition, user))
       return {
         user,
@@ -147,8 +153,8 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     user: string,
     recognition: Recognition,
   ): keyof typeof knowledgeTexts {
-    if (letsEveryoneIn(settings, name)) return 'everyone'
-    if (asksDirectory(settings, name))
+    if (allowsAnonymous(settings, name)) return 'everyone'
+    if (usesLdap(settings, name))
       return 'authenticator' in recognition && recognition.authenticator === name ? 'found' : 'directory'
     const users = stored.authenticators[name] ?? {}
     if (!Object.hasOwn(users, user)) return 'unknown'
@@ -213,9 +219,9 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     who: Known,
     {
       user,
-      asked,
+      authorizerName,
       authorizer,
-    }: { readonly user: string; readonly asked: string; readonly authorizer: string },
+    }: { readonly user: string; readonly authorizerName: string; readonly authorizer: string },
     access: Access,
     needed: NeededAccess | undefined,
     granted: boolean,
@@ -227,10 +233,10 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
       ...(who.identity === internalUser && networks.length > 0
         ? [`[${internalUser}] can log in only from [${networks.join(', ')}]`]
         : []),
-      ...(authorizer === asked
+      ...(authorizer === authorizerName
         ? []
         : [
-            `Authorizer [${asked}] does not decide: the user belongs to authenticator [${who.authenticator}], which uses authorizer [${authorizer}]`,
+            `Authorizer [${authorizerName}] does not decide: the user belongs to authenticator [${who.authenticator}], which uses authorizer [${authorizer}]`,
           ]),
     ]
     return { allowed, because: [...prefixes, because].join('. ') }
@@ -244,9 +250,9 @@ export function explainRoute({ settings, database, logger }: ServiceContext): Ro
     granted: boolean,
   ): Verdict {
     if (access.kind === 'internal') {
-      if (!asksForLogin(settings))
+      if (!requiresLogin(settings))
         return { allowed: true, because: 'No login is required, so everyone may call internal endpoints' }
-      return identity === internalUser && !letsEveryoneIn(settings, authenticator)
+      return identity === internalUser && !allowsAnonymous(settings, authenticator)
         ? { allowed: true, because: `The endpoint is for servers, and [${identity}] is the internal user` }
         : {
             allowed: false,

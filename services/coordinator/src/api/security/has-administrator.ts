@@ -1,10 +1,10 @@
 import { securityResource } from '@svc/domain/access'
-import { asksDirectory, letsEveryoneIn, type Settings } from '@svc/shared/config'
+import { allowsAnonymous, type Settings, usesLdap } from '@svc/shared/config'
 import {
-  askedAuthenticators,
   type Caller,
   createCallerCache,
   hiddenUserTest,
+  reachableAuthenticators,
   type SecurityDirectory,
   storedCredentials,
 } from '@svc/shared/security'
@@ -18,7 +18,7 @@ export function administratorTest(
   caller: Pick<Caller, 'identity' | 'authenticator' | 'groups'>,
 ): (directory: SecurityDirectory) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  const asked = askedAuthenticators(settings)
+  const reachable = reachableAuthenticators(settings)
   const isHidden = hiddenUserTest(settings)
   const callers = createCallerCache(settings)
 
@@ -28,9 +28,9 @@ export function administratorTest(
       !isHidden(authenticator, user, directory) &&
       callers(authenticator, user, groups, directory).can('WRITE', 'CONFIG', securityResource)
 
-    return asked.some((name) => {
-      if (letsEveryoneIn(settings, name)) return administers(name, name, [])
-      if (asksDirectory(settings, name))
+    return reachable.some((name) => {
+      if (allowsAnonymous(settings, name)) return administers(name, name, [])
+      if (usesLdap(settings, name))
         return caller.authenticator === name && administers(name, caller.identity, caller.groups)
       return Object.keys(directory.authenticators[name] ?? {}).some(
         (user) =>

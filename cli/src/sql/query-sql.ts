@@ -15,19 +15,19 @@ export interface SqlQuestion {
 /** A streamed answer. */
 export interface SqlAnswer {
   /** When the query was sent, as a value of performance.now(). */
-  readonly askedAt: number
+  readonly requestedAt: number
   readonly body: IncomingMessage
   /** Number of used segments by datasource that are missing from the answer because no server has loaded them. */
   readonly segmentsNotLoaded: Readonly<Record<string, number>>
 }
 
 /** Sends a query to the router; aborting `signal` cancels it. A rejected query is a conflict with the reason. */
-export async function askSql(
+export async function querySql(
   { routerUrl, trusted, credentials }: ClusterAccess,
   question: SqlQuestion,
   signal: AbortSignal,
 ): Promise<SqlAnswer> {
-  const askedAt = performance.now()
+  const requestedAt = performance.now()
   const url = new URL('/svc/v2/sql', routerUrl)
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const body = Buffer.from(
@@ -64,7 +64,7 @@ export async function askSql(
   })
   if (answer.statusCode !== 200) throw rejection(answer.statusCode ?? 0, await text(answer))
   return {
-    askedAt,
+    requestedAt,
     body: answer,
     segmentsNotLoaded: notLoadedIn(answer.headers['x-svc-response-context']),
   }

@@ -4,7 +4,7 @@ import { invalidInput } from '@svc/domain/failure'
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
 import { parseSizeBytes } from '@svc/domain/validation'
-import { mostVirtualServers } from '@svc/shared/config'
+import { maxVirtualServers } from '@svc/shared/config'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import {
   changeClusterCompactionConfig,
@@ -19,7 +19,7 @@ import {
   saveConfig,
   saveRules,
 } from '@svc/shared/postgres'
-import { makeNewHome, withStoreOf } from '../cluster/index.ts'
+import { createNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome } from '../home/index.ts'
 import { countOf } from '../terminal/index.ts'
 import {
@@ -71,7 +71,7 @@ export interface RehearsalResult {
  * then fills the home's own store. Nothing runs in the home afterwards. Throws a Failure if the home exists or the source
  * is unreadable.
  */
-export async function makeRehearsal(
+export async function createRehearsal(
   source: SnapshotSource,
   options: RehearsalOptions,
 ): Promise<RehearsalResult> {
@@ -81,7 +81,7 @@ export async function makeRehearsal(
       `Invalid value [${options.loadBytesPerSecond}] for [--load-bytes-per-second]: expected a size such as 1GiB`,
     )
   }
-  return await makeNewHome(root, async (growing) => {
+  return await createNewHome(root, async (growing) => {
     const home = openHome(growing)
     const folder = path.join(home.tasks, 'snapshot')
     await mkdir(folder)
@@ -96,9 +96,9 @@ export async function makeRehearsal(
       throw invalidInput(`[${source.name}] has no server of type [historical]`)
     }
     options.onStep(`Read ${countOf(snapshot.segments, 'segment')} and ${countOf(servers.length, 'server')}`)
-    if (servers.length > mostVirtualServers) {
+    if (servers.length > maxVirtualServers) {
       throw invalidInput(
-        `[${source.name}] has [${servers.length}] servers, expected at most ${mostVirtualServers}`,
+        `[${source.name}] has [${servers.length}] servers, expected at most ${maxVirtualServers}`,
       )
     }
     await fillHome(home, folder, source.name, snapshot, options)

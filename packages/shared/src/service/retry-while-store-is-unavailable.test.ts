@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conflict, unavailable } from '@svc/domain/failure'
 import type { Logger } from '../runtime/index.ts'
-import { retryWhileStoreIsAway } from './retry-while-store-is-away.ts'
+import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
 
 const logger: Logger = {
   error: () => undefined,
@@ -23,7 +23,7 @@ function failing(...errors: Error[]): () => Promise<string> {
 test('retries work that failed because the store is unavailable', async () => {
   const work = failing(unavailable('away'), unavailable('away'))
   const stopping = new AbortController().signal
-  assert.equal(await retryWhileStoreIsAway(work, { logger, stopping, periodMs: 1 }), 'done')
+  assert.equal(await retryWhileStoreIsUnavailable(work, { logger, stopping, periodMs: 1 }), 'done')
 })
 
 const thrown: { name: string; error: Error; isStopping: boolean }[] = [
@@ -36,6 +36,6 @@ for (const { name, error, isStopping } of thrown) {
     const controller = new AbortController()
     if (isStopping) controller.abort()
     const waits = { logger, stopping: controller.signal, periodMs: 1 }
-    await assert.rejects(retryWhileStoreIsAway(failing(error), waits), error)
+    await assert.rejects(retryWhileStoreIsUnavailable(failing(error), waits), error)
   })
 }

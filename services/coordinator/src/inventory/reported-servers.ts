@@ -1,5 +1,5 @@
 import type { ServiceContext } from '@svc/shared/service'
-import { Patience } from './patience.ts'
+import { ReportWait } from './report-wait.ts'
 import type { ServerInventory } from './server-inventory.ts'
 
 /** A historical of which the leader knows only the name and sometimes the tier. */
@@ -19,30 +19,30 @@ export interface ReportedServers {
   reported(): Promise<void>
 }
 
-const lookAgainMs = 25
+const pollMs = 25
 
 /** Creates the tracker for historicals that discovery lists and historicals that a process has announced. */
 export function watchReported(
   { discovery, stopping }: Pick<ServiceContext, 'discovery' | 'stopping'>,
   servers: Pick<ServerInventory, 'servers' | 'awaited'>,
 ): ReportedServers {
-  const patience = new Patience()
+  const reportWait = new ReportWait()
 
   const awaited = (): UnknownServer[] => {
-    const told = servers.awaited()
-    const reporting = new Set([...servers.servers(), ...told].map(({ process }) => process))
+    const stillAwaited = servers.awaited()
+    const reporting = new Set([...servers.servers(), ...stillAwaited].map(({ process }) => process))
     const silent = discovery
       .nodes('historical')
       .filter(({ name }) => !reporting.has(name))
       .map(({ name, details: { tier } }) => ({ name, tier: typeof tier === 'string' ? tier : undefined }))
-    return [...told, ...silent]
+    return [...stillAwaited, ...silent]
   }
   return {
-    restart: () => patience.restart(performance.now()),
+    restart: () => reportWait.restart(performance.now()),
     awaited,
     reported: async () => {
-      while (!stopping.aborted && patience.waitsFor(awaited().length, performance.now())) {
-        await new Promise((resolve) => setTimeout(resolve, lookAgainMs))
+      while (!stopping.aborted && reportWait.waitsFor(awaited().length, performance.now())) {
+        await new Promise((resolve) => setTimeout(resolve, pollMs))
       }
     },
   }

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { checkRewritten } from './read-statement.ts'
 import { openTestQueries } from './test-queries.ts'
 
-const { ask, folder, processes, writeParquet } = await openTestQueries()
+const { query, folder, processes, writeParquet } = await openTestQueries()
 after(async () => {
   await processes.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -45,9 +45,9 @@ describe('a query with misleading tokens cannot call unsupported functions', () 
   ]
   for (const [sql, rows] of cases) {
     it(JSON.stringify(sql), async () => {
-      const asked = ask(sql, { files })
-      if (rows instanceof RegExp) await assert.rejects(asked, { code: 'invalidInput', message: rows })
-      else assert.deepEqual(JSON.parse(await asked), rows)
+      const querying = query(sql, { files })
+      if (rows instanceof RegExp) await assert.rejects(querying, { code: 'invalidInput', message: rows })
+      else assert.deepEqual(JSON.parse(await querying), rows)
     })
   }
 })

@@ -6,7 +6,7 @@ import { createTroubleLog, type Logger } from '../runtime/index.ts'
  * Retries `work`, which must be idempotent, while the metadata store is unavailable. Throws any other error, and every
  * error once the server is stopping.
  */
-export async function retryWhileStoreIsAway<Result>(
+export async function retryWhileStoreIsUnavailable<Result>(
   work: () => Promise<Result>,
   { logger, stopping, periodMs = 500 }: { logger: Logger; stopping: AbortSignal; periodMs?: number },
 ): Promise<Result> {
@@ -16,7 +16,7 @@ export async function retryWhileStoreIsAway<Result>(
       return await work()
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unavailable' || stopping.aborted) throw error
-      trouble.tell('Lost the metadata store during startup; retrying', { error: describeError(error) })
+      trouble.report('Lost the metadata store during startup; retrying', { error: describeError(error) })
     }
     await delay(periodMs)
   }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { HeardLeader } from './heard-leader.ts'
+import { KnownLeader } from './known-leader.ts'
 
 describe('the leader known to a server', () => {
   it('accepts requests from the latest leader, whenever they were sent', () => {
-    const leader = new HeardLeader()
+    const leader = new KnownLeader()
     assert.equal(leader.isVoid({ term: 3, sentAtMs: 0.5 }), false)
-    leader.hear(3)
+    leader.noteLeader(3)
     assert.equal(leader.term, 3)
     assert.equal(leader.isVoid({ term: 2, sentAtMs: 99 }), true)
     assert.equal(leader.isVoid({ term: 3, sentAtMs: 0.5 }), false)
     assert.equal(leader.isVoid({ term: 4, sentAtMs: 0.5 }), false)
   })
 
-  const heard: readonly { term: number; voidUntilMs: number; isNews: boolean; state: [number, number] }[] = [
+  const cases: readonly { term: number; voidUntilMs: number; isNews: boolean; state: [number, number] }[] = [
     { term: 3, voidUntilMs: 10, isNews: true, state: [3, 10] },
     { term: 3, voidUntilMs: 10, isNews: false, state: [3, 10] },
     { term: 3, voidUntilMs: 7, isNews: false, state: [3, 10] },
@@ -22,9 +22,9 @@ describe('the leader known to a server', () => {
     { term: 4, voidUntilMs: 0, isNews: true, state: [4, 0] },
   ]
   it('advances with a leader, and starts over with the next one', () => {
-    const leader = new HeardLeader()
-    for (const { term, voidUntilMs, isNews, state } of heard) {
-      assert.equal(leader.hear(term, voidUntilMs), isNews)
+    const leader = new KnownLeader()
+    for (const { term, voidUntilMs, isNews, state } of cases) {
+      assert.equal(leader.noteLeader(term, voidUntilMs), isNews)
       assert.deepEqual([leader.term, leader.confirmedVoidUntilMs()], state)
       assert.equal(leader.isVoid({ term: state[0], sentAtMs: state[1] }), true)
       assert.equal(leader.isVoid({ term: state[0], sentAtMs: state[1] + 0.001 }), false)
@@ -32,12 +32,12 @@ describe('the leader known to a server', () => {
   })
 
   it('is confirmed once no revoked request is running', () => {
-    const leader = new HeardLeader()
-    leader.hear(3)
+    const leader = new KnownLeader()
+    leader.noteLeader(3)
     const endVoid = leader.begin({ term: 3, sentAtMs: 5 })
     const endOther = leader.begin({ term: 3, sentAtMs: 6 })
     assert.equal(leader.confirmedVoidUntilMs(), 0)
-    leader.hear(3, 5)
+    leader.noteLeader(3, 5)
     assert.equal(leader.confirmedVoidUntilMs(), 0)
     endVoid()
     assert.equal(leader.confirmedVoidUntilMs(), 5)

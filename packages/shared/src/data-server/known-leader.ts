@@ -7,7 +7,7 @@ export type RequestStamp = Pick<RequestBatch, 'term' | 'sentAtMs'>
  * What a server knows about the leader, which decides whose requests it executes: those of the latest leader, except
  * those that this leader has revoked because it could not know whether they were received.
  */
-export class HeardLeader {
+export class KnownLeader {
   private latestTerm = 0
   private voidUntilMs = 0
   private readonly atWork = new Set<RequestStamp>()
@@ -18,7 +18,7 @@ export class HeardLeader {
   }
 
   /** Records a leader's term and revocation time. Returns whether either is new. */
-  hear(term: number, voidUntilMs = 0): boolean {
+  noteLeader(term: number, voidUntilMs = 0): boolean {
     if (term < this.latestTerm || (term === this.latestTerm && voidUntilMs <= this.voidUntilMs)) return false
     this.latestTerm = term
     this.voidUntilMs = voidUntilMs

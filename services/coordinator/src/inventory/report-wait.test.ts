@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Patience } from './patience.ts'
+import { ReportWait } from './report-wait.ts'
 
 describe('waiting for servers', () => {
   const courses: readonly [
@@ -48,18 +48,18 @@ describe('waiting for servers', () => {
   ]
   for (const [name, looks] of courses)
     it(name, () => {
-      const patience = new Patience()
-      patience.restart(0)
+      const reportWait = new ReportWait()
+      reportWait.restart(0)
       for (const [awaited, nowMs, waits] of looks)
-        assert.equal(patience.waitsFor(awaited, nowMs), waits, `${awaited} at ${nowMs}`)
+        assert.equal(reportWait.waitsFor(awaited, nowMs), waits, `${awaited} at ${nowMs}`)
     })
 
   it('starts again with a new leader', () => {
-    const patience = new Patience()
-    assert.equal(patience.waitsFor(1, 0), false, 'the wait has not started')
-    patience.restart(0)
-    assert.equal(patience.waitsFor(1, 9000), false)
-    patience.restart(10_000)
-    assert.equal(patience.waitsFor(1, 17_999), true)
+    const reportWait = new ReportWait()
+    assert.equal(reportWait.waitsFor(1, 0), false, 'the wait has not started')
+    reportWait.restart(0)
+    assert.equal(reportWait.waitsFor(1, 9000), false)
+    reportWait.restart(10_000)
+    assert.equal(reportWait.waitsFor(1, 17_999), true)
   })
 })

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 
 /** The value of an option that is a whole number. Throws invalidInput unless it is from 1 to `max`. */
-export function parseWholeNumber(option: string, text: string, max: number): number {
+export function parsePositiveInteger(option: string, text: string, max: number): number {
   const value = Number(text)
   if (/^[1-9]\d*$/.test(text) && value <= max) return value
   throw invalidInput(`Invalid value [${text}] for [${option}]: expected a whole number from 1 to ${max}`)

@@ -8,30 +8,30 @@ import type { TestCluster } from '../support/test-cluster.ts'
 import { wrongCopies } from './check/index.ts'
 import type { Rest, SeenAudit } from './history.ts'
 import { loadSegments } from './observe.ts'
-import { askForRight, countRows, readCounts, readRules } from './run-work.ts'
+import { countRows, readCounts, readRules, requestWithRight } from './run-work.ts'
 import { dataSources, instances, tiers } from './schedule.ts'
 import { users, type World } from './world.ts'
 
-const patienceMs = 90_000
+const timeoutMs = 90_000
 const periodMs = 500
 
 /**
  * Waits until the cluster has finished all requested work. Returns the final state, or what it was still
  * waiting for.
  */
-export async function comeToRest(world: World): Promise<{ problem: string | null; rest: Rest }> {
-  const deadline = performance.now() + patienceMs
+export async function waitUntilIdle(world: World): Promise<{ problem: string | null; rest: Rest }> {
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     let problem: string
     let rest: Rest | undefined
     try {
-      rest = await lookAtRest(world)
+      rest = await observeIdle(world)
       const unfinished = rest.tasks.filter(({ state }) => state !== 'SUCCESS' && state !== 'FAILED')
       const wrong = [
         ...unfinished.map(({ id, state }) => `task [${id}] is ${state}`),
         ...wrongCopies(rest),
-        ...(new Set(Object.values(rest.letIn)).size > 1
-          ? [`access of the changing user: ${JSON.stringify(rest.letIn)}`]
+        ...(new Set(Object.values(rest.accepted)).size > 1
+          ? [`access of the changing user: ${JSON.stringify(rest.accepted)}`]
           : []),
       ]
       if (wrong.length === 0) return { problem: null, rest }
@@ -47,7 +47,7 @@ export async function comeToRest(world: World): Promise<{ problem: string | null
   }
 }
 
-async function lookAtRest(world: World): Promise<Rest> {
+async function observeIdle(world: World): Promise<Rest> {
   const { cluster, deepStorage } = world
   const { store, router } = cluster
   const historicals = Object.values(tiers).flat()
@@ -89,7 +89,7 @@ async function lookAtRest(world: World): Promise<Rest> {
     tasks: tasks.map((task) => ({ ...task, id: shownTaskId(task.id) })),
     rows: Object.fromEntries(rows),
     served: Object.fromEntries(served),
-    letIn: await whoLetsIn(cluster),
+    accepted: await readAccepted(cluster),
   }
 }
 
@@ -108,12 +108,12 @@ async function loadEntries({ store }: TestCluster): Promise<SeenAudit[]> {
 }
 
 /** Whether each server gives access to the user whose permission is granted and revoked. */
-async function whoLetsIn(cluster: TestCluster): Promise<Record<string, boolean>> {
+async function readAccepted(cluster: TestCluster): Promise<Record<string, boolean>> {
   const answers = await Promise.all(
     Object.values(instances)
       .flat()
       .map(async (instance) => {
-        const { status } = await askForRight(cluster, instance)
+        const { status } = await requestWithRight(cluster, instance)
         if (status !== 200 && status !== 403)
           throw new Error(`${instance} answers ${status} to the user ${users.changing}`)
         return [instance, status === 200] as const
