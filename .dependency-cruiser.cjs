@@ -22,7 +22,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Modules that need each other, were it for types only, cannot be understood one at a time.',
+      comment: 'Modules that need each other, even if only for types, cannot be understood one at a time.',
       severity: 'error',
       from: {},
       to: { circular: true },

@@ -344,7 +344,7 @@ describe('nothing is created', () => {
     assert.deepEqual([kept, leftOut], [1, 100_001])
   })
 
-  const refused: readonly [name: string, args: readonly string[], status: number, told: RegExp][] = [
+  const refused: readonly [name: string, args: readonly string[], status: number, expected: RegExp][] = [
     ['without a source', [], 2, /required option '--from <source>'/],
     ['from a folder without segments', ['--from', folder], 2, /has neither \[segments.jsonl\] nor/],
     [

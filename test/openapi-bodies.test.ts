@@ -82,7 +82,7 @@ function* changesOf(json: unknown): Generator<Changed> {
     for (const [index, item] of json.entries())
       for (const { kind, json: changed } of changesOf(item)) yield { kind, json: json.with(index, changed) }
   } else if (typeof json === 'object' && json !== null) {
-    yield { kind: 'unknown field', json: { ...json, unheardOf: 1 } }
+    yield { kind: 'unknown field', json: { ...json, unknownField: 1 } }
     for (const [name, value] of Object.entries(json)) {
       const { [name]: _, ...others } = json as Record<string, unknown>
       yield { kind: 'removed part', json: others }

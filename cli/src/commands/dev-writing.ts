@@ -34,19 +34,12 @@ export function addWriting(dev: Command): void {
     })
   dev
     .command('wording')
-    .argument('[path]', 'With --all: show only files whose path contains this text')
+    .argument('[path]', 'Check only files whose path contains this text (default: all)')
     .description('Check strings, docs, and comments for phrases to replace (docs/writing.md)')
-    .option('--all', 'List every phrase, including those that are still allowed')
-    .option('--update', 'Lower the allowed numbers to the current ones')
-    .action(async (part: string | undefined, options: { all?: true; update?: true }) => {
-      const { checkWording, findAllPhrases, linesOf, updateAllowances } = await loadWriting()
-      if (part !== undefined && !options.all) throw invalidInput('Argument [path] requires [--all]')
-      if (options.update) return updateAllowances()
-      const lines = options.all
-        ? [...findAllPhrases(part)].flatMap(([file, found]) => linesOf(file, found))
-        : checkWording()
+    .action(async (part: string | undefined) => {
+      const lines = (await loadWriting()).checkWording(part)
       for (const line of lines) process.stdout.write(`${line}\n`)
-      if (!options.all && lines.length > 0) process.exitCode = 1
+      if (lines.length > 0) process.exitCode = 1
     })
 }
 

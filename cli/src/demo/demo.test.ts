@@ -92,7 +92,7 @@ describe('ingestion and rules in a running cluster', () => {
     assert.match(stdout, /^Task index_parallel_flights_/m)
     assert.match(
       stderr,
-      /^svc: Task \[.*\] failed: .*\[hour\].*columns are \[time, delay.*Show its log with \.\/svc logs --home .* --task index_parallel_flights_.*\n$/,
+      /^svc: Task \[.*\] failed: .*\[hour\].*input columns \[time, delay.*Show its log with \.\/svc logs --home .* --task index_parallel_flights_.*\n$/,
     )
     assert.deepEqual(inputs(), [])
   })

@@ -256,7 +256,7 @@ describe('a source cluster', () => {
           /servers.json server \[4\]: Duplicate host \[b:1\]/,
           /servers.json server \[5\]: Invalid value \[nothing\] for \[maxSize\]/,
           /rules.json: .*loadSometimes/,
-          /compaction.json: compactionTaskSlotRatio/,
+          /compaction.json: .*compactionTaskSlotRatio/,
           /compaction.json: compactionConfigs\[0\].dataSource/,
           /config.json: .*colour/,
           /Segment row \[2\]: Invalid value \[-1\] for \[size\]/,

@@ -521,7 +521,7 @@ describe('a query', () => {
 
 describe('canceling a query', () => {
   // The status of each broker (0 if it is unavailable), and the status that the caller gets.
-  const cases: readonly [statuses: readonly number[], told: number][] = [
+  const cases: readonly [statuses: readonly number[], expected: number][] = [
     [[202], 202],
     [[404, 202, 404], 202],
     [[403, 202], 202],

@@ -290,10 +290,19 @@ export const phrases: readonly Phrase[] = [
 export const nameParts: readonly Phrase[] = [
   {
     pattern:
-      /^(most(?!FragmentedFirst$)|least|longest(?!(Part)?Ms$|Times$|Free$)|furthest|fewest)(?=[A-Z])|^(MOST|LEAST|LONGEST|FURTHEST)_|(?<!^at|[A-Z])(Most|Longest|Furthest)(?=[A-Z]|$)/v,
+      /^(most(?!FragmentedFirst$)|least|longest(?!(Part)?Ms$|Times$|Free$)|furthest|fewest)(?=[A-Z])|^(MOST|LEAST|LONGEST|FURTHEST)_|(?<!^at|[A-Z])(Most(?!FragmentedFirst$)|Longest(?!Times$)|Furthest)(?=[A-Z]|$)/v,
     instead: 'maxX, minX (longest only for measured values)',
     found: ['mostTold', 'leastMemoryBytes', 'MOST_LOG_BYTES', 'longestName'],
-    allowed: ['almostDone', 'atLeast', 'atMost', 'maxCount', 'most', 'longestMs', 'mostFragmentedFirst'],
+    allowed: [
+      'almostDone',
+      'atLeast',
+      'atMost',
+      'maxCount',
+      'most',
+      'longestMs',
+      'mostFragmentedFirst',
+      'MostFragmentedFirst',
+    ],
   },
   {
     pattern: /^(un)?told|(?<![A-Z])Told(?=[A-Z]|$)|^tells?(?=[A-Z]|$)|^TOLD_/v,

@@ -152,13 +152,13 @@ export class CopyPlanner {
   prepare(wanted: WantedCopies): PreparedWanted {
     let prepared = this.preparedFor.get(wanted)
     if (prepared === undefined) {
-      prepared = this.prepareAnew(wanted)
+      prepared = this.prepareAgain(wanted)
       this.preparedFor.set(wanted, prepared)
     }
     return prepared
   }
 
-  private prepareAnew(wanted: WantedCopies): PreparedWanted {
+  private prepareAgain(wanted: WantedCopies): PreparedWanted {
     const isNamed = new Uint8Array(this.tiers.length)
     const nothing = { wanted, wantsNoCopy: false, tiersWithoutServers: [], required: [], isNamed }
     if (wanted.action === 'drop') return { ...nothing, key: 'drop' }
@@ -327,7 +327,7 @@ export class CopyPlanner {
   }
 
   /**
-   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop theirs only when all named tiers
+   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop their replicas only when all named tiers
    * serve their replicas. Tiers without servers are ignored. Brokers keep what a broadcast rule assigned to them.
    */
   private planLoad(row: number, prepared: PreparedWanted): void {

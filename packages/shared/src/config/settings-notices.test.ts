@@ -198,7 +198,11 @@ describe('the conditions of properties', () => {
 })
 
 describe('warnings at startup', () => {
-  const cases: readonly [name: string, given: Readonly<Record<string, string>>, told: readonly RegExp[]][] = [
+  const cases: readonly [
+    name: string,
+    given: Readonly<Record<string, string>>,
+    expected: readonly RegExp[],
+  ][] = [
     ['none without any property', {}, []],
     [
       'for a key store without a TLS port',

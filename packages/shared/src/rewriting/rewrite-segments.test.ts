@@ -313,7 +313,11 @@ describe('rewriting segments', () => {
 
 describe('rewriting damaged segments', () => {
   const file = (source: RewriteSource) => path.join(storageFolder, source.loadSpec.path)
-  const damages: readonly [name: string, damage: (source: RewriteSource) => RewriteSource, told: RegExp][] = [
+  const damages: readonly [
+    name: string,
+    damage: (source: RewriteSource) => RewriteSource,
+    expected: RegExp,
+  ][] = [
     [
       'a truncated file',
       (source) => {

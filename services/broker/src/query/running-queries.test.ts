@@ -24,7 +24,7 @@ describe('canceling queries', () => {
     name: string,
     who: Caller,
     reads: readonly string[] | undefined,
-    told: number | RegExp,
+    expected: number | RegExp,
   ][] = [
     ['lets callers cancel their own query', ann, ['wiki'], 1],
     ['lets callers cancel their own query before it is parsed', ann, undefined, 1],
