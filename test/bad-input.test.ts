@@ -319,13 +319,13 @@ const queryCases: Case[] = [
     name: 'count twice',
     request: { path: `${history}?count=1&count=2` },
     status: 400,
-    names: ['count', 'once'],
+    names: ['count', 'a single string'],
   },
   {
     name: 'interval twice',
     request: { path: `${history}?interval=2026-01-01/2026-01-02&interval=2026-01-01/2026-01-02` },
     status: 400,
-    names: ['interval', 'once'],
+    names: ['interval', 'a single string'],
   },
   {
     name: 'max of tasks',

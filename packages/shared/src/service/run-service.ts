@@ -260,7 +260,7 @@ async function openSecurity(
     return createSecurity(settings, directory, {
       onRefused: (user, origin, reason, knownAs) => {
         logRefused(user, origin, reason)
-        audit.loginFailed(user, origin, knownAs)
+        audit.loginFailed(user, origin, knownAs, { isThrottled: reason === 'throttle' })
       },
       escalator,
       onLogin: audit.loggedIn,

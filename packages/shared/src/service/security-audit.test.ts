@@ -214,6 +214,21 @@ describe('rejected logins', () => {
       { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, typed: 'Alice ' },
     ])
   })
+
+  it('that were throttled have entries of their own', async () => {
+    const audit = startAudit(database)
+    for (const isThrottled of [false, true, false, true, true])
+      audit.loginFailed('alice', at('10.0.0.1'), 'alice', { isThrottled })
+    await audit.stop()
+    const events = await storedEvents('security.loginFailure')
+    assert.deepEqual(
+      events.sort((one, other) => Number(one.count) - Number(other.count)),
+      [
+        { key: 'alice', identity: '', ip: '10.0.0.1', count: 2 },
+        { key: 'alice', identity: '', ip: '10.0.0.1', count: 3, throttled: true },
+      ],
+    )
+  })
 })
 
 describe('the audit log while the store is unavailable', () => {

@@ -6,12 +6,23 @@ import type { Caller, LoginOrigin } from '../security/index.ts'
 import { startSecurityEventBatches } from './security-event-batches.ts'
 
 /** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
+/** More about a rejected login. */
+export interface LoginFailureOptions {
+  /** Too many logins had failed, so the password was not checked. */
+  readonly isThrottled?: boolean
+}
+
 export interface SecurityAudit {
   /**
    * Records a rejected login; `user` is the typed name, and `knownAs` the user that it belongs to. Guesses at existing
    * users are always recorded under their names, even among many others.
    */
-  loginFailed(user: string, origin: LoginOrigin, knownAs: string | undefined): void
+  loginFailed(
+    user: string,
+    origin: LoginOrigin,
+    knownAs: string | undefined,
+    options?: LoginFailureOptions,
+  ): void
   /** Records a verified login. */
   loggedIn(caller: Caller, origin: LoginOrigin): void
   /** Records a request with a cached login; most of them need no entry. */
@@ -55,11 +66,17 @@ export function startSecurityAudit(
     )
   }
 
-  function loginFailed(user: string, origin: LoginOrigin, knownAs: string | undefined): void {
+  function loginFailed(
+    user: string,
+    origin: LoginOrigin,
+    knownAs: string | undefined,
+    { isThrottled = false }: LoginFailureOptions = {},
+  ): void {
     const type = 'security.loginFailure'
     const details = {
       ...(origin.server === '' ? {} : { from: origin.server }),
       ...(knownAs === undefined || knownAs === user ? {} : { typed: user }),
+      ...(isThrottled ? { throttled: true } : {}),
     }
     // Attackers can guess any number of unknown names, so these share one budget.
     batches.add(

@@ -166,8 +166,8 @@ export function startSecurityEventBatches(
   return { add, stop }
 }
 
-const keyOf = ({ type, key, identity, ip }: SecurityEvent): string =>
-  JSON.stringify([type, key, identity, ip])
+const keyOf = ({ type, key, identity, ip, details }: SecurityEvent): string =>
+  JSON.stringify([type, key, identity, ip, details.throttled === true])
 
 /** Returns the event with its strings escaped and cut, so that the store accepts them and they mislead no reader. */
 function storable({ type, key, identity, ip, details }: SecurityEvent): SecurityEvent {
