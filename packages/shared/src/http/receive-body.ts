@@ -111,7 +111,8 @@ export function drain(request: IncomingMessage): void {
   timer.unref()
   const stop = () => clearTimeout(timer)
   request.once('end', stop).once('close', stop)
-  request.resume()
+  // Without a listener for data, an iterator that ends later leaves the request paused.
+  request.on('data', () => undefined).resume()
 }
 
 /** Detects bytes that arrive too slowly. */
