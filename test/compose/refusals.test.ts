@@ -101,7 +101,10 @@ test('does not restart a server with an invalid property', async () => {
   )
   assert.notEqual(status, 0)
   assert.match(stderr, /broker-1 exited \(0\)/)
-  assert.match(await logOf(cluster, 'broker-1'), /^Invalid configuration \(1 problem\).*svc_tlsPort.*\[many\]/s)
+  assert.match(
+    await logOf(cluster, 'broker-1'),
+    /^Invalid configuration \(1 problem\).*svc_tlsPort.*\[many\]/s,
+  )
 })
 
 test('reports that Docker is unavailable', async () => {

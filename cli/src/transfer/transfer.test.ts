@@ -257,7 +257,7 @@ describe('a source cluster', () => {
           /servers.json server \[5\]: Invalid value \[nothing\] for \[maxSize\]/,
           /rules.json: .*loadSometimes/,
           /compaction.json: .*compactionTaskSlotRatio/,
-          /compaction.json: compactionConfigs\[0\].dataSource/,
+          /compaction.json: .*compactionConfigs\[0\].dataSource/,
           /config.json: .*colour/,
           /Segment row \[2\]: Invalid value \[-1\] for \[size\]/,
           /\n {2}and 17 more$/,
