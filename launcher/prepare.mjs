@@ -40,7 +40,7 @@ async function prepare() {
     const node = await ensureNode()
     await ensureDependencies(node)
     // Written last, because the ./svc script takes this file as a sign that everything is installed.
-    writeWhole(path.join(cache, 'node'), `${node}\n`)
+    writeAtomically(path.join(cache, 'node'), `${node}\n`)
   } finally {
     release()
   }
@@ -58,7 +58,7 @@ async function ensureNode() {
     const args = ['ci', '--prefix', tools, '--ignore-scripts', '--no-audit', '--no-fund']
     // The packages are optional, because each is for one platform, so npm does not fail if ours is unavailable.
     await step(`Node.js ${pins.node}`, 'npm', args, {}, () => existsSync(node))
-    writeWhole(installed, wanted)
+    writeAtomically(installed, wanted)
   }
   await ensureRuns(node)
   return node
@@ -91,7 +91,7 @@ async function ensureRuns(node) {
   }
   const again = tryNode(node, libraryPath(folder))
   if (!again.runs) throw new Error(`Failed to run ${node}: ${again.error}`)
-  writeWhole(libraries, `${libraryPath(folder)}\n`)
+  writeAtomically(libraries, `${libraryPath(folder)}\n`)
 }
 
 function tryNode(node, libraries) {
@@ -113,7 +113,7 @@ async function ensureDependencies(node) {
     PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`,
     ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}),
   })
-  writeWhole(installed, wanted)
+  writeAtomically(installed, wanted)
 }
 
 /** Runs one command, which must have its effect; shows its output if it fails. */
@@ -199,7 +199,7 @@ function readIfThere(file) {
   }
 }
 
-function writeWhole(file, text) {
+function writeAtomically(file, text) {
   const staging = `${file}.new-${process.pid}`
   writeFileSync(staging, text)
   renameSync(staging, file)

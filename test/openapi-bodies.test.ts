@@ -94,7 +94,7 @@ function* changesOf(json: unknown): Generator<Changed> {
 
 const compactionVectors = vectors('compaction').slice(0, 40)
 const configs = compactionVectors.flatMap(({ configs: named }) => Object.values(named as object))
-const readWhole = (request: Generator): void => {
+const readToEnd = (request: Generator): void => {
   while (!request.next().done);
 }
 
@@ -134,7 +134,7 @@ const shapes: readonly {
   },
   {
     name: 'RulesPreviewRequest',
-    parse: (json) => readWhole(parsePreviewRequest(json, 0)),
+    parse: (json) => readToEnd(parsePreviewRequest(json, 0)),
     bodies: vectors('tiers')
       .slice(0, 12)
       .map(({ now, rules, servers, segments }, index) => ({

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plainProfileText } from './summary.ts'
 
-for (const [certificateFile, asksForLogin, text] of [
+for (const [certificateFile, requiresLogin, text] of [
   [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
   ['/authority.pem', false, 'Profile plain: TLS as configured, no login, everything is allowed.'],
   [null, true, 'Profile plain: no TLS, login as configured.'],
   ['/authority.pem', true, 'Profile plain: TLS as configured, login as configured.'],
 ] as const) {
-  test(`summarizes the plain profile ${certificateFile ? 'with' : 'without'} TLS and ${asksForLogin ? 'with' : 'without'} logins`, () => {
-    assert.equal(plainProfileText({ certificateFile, asksForLogin }), text)
+  test(`summarizes the plain profile ${certificateFile ? 'with' : 'without'} TLS and ${requiresLogin ? 'with' : 'without'} logins`, () => {
+    assert.equal(plainProfileText({ certificateFile, requiresLogin }), text)
   })
 }

@@ -22,7 +22,7 @@ export interface Summary {
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
   /** Whether the router requires logins. Properties can enable them even in the plain profile. */
-  readonly asksForLogin: boolean
+  readonly requiresLogin: boolean
 }
 
 /** The summary of a cluster that just started. */
@@ -43,7 +43,7 @@ export function summarize(cluster: Cluster): Summary {
     adminPasswordFile:
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
-    asksForLogin: routerRequiresLogin(cluster),
+    requiresLogin: routerRequiresLogin(cluster),
   }
 }
 
@@ -56,10 +56,10 @@ function routerRequiresLogin({ home, plan }: Cluster): boolean {
 /** What the plain profile leaves open: everything, unless properties enable TLS or logins. */
 export function plainProfileText({
   certificateFile,
-  asksForLogin,
-}: Pick<Summary, 'certificateFile' | 'asksForLogin'>): string {
+  requiresLogin,
+}: Pick<Summary, 'certificateFile' | 'requiresLogin'>): string {
   const tls = certificateFile === null ? 'no TLS' : 'TLS as configured'
-  return asksForLogin
+  return requiresLogin
     ? `Profile plain: ${tls}, login as configured.`
     : `Profile plain: ${tls}, no login, everything is allowed.`
 }

@@ -6,7 +6,7 @@ import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compactio
 import { segmentId } from '@svc/domain/segment'
 import { repositoryRoot } from '../home/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
-import { askProgram } from './run-program.ts'
+import { outputOf } from './run-program.ts'
 
 /** Results of the compaction benchmark: min, median, and max time of each case. */
 export interface CompactionBenchmark {
@@ -126,9 +126,9 @@ async function measureReference(
     const libraries = path.join(folder, 'lib', '*')
     const source = path.join(repositoryRoot, 'test/reference/CompactionBench.java')
     const problem = 'Failed to run the benchmark of Druid 37'
-    await askProgram('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
+    await outputOf('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
     const args = ['-cp', `${classes}:${libraries}`, 'CompactionBench', ...sizes.map(String)]
-    const output = await askProgram(path.join(folder, 'java.sh'), args, problem)
+    const output = await outputOf(path.join(folder, 'java.sh'), args, problem)
     return output.split('\n').map((line) => JSON.parse(line) as ReferenceCase)
   } finally {
     rmSync(classes, { recursive: true, force: true })

@@ -1,13 +1,13 @@
 import { unavailable } from '@svc/domain/failure'
-import { askProgram } from './run-program.ts'
+import { outputOf } from './run-program.ts'
 
 /** The min version of Docker Compose for docker-compose.yml. */
 const MIN_COMPOSE = '2.20'
 
 /** Throws a Failure with one line if there is no container engine, or Docker Compose is missing or too old. */
 export async function checkEngine(): Promise<void> {
-  await askProgram('docker', ['version', '--format', '{{.Server.Version}}'], 'No container engine available')
-  const version = await askProgram('docker', ['compose', 'version', '--short'], 'Docker Compose is missing')
+  await outputOf('docker', ['version', '--format', '{{.Server.Version}}'], 'No container engine available')
+  const version = await outputOf('docker', ['compose', 'version', '--short'], 'Docker Compose is missing')
   if (!isComposeNewEnough(version)) {
     throw unavailable(`Docker Compose [${version}] is too old: expected [${MIN_COMPOSE}] or newer`)
   }

@@ -1,14 +1,14 @@
 import { unavailable } from '@svc/domain/failure'
-import { askProgram } from './run-program.ts'
+import { outputOf } from './run-program.ts'
 
 const MIN_JAVA = 17
 
 /** Throws a Failure with one line if Maven is missing, or the Java compiler is missing or too old. */
 export async function checkJava(): Promise<void> {
-  const version = await askProgram('javac', ['-version'], 'The Java compiler is missing')
+  const version = await outputOf('javac', ['-version'], 'The Java compiler is missing')
   const major = javaMajor(version)
   if (major < MIN_JAVA) throw unavailable(`Java [${version}] is too old: expected [${MIN_JAVA}] or newer`)
-  await askProgram('mvn', ['--version'], 'Maven is missing')
+  await outputOf('mvn', ['--version'], 'Maven is missing')
 }
 
 /** The major version that `javac -version` prints: 17 for `javac 17.0.15`, 8 for `javac 1.8.0_392`; otherwise 0. */

@@ -5,7 +5,7 @@ import { unavailable } from '@svc/domain/failure'
 const run = promisify(execFile)
 
 /** The trimmed output of a program. Throws a Failure with one line: `problem` and the reason. */
-export async function askProgram(program: string, args: readonly string[], problem: string): Promise<string> {
+export async function outputOf(program: string, args: readonly string[], problem: string): Promise<string> {
   try {
     return (await run(program, args)).stdout.trim()
   } catch (error) {

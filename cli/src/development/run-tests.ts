@@ -7,7 +7,7 @@ import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/i
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
-import { askProgram } from './run-program.ts'
+import { outputOf } from './run-program.ts'
 
 /**
  * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
@@ -72,7 +72,7 @@ export async function runInteropTests(): Promise<number> {
 
 /** Runs the test of the manifests on the current Kubernetes cluster of kubectl; returns the exit status. */
 export async function runKubernetesTests(): Promise<number> {
-  await askProgram('kubectl', ['get', 'nodes'], 'No Kubernetes available')
+  await outputOf('kubectl', ['get', 'nodes'], 'No Kubernetes available')
   return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 

@@ -150,12 +150,12 @@ export const readAnyObject: Reader<JsonObject> = described(
 /** Reads an object with exactly these fields. The result has its fields in the order of `readers`. */
 export function readFields<Shape extends object>(
   readers: Readers<Shape>,
-  nothing = 'an object',
+  expected = 'an object',
 ): Reader<Shape> {
   const entries = Object.entries(readers) as [string, Reader<unknown>][]
   const names = entries.map(([name]) => name)
   const read = (json: unknown, field: string): Shape => {
-    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, nothing)
+    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, expected)
     for (const name of Object.keys(json)) {
       if (!Object.hasOwn(readers, name)) throw refuseUnknownField(fieldOf(field, name), json[name], names)
     }

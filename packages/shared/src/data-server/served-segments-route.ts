@@ -15,7 +15,7 @@ export interface ServedSegmentsAnswer {
   readonly requests: readonly { readonly action: 'load' | 'drop'; readonly id: string }[]
 }
 
-const wholeNumber = z.coerce.number().int()
+const integer = z.coerce.number().int()
 
 /**
  * The endpoint with which brokers follow the segments of a data server (long polling). Callers other than servers see
@@ -32,9 +32,9 @@ export function servedSegmentsRoute(
     access: state('READ'),
     summary: 'List the segments served by this server, as changes since a counter',
     query: z.object({
-      counter: wholeNumber.min(-1).default(-1),
+      counter: integer.min(-1).default(-1),
       hash: z.string().default(''),
-      timeout: wholeNumber.min(0).max(60_000).default(0),
+      timeout: integer.min(0).max(60_000).default(0),
     }),
     answers: [jsonAnswer(z.looseObject({}))],
     handle: async ({ query, signal, caller }): Promise<ServedSegmentsAnswer> => {

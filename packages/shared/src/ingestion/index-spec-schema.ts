@@ -18,8 +18,8 @@ const maxListLength = 10_000
 const text = z.string({ error: 'a string' })
 const filledText = text.min(1, { error: 'a non-empty string' })
 const flag = z.boolean({ error: 'true or false' })
-const wholeNumber = z.int({ error: 'an integer' })
-const countOf = (min: number) => wholeNumber.min(min, { error: `an integer of at least ${min}` })
+const integer = z.int({ error: 'an integer' })
+const countOf = (min: number) => integer.min(min, { error: `an integer of at least ${min}` })
 const object = z.record(z.string(), z.unknown(), { error: 'an object' })
 const list = <T extends z.ZodType>(item: T, what = 'entries', max = maxListLength) =>
   listOf(item, { error: 'a list', max, tooLong: `at most ${max} ${what}` })
@@ -264,9 +264,9 @@ const tuningConfig = record({
   forceGuaranteedRollup: optional(
     z.literal(false, { error: 'false (only dynamic partitions are supported)' }),
   ),
-  maxRowsInMemory: optional(wholeNumber),
-  maxBytesInMemory: optional(wholeNumber),
-  maxColumnsToMerge: optional(wholeNumber),
+  maxRowsInMemory: optional(integer),
+  maxBytesInMemory: optional(integer),
+  maxColumnsToMerge: optional(integer),
   maxPendingPersists: optional(countOf(0)),
   maxNumConcurrentSubTasks: optional(countOf(1)),
   maxNumSegmentsToMerge: optional(countOf(1)),

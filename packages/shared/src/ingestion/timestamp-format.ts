@@ -70,7 +70,7 @@ export function strptimeFormat(pattern: string): { format: string } | { problem:
 }
 
 /** Returns SQL for the integer in a text, which may end with `.0`; NULL if it exceeds 64 bits. */
-const wholeNumber = (text: string): string => `TRY_CAST(split_part(${text}, '.', 1) AS BIGINT)`
+const integerSql = (text: string): string => `TRY_CAST(split_part(${text}, '.', 1) AS BIGINT)`
 const isIntegerText = (text: string): string => `regexp_full_match(${text}, '[+-]?[0-9]+([.]0*)?')`
 
 function fromNumber(number: string, unit: string): string {
@@ -124,14 +124,14 @@ export function instantSql(column: string, type: string, format: string): string
   const text = type === 'VARCHAR' ? column : `CAST(${column} AS VARCHAR)`
   switch (format) {
     case 'auto':
-      return `CASE WHEN ${isIntegerText(text)} THEN ${fromNumber(wholeNumber(text), 'millis')} ELSE ${fromIso(text)} END`
+      return `CASE WHEN ${isIntegerText(text)} THEN ${fromNumber(integerSql(text), 'millis')} ELSE ${fromIso(text)} END`
     case 'iso':
       return fromIso(text)
     case 'millis':
     case 'posix':
     case 'micro':
     case 'nano':
-      return `CASE WHEN ${isIntegerText(text)} THEN ${fromNumber(wholeNumber(text), format)} END`
+      return `CASE WHEN ${isIntegerText(text)} THEN ${fromNumber(integerSql(text), format)} END`
     default: {
       const strptime = strptimeFormat(format)
       if ('problem' in strptime)

@@ -23,7 +23,7 @@ const maxLimits = 1000
 /**
  * Creates a queue in which logins that retry the same password go first, in order of their first retry. A user or
  * program that knows the password does this, while an attacker has no reason to repeat a guess. A login without a retry
- * for `patienceMs` loses its place.
+ * for `timeoutMs` loses its place.
  */
 export function createWaitingLogins(now: () => number, timeoutMs: number): WaitingLogins {
   const firstRefusedAt = new Map<string, number>()

@@ -15,7 +15,7 @@ export async function copyOut(
   transaction: Transaction,
   statement: string,
   take: (rows: Readable) => Promise<void>,
-  { isPatient: hasNoTimeout = false } = {},
+  { hasNoTimeout = false } = {},
 ): Promise<void> {
   const copy: ReturnType<typeof copyTo> & { callback?: () => void } = copyTo(statement)
   try {

@@ -59,7 +59,9 @@ async function copyFilesTo(transaction: Transaction, target: Writable): Promise<
 }
 
 async function copyTo(transaction: Transaction, what: string, target: Writable): Promise<void> {
-  await copyOut(transaction, `COPY ${what} TO STDOUT`, (rows) => pipeline(rows, target), { isPatient: true })
+  await copyOut(transaction, `COPY ${what} TO STDOUT`, (rows) => pipeline(rows, target), {
+    hasNoTimeout: true,
+  })
 }
 
 /**

@@ -549,7 +549,7 @@ describe('a caller', () => {
 describe('the internal user', () => {
   const users = { svc_system: cheap('p'), admin: cheap('p') }
   const networks = '["10.0.0.0/8","fd00::/8","192.0.2.9"]'
-  const rows: readonly [address: string, isLetIn: boolean][] = [
+  const rows: readonly [address: string, isAccepted: boolean][] = [
     ['10.1.2.3', true],
     ['192.0.2.9', true],
     ['fd00::7', true],

@@ -332,7 +332,7 @@ describe('after a crash', () => {
     change(join(bench.cacheFolder, 'segments', 'hurt'), bench)
     const messages: string[] = []
     const logger: Logger = { ...quiet, warn: (_, details) => messages.push(JSON.stringify(details)) }
-    return { bench, kept, hurt: damagedSegment, messages, cache: await bench.open({ logger }) }
+    return { bench, kept, damagedSegment, messages, cache: await bench.open({ logger }) }
   }
 
   const change = (file: string, edit: (bytes: Buffer) => Buffer): void =>
@@ -429,7 +429,7 @@ describe('after a crash', () => {
   ]
   for (const { name, change, problem, knowsPayload } of damages) {
     it(`${name}: removes and reports the segment, and can load it again`, async () => {
-      const { bench, kept, hurt: damagedSegment, messages, cache } = await afterChange(change)
+      const { bench, kept, damagedSegment, messages, cache } = await afterChange(change)
       assert.deepEqual(cache.list(), [kept])
       assert.equal(cache.fileOf('hurt'), undefined)
       assert.equal(cache.usedSizeBytes, 1000)
@@ -450,7 +450,7 @@ describe('after a crash', () => {
   }
 
   it('a folder with the name of another segment: does not confuse the two', async () => {
-    const { cache, hurt: damagedSegment } = await afterChange((folder, bench) => {
+    const { cache, damagedSegment } = await afterChange((folder, bench) => {
       rmSync(folder, { recursive: true })
       cpSync(join(bench.cacheFolder, 'segments', 'kept'), folder, { recursive: true })
     })
@@ -513,7 +513,7 @@ describe('after a crash', () => {
     ]
   for (const { name, change, isServed } of interruptions) {
     it(`${name}: ${isServed ? 'serves the segment' : 'leaves nothing behind'}`, async () => {
-      const { bench, hurt: damagedSegment, messages, cache } = await afterChange(change)
+      const { bench, damagedSegment, messages, cache } = await afterChange(change)
       assert.equal(cache.has('hurt'), isServed)
       assert.equal(cache.usedSizeBytes, isServed ? 2000 : 1000)
       assert.deepEqual([cache.damaged, messages], [[], []])

@@ -303,11 +303,11 @@ describe('a run of the rules', () => {
     assert.equal(await duty.run(1), undefined, 'the requests are already pending')
   })
 
-  for (const { replicateAfterLoadTimeout, asksAgain: requestsAgain } of [
-    { replicateAfterLoadTimeout: false, asksAgain: 'the same server' },
-    { replicateAfterLoadTimeout: true, asksAgain: 'another server' },
+  for (const { replicateAfterLoadTimeout, from } of [
+    { replicateAfterLoadTimeout: false, from: 'the same server' },
+    { replicateAfterLoadTimeout: true, from: 'another server' },
   ])
-    it(`requests a load that timed out from ${requestsAgain} if replicateAfterLoadTimeout is ${replicateAfterLoadTimeout}`, async (scope) => {
+    it(`requests a load that timed out from ${from} if replicateAfterLoadTimeout is ${replicateAfterLoadTimeout}`, async (scope) => {
       await store(segment(1))
       await setRules(loadOn('hot'))
       const { duty, inventory, report, name } = await setUp(scope)
