@@ -11,6 +11,7 @@ import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compactio
 import { faultKinds, parseFaultRequest } from '@svc/domain/faults'
 import { parsePreviewRequest } from '@svc/domain/preview'
 import { parseRules } from '@svc/domain/rules'
+import { finish } from '@svc/domain/steps'
 import { isNamePattern } from '@svc/shared/security'
 import { parseCompactSpec } from '@svc/shared/tasks'
 import { operationOf, problemOfBody, problemOfShape } from './support/check-answer.ts'
@@ -94,10 +95,6 @@ function* changesOf(json: unknown): Generator<Changed> {
 
 const compactionVectors = vectors('compaction').slice(0, 40)
 const configs = compactionVectors.flatMap(({ configs: named }) => Object.values(named as object))
-const readToEnd = (request: Generator): void => {
-  while (!request.next().done);
-}
-
 const shapes: readonly {
   readonly name: string
   /** Whether the document is a list of this shape. */
@@ -134,7 +131,7 @@ const shapes: readonly {
   },
   {
     name: 'RulesPreviewRequest',
-    parse: (json) => readToEnd(parsePreviewRequest(json, 0)),
+    parse: (json) => finish(parsePreviewRequest(json, 0)),
     bodies: vectors('tiers')
       .slice(0, 12)
       .map(({ now, rules, servers, segments }, index) => ({

@@ -9,6 +9,7 @@ import {
 } from '../compaction-config/index.ts'
 import { invalidInput } from '../failure/index.ts'
 import { segmentId } from '../segment/index.ts'
+import { finish } from '../steps/index.ts'
 import { formatInterval, intervalSchema, parseInstant, parseInterval } from '../time/index.ts'
 import {
   described,
@@ -95,13 +96,8 @@ export const compactionPreviewSchema = (): JsonObject => ({
 const sliceLength = 200
 
 /** Like `readCompactionPreview`, but without pauses. */
-export function parseCompactionPreview(json: unknown): CompactionPreviewRequest {
-  const reading = readCompactionPreview(json)
-  for (;;) {
-    const step = reading.next()
-    if (step.done) return step.value
-  }
-}
+export const parseCompactionPreview = (json: unknown): CompactionPreviewRequest =>
+  finish(readCompactionPreview(json))
 
 /**
  * Reads a preview request. Yields regularly. Like Druid 37, it also accepts only a cluster configuration. The plan

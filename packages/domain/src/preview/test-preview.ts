@@ -1,4 +1,5 @@
 import { defaultRule, type Rule } from '../rules/index.ts'
+import { finish } from '../steps/index.ts'
 import { parseInstant } from '../time/index.ts'
 import {
   decidePreview,
@@ -12,14 +13,6 @@ import {
 
 /** Current time in tests. */
 export const testNow = parseInstant('2026-06-15')
-
-/** Runs a generator to its end and returns its result. */
-export function finish<Result>(run: Generator<undefined, Result>): Result {
-  for (;;) {
-    const step = run.next()
-    if (step.done) return step.value
-  }
-}
 
 /** Returns the preview of a request that specifies segments and servers. */
 export function previewGiven(json: unknown): {

@@ -1,3 +1,4 @@
+import { finish } from '../steps/index.ts'
 import {
   formatInterval,
   formatPeriod,
@@ -200,13 +201,7 @@ function readRule(json: unknown, path: string): Rule {
  * Returns the rules of a JSON list, with defaults filled in. Throws invalidInput for the first invalid value; the
  * message contains its path (`rules[2].period`), the value, and what is expected.
  */
-export function parseRules(json: unknown, field = 'rules'): Rule[] {
-  const steps = parseRulesInSlices(json, field)
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-  }
-}
+export const parseRules = (json: unknown, field = 'rules'): Rule[] => finish(parseRulesInSlices(json, field))
 
 // Number of rules and tiers to read between two pauses. This takes a few milliseconds.
 const slice = 2000

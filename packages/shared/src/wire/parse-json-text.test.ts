@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { finish } from '@svc/domain/steps'
 import fc from 'fast-check'
 import { type PieceLengths, parseInPieces, parseJsonText } from './parse-json-text.ts'
 
-function parsePieces(text: string, lengths: PieceLengths): unknown {
-  const steps = parseInPieces(text, lengths)
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-  }
-}
+const parsePieces = (text: string, lengths: PieceLengths): unknown => finish(parseInPieces(text, lengths))
 
 /** The value of a text, or that it has none. */
 function outcome(parse: () => unknown): unknown {

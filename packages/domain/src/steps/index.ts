@@ -1,0 +1,2 @@
+/** Long calculations that pause between steps, as generators. */
+export { finish } from './finish.ts'
