@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { runSlice } from '../runtime/index.ts'
+import { runSlice } from '../slices/index.ts'
 import {
   backslash,
   closeBrace,
