@@ -1,14 +1,13 @@
 import {
   type CompactionConfig,
-  type PartitionsSpec,
   readDimensionsSpec,
-  readGranularity,
   readMetricsSpec,
   readProjections,
   readTransformSpec,
   readTuningConfig,
   type TuningConfig,
 } from '../compaction-config/index.ts'
+import { type PartitionsSpec, readGranularity } from '../specs/index.ts'
 import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
 

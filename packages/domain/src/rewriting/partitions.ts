@@ -1,4 +1,5 @@
-import type { CompactionConfig, PartitionsSpec } from '../compaction-config/index.ts'
+import type { CompactionConfig } from '../compaction-config/index.ts'
+import type { PartitionsSpec } from '../specs/index.ts'
 
 const defaultPartitions: PartitionsSpec = {
   type: 'dynamic',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { PartitionsSpec } from '../compaction-config/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
+import type { PartitionsSpec } from '../specs/index.ts'
 import { ETERNITY, type Interval } from '../time/index.ts'
 import { planRewrite, rewriteVirtually } from './index.ts'
 

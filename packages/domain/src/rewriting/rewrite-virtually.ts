@@ -1,5 +1,5 @@
-import type { PartitionsSpec } from '../compaction-config/index.ts'
 import type { Segment } from '../segment/index.ts'
+import type { PartitionsSpec } from '../specs/index.ts'
 import type { Interval } from '../time/index.ts'
 import { maxRowsPerSegmentOf, targetRowsOf } from './partitions.ts'
 import type { RewriteBucket, RewriteInput } from './plan-rewrite.ts'
