@@ -1,5 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { literal } from '../../duckdb/index.ts'
+import { literal } from '@svc/shared/duckdb'
 import { bound } from './bound.ts'
 import type { Zone } from './time-zone.ts'
 

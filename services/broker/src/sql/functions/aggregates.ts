@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
-import { identifier } from '../../duckdb/index.ts'
+import { identifier } from '@svc/shared/duckdb'
 import { callOf, columnOf } from './parsed.ts'
 import type { Edit, SqlText } from './sql-text.ts'
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
+import { openTestQueries } from '../query-processes/test-queries.ts'
 import { checkRewritten } from './read-statement.ts'
-import { openTestQueries } from './test-queries.ts'
 
 const { query, folder, processes, writeParquet } = await openTestQueries()
 after(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
-import { waitUntil } from '../testing/index.ts'
+import { waitUntil } from '@svc/shared/testing'
 import { createQueryProcesses, type QueryProcessesOptions, type QuerySession } from './query-processes.ts'
 import { openTestQueries, ownerOf } from './test-queries.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
-import fc from 'fast-check'
+import { fc } from '@svc/shared/testing'
+import { openTestQueries, ownerOf } from '../query-processes/test-queries.ts'
 import type { Parameter } from './parameter.ts'
-import { openTestQueries, ownerOf } from './test-queries.ts'
 
 const queries = await openTestQueries()
 after(async () => {

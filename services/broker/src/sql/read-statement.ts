@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
-import { literal } from '../duckdb/index.ts'
-import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
-import type { Parameter } from './parameter.ts'
-import { queryFailure } from './query-failure.ts'
+import { literal } from '@svc/shared/duckdb'
 import {
   type CallArgument,
   cutFunction,
@@ -18,7 +15,10 @@ import {
   type Shift,
   SqlText,
   textOf,
-} from './sql-functions/index.ts'
+} from './functions/index.ts'
+import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
+import type { Parameter } from './parameter.ts'
+import { queryFailure } from './query-failure.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */

@@ -1,7 +1,6 @@
 import type { FailureCode, FailureContext } from '@svc/domain/failure'
 import type { SegmentColumn } from '@svc/domain/segment'
-import type { Parameter } from './parameter.ts'
-import type { RunText, Statement } from './read-statement.ts'
+import type { Parameter, RunText, Statement } from '../sql/index.ts'
 
 /** The result formats, with Druid's names. */
 export const resultFormats = ['object', 'array', 'objectLines', 'arrayLines', 'csv'] as const

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { Failure, tooLarge, unavailable } from '@svc/domain/failure'
+import type { Statement } from '../sql/index.ts'
 import { createPause } from './pause.ts'
 import {
   answerDescriptor,
@@ -18,7 +19,6 @@ import {
   type QueryState,
   type RejectionReason,
 } from './query-scheduler.ts'
-import type { Statement } from './read-statement.ts'
 
 const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
-import { openTestQueries } from '../test-queries.ts'
+import { openTestQueries } from '../../query-processes/test-queries.ts'
 import { definedFunctions } from './index.ts'
 
 const queries = await openTestQueries()

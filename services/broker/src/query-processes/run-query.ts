@@ -9,9 +9,20 @@ import {
   literalList,
   openLockedDatabase,
   storedTypes,
-} from '../duckdb/index.ts'
-import type { Parameter } from './parameter.ts'
-import { queryFailure } from './query-failure.ts'
+} from '@svc/shared/duckdb'
+import type { Parameter } from '../sql/index.ts'
+import {
+  checkRewritten,
+  informationSchemaName,
+  placeBefore,
+  queryFailure,
+  readStatement,
+  SqlText,
+  type Statement,
+  type TimeValue,
+  withValues,
+  withWrittenNames,
+} from '../sql/index.ts'
 import type {
   DatasourceRelation,
   QueryOrder,
@@ -19,9 +30,6 @@ import type {
   RelationFile,
   SystemRelation,
 } from './query-protocol.ts'
-import { checkRewritten, informationSchemaName, readStatement, type Statement } from './read-statement.ts'
-import { placeBefore, SqlText, withWrittenNames } from './sql-functions/index.ts'
-import { type TimeValue, withValues } from './time-conditions.ts'
 
 /** Writes a part of a result; resolves when it can take more. */
 export type AnswerSink = (text: string) => Promise<void>

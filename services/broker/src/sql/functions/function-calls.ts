@@ -1,6 +1,6 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { parseInterval } from '@svc/domain/time'
-import { literal } from '../../duckdb/index.ts'
+import { literal } from '@svc/shared/duckdb'
 import { bound } from './bound.ts'
 import { ceilSql, floorSql, readBucketPeriod, shiftSql } from './time-buckets.ts'
 import { formatSql, parseSql } from './time-pattern.ts'
