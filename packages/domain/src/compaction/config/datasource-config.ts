@@ -1,5 +1,5 @@
-import { invalidInput } from '../failure/index.ts'
-import { formatPeriod, type Period, parsePeriod, periodSchema } from '../time/index.ts'
+import { invalidInput } from '../../failure/index.ts'
+import { formatPeriod, type Period, parsePeriod, periodSchema } from '../../time/index.ts'
 import {
   described,
   isJsonObject,
@@ -15,10 +15,15 @@ import {
   refuse,
   schemaOf,
   withoutNulls,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
+import {
+  type DimensionSchema,
+  type MetricSchema,
+  readDimensionsSpec,
+  readMetricsSpec,
+} from './column-schemas.ts'
 import { type GranularitySpec, readGranularitySpec } from './granularity-spec.ts'
-import { type DimensionSchema, type MetricSchema, readDimensionsSpec, readMetricsSpec } from './schema.ts'
 import {
   type IoConfig,
   readIoConfig,

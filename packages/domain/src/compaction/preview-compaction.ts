@@ -1,12 +1,3 @@
-import {
-  assertRunnableBy,
-  type ClusterCompactionConfig,
-  type CompactionConfig,
-  clusterConfigSchema,
-  compactionConfigSchema,
-  parseClusterConfig,
-  parseCompactionConfig,
-} from '../compaction-config/index.ts'
 import { invalidInput } from '../failure/index.ts'
 import { segmentId } from '../segment/index.ts'
 import { finish } from '../steps/index.ts'
@@ -29,6 +20,15 @@ import {
 } from '../validation/index.ts'
 import type { CompactionSegment } from './compaction-segment.ts'
 import { parseCompactionState } from './compaction-state.ts'
+import {
+  assertRunnableBy,
+  type ClusterCompactionConfig,
+  type CompactionConfig,
+  clusterConfigSchema,
+  compactionConfigSchema,
+  parseClusterConfig,
+  parseCompactionConfig,
+} from './config/index.ts'
 import type { CompactionCandidate, CompactionPlan, SkippedInterval } from './plan-compaction.ts'
 
 /** A request for a compaction preview. Undefined fields are taken from the cluster. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { PartitionsSpec } from '../compaction-config/index.ts'
-import { type Segment, segmentId } from '../segment/index.ts'
-import { ETERNITY, type Interval } from '../time/index.ts'
+import { type Segment, segmentId } from '../../segment/index.ts'
+import { ETERNITY, type Interval } from '../../time/index.ts'
+import type { PartitionsSpec } from '../config/index.ts'
 import { planRewrite, rewriteVirtually } from './index.ts'
 
 const at = (day: number) => Date.UTC(2026, 0, day)

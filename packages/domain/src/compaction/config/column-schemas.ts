@@ -1,5 +1,5 @@
-import { invalidInput } from '../failure/index.ts'
-import { type DimensionType, dimensionTypes, type MetricType, metricTypes } from '../segment/index.ts'
+import { invalidInput } from '../../failure/index.ts'
+import { type DimensionType, dimensionTypes, type MetricType, metricTypes } from '../../segment/index.ts'
 import {
   described,
   optional,
@@ -13,7 +13,7 @@ import {
   readText,
   refuse,
   schemaOf,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 
 /** A dimension column. */
 export interface DimensionSchema {

@@ -13,6 +13,10 @@ export {
   type NewestSegmentFirst,
   parseClusterConfig,
 } from './cluster-config.ts'
+export type {
+  DimensionSchema,
+  MetricSchema,
+} from './column-schemas.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,
@@ -28,10 +32,6 @@ export type {
   PartitionsSpec,
   RangePartitionsSpec,
 } from './partitions-spec.ts'
-export type {
-  DimensionSchema,
-  MetricSchema,
-} from './schema.ts'
 export {
   type IoConfig,
   readDimensionsSpec,

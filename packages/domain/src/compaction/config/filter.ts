@@ -1,5 +1,5 @@
-import { invalidInput } from '../failure/index.ts'
-import { formatInterval, intervalSchema, parseInterval } from '../time/index.ts'
+import { invalidInput } from '../../failure/index.ts'
+import { formatInterval, intervalSchema, parseInterval } from '../../time/index.ts'
 import {
   described,
   optional,
@@ -14,7 +14,7 @@ import {
   refuse,
   titled,
   withoutNulls,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 
 /** A value that a filter compares columns with. */
 export type FilterValue = string | number

@@ -1,4 +1,4 @@
-import { formatInterval, type Interval, intervalSchema, parseInterval } from '../time/index.ts'
+import { formatInterval, type Interval, intervalSchema, parseInterval } from '../../time/index.ts'
 import {
   described,
   type JsonObject,
@@ -16,7 +16,7 @@ import {
   refuse,
   schemaOf,
   withoutNulls,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 
 /** Compaction engines of Druid 37. In svc, they differ only in the settings that they allow and in their task slots. */
 export const compactionEngines = ['native', 'msq'] as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Failure } from '../failure/index.ts'
+import type { Failure } from '../../failure/index.ts'
 import { clusterConfigOf, defaultClusterConfig, formatClusterConfig, parseClusterConfig } from './index.ts'
 
 const defaults = {

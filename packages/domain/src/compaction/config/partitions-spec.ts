@@ -1,4 +1,4 @@
-import { invalidInput } from '../failure/index.ts'
+import { invalidInput } from '../../failure/index.ts'
 import {
   described,
   optional,
@@ -13,7 +13,7 @@ import {
   refuse,
   schemaOf,
   titled,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 
 /** Starts a new segment after a number of rows. */
 export interface DynamicPartitionsSpec {

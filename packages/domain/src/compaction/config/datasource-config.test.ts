@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Failure } from '../failure/index.ts'
+import type { Failure } from '../../failure/index.ts'
 import { assertRunnableBy, formatCompactionConfig, parseCompactionConfig } from './index.ts'
 
 const minimal = {

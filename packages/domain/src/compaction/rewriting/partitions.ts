@@ -1,4 +1,4 @@
-import type { CompactionConfig, PartitionsSpec } from '../compaction-config/index.ts'
+import type { CompactionConfig, PartitionsSpec } from '../config/index.ts'
 
 const defaultPartitions: PartitionsSpec = {
   type: 'dynamic',

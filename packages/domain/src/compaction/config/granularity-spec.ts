@@ -5,7 +5,7 @@ import {
   type Granularity,
   granularities,
   readPeriod,
-} from '../time/index.ts'
+} from '../../time/index.ts'
 import {
   described,
   isJsonObject,
@@ -14,7 +14,7 @@ import {
   readFields,
   readFlag,
   refuse,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 
 /** How rows are partitioned by time and rolled up. Null leaves the existing data unchanged. */
 export interface GranularitySpec {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { formatClusterConfig, parseClusterConfig } from '../compaction-config/index.ts'
+import { formatClusterConfig, parseClusterConfig } from './config/index.ts'
 import { describePlan, describeStatus, parseCompactionPreview, planCompaction } from './index.ts'
 
 const segment = {

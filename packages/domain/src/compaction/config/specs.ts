@@ -1,4 +1,4 @@
-import { periodSchema, readPeriod } from '../time/index.ts'
+import { periodSchema, readPeriod } from '../../time/index.ts'
 import {
   described,
   type JsonObject,
@@ -17,12 +17,12 @@ import {
   refuse,
   titled,
   withoutNulls,
-} from '../validation/index.ts'
+} from '../../validation/index.ts'
 import { type RowFilter, readFilter } from './filter.ts'
 import { type PartitionsSpec, readPartitionsSpec } from './partitions-spec.ts'
 
+export { readDimensionsSpec, readMetricsSpec } from './column-schemas.ts'
 export { readGranularitySpec } from './granularity-spec.ts'
-export { readDimensionsSpec, readMetricsSpec } from './schema.ts'
 
 /**
  * How segments are built. Settings are checked and stored as in Druid 37, but only partitionsSpec, maxTotalRows, and

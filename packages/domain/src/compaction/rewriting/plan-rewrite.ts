@@ -1,5 +1,5 @@
-import { conflict } from '../failure/index.ts'
-import type { Segment } from '../segment/index.ts'
+import { conflict } from '../../failure/index.ts'
+import type { Segment } from '../../segment/index.ts'
 import {
   bucketOf,
   contains,
@@ -9,9 +9,9 @@ import {
   intersection,
   overlaps,
   sameInterval,
-} from '../time/index.ts'
-import { analyzeTimeline } from '../timeline/index.ts'
-import { refuse } from '../validation/index.ts'
+} from '../../time/index.ts'
+import { analyzeTimeline } from '../../timeline/index.ts'
+import { refuse } from '../../validation/index.ts'
 
 /** A segment to read, and the parts of its interval in which it is visible. */
 export interface RewriteInput<Input extends Segment> {
