@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { defaultClusterConfig } from '@svc/domain/compaction-config'
+import { defaultClusterConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
 import { payloadOf, type SegmentPayload, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { parseIndexSpec } from '@svc/shared/ingestion'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
 import { bucketOf, ETERNITY, formatInterval, type Granularity, parseInterval } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import {
   addFigures,
   type CompactionPlan,

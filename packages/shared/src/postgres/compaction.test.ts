@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
 import { createTestStores } from '../testing/index.ts'
 import {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { canonicalText } from '@svc/domain/compaction'
 import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
+  canonicalText,
   clusterConfigOf,
   formatClusterConfig,
   formatCompactionConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { withExactLimits } from '../wire/index.ts'

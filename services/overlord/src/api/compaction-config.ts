@@ -4,7 +4,7 @@ import {
   formatCompactionConfig,
   parseClusterConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { parseCompactionConfig } from '@svc/domain/compaction-config'
+import { parseCompactionConfig } from '@svc/domain/compaction'
 import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
 import {
   acquireLease,
