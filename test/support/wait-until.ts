@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
-const POLL_MS = 50
-const TIMEOUT_MS = 30_000
+const defaultPollMs = 50
+const defaultTimeoutMs = 30_000
 
 /** Timeout and poll interval, in milliseconds. */
 export interface WaitOptions {
@@ -17,7 +17,7 @@ export async function waitUntil<Seen>(
   description: string,
   look: () => Promise<Seen> | Seen,
   isRight: (seen: Seen) => boolean,
-  { timeoutMs = TIMEOUT_MS, pollMs = POLL_MS }: WaitOptions = {},
+  { timeoutMs = defaultTimeoutMs, pollMs = defaultPollMs }: WaitOptions = {},
 ): Promise<Seen> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -102,10 +102,10 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-const READY_TIMEOUT_MS = 60_000
-const POLL_MS = 20
+const readyTimeoutMs = 60_000
+const pollMs = 20
 /** Why a service is not ready is reported only after this time. */
-const QUIET_WAIT_MS = 5000
+const quietWaitMs = 5000
 
 /** A message in the middle of a sentence: without its first capital letter, unless it starts with a name, and its period. */
 function asClause(message: string): string {
@@ -272,8 +272,8 @@ class ClusterStart {
   }
 
   async #waitForService({ role, instance, url }: ServicePlan): Promise<NotReady | undefined> {
-    const deadline = performance.now() + (this.#options.readyTimeoutMs ?? READY_TIMEOUT_MS)
-    let reportAfter = performance.now() + QUIET_WAIT_MS
+    const deadline = performance.now() + (this.#options.readyTimeoutMs ?? readyTimeoutMs)
+    let reportAfter = performance.now() + quietWaitMs
     let problem: string | undefined
     let reported: string | undefined
     const isReady = await this.#until(async () => {
@@ -281,7 +281,7 @@ class ClusterStart {
       problem = health.problem ?? problem
       // All other services wait for a coordinator, so until then only its own reason is worth reporting.
       if (role !== 'coordinator' && !this.#hasReadyCoordinator())
-        reportAfter = performance.now() + QUIET_WAIT_MS
+        reportAfter = performance.now() + quietWaitMs
       if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
         this.#report(`Waiting for ${instance}: ${asClause(problem)}`)
         reported = problem
@@ -300,7 +300,7 @@ class ClusterStart {
     while (!(await isMet())) {
       this.#signal.throwIfAborted()
       if (performance.now() >= deadline) return false
-      await delay(POLL_MS)
+      await delay(pollMs)
     }
     this.#signal.throwIfAborted()
     return true
@@ -359,7 +359,7 @@ class ClusterStart {
       notReady,
       processes: () => processes.list(),
       kill: (instance, signal) => processes.kill(instance, signal),
-      waitUntilReady: async (instance, timeoutMs = READY_TIMEOUT_MS) => {
+      waitUntilReady: async (instance, timeoutMs = readyTimeoutMs) => {
         const deadline = performance.now() + timeoutMs
         for (;;) {
           const { isHealthy, problem } = await fetchHealth(urls[instance]!, trusted)
@@ -367,7 +367,7 @@ class ClusterStart {
           if (performance.now() >= deadline) {
             throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)
           }
-          await delay(POLL_MS)
+          await delay(pollMs)
         }
       },
       stopInstance: (instance) => processes.stopOne(instance),

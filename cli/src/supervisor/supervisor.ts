@@ -40,10 +40,10 @@ export interface SupervisorEvents {
 }
 
 /** Time for a graceful stop; services stop within 10 s. */
-export const STOP_TIMEOUT_MS = 10_000
+export const defaultStopTimeoutMs = 10_000
 
 /** A log that is larger than this is renamed to `<name>.1` when its process starts. */
-const LOG_LIMIT_BYTES = 16 * 1024 * 1024
+const logLimitBytes = 16 * 1024 * 1024
 
 interface Supervised {
   readonly spec: ProcessSpec
@@ -65,7 +65,7 @@ export class Supervisor {
   readonly #supervised = new Map<string, Supervised>()
   readonly #killAll = () => this.killAll()
 
-  constructor(events: SupervisorEvents = {}, stopTimeoutMs = STOP_TIMEOUT_MS) {
+  constructor(events: SupervisorEvents = {}, stopTimeoutMs = defaultStopTimeoutMs) {
     this.#events = events
     this.#stopTimeoutMs = stopTimeoutMs
     // When this process exits normally, its children are killed.
@@ -200,7 +200,7 @@ export class Supervisor {
 
 function openLog(file: string): number {
   try {
-    if (statSync(file).size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)
+    if (statSync(file).size > logLimitBytes) renameSync(file, `${file}.1`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
