@@ -1,7 +1,6 @@
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
-import type { HttpClient } from './http-client.ts'
-import { waitUntil } from './wait-until.ts'
+import { type HttpClient, waitUntil } from '@svc/shared/testing'
 
 /** Figures of the example data set. */
 export const flights = { dataSource: 'flights', days: 90, rows: 20_000 } as const

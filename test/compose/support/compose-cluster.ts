@@ -6,8 +6,8 @@ import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 import { loadSettings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
+import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import type { FoundFile } from '../../support/folder-contents.ts'
-import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
 import type { CommandResult } from '../../support/svc-command.ts'
 
 const timeoutMs = 600_000
@@ -75,7 +75,7 @@ export async function openComposeCluster(
   const access = new Map<string, HttpClient>()
   let reached: Pick<ComposeCluster, 'router' | 'store' | 'password' | 'trusted'> | undefined
   const leave = async (): Promise<void> => {
-    await Promise.all([...access.values()].map((client) => client.close()))
+    for (const client of access.values()) client.close()
     access.clear()
     await reached?.store.close().catch(() => undefined)
     reached = undefined
