@@ -43,7 +43,7 @@ interface DiffOptions {
   readonly json?: boolean
 }
 
-const RULES = '/svc/coordinator/v1/rules'
+const allRulesPath = '/svc/coordinator/v1/rules'
 
 /** Adds `./svc rules` with its commands. */
 export function addRules(program: Command): void {
@@ -76,13 +76,13 @@ Examples:
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
       const client = await connectToHome(home)
       if (datasource === undefined) {
-        const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
+        const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
         await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
         return
       }
       const list = (await client.send(
         'GET',
-        `${RULES}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
+        `${allRulesPath}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await printAnswer(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
@@ -118,7 +118,7 @@ Examples:
       const client = await connectToHome(options.home)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
-      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
+      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as AnsweredPreview
       if (options.json) {
         printJson(answer)
         return
@@ -224,7 +224,8 @@ Examples:
     .action(async ({ home, datasource, count, json }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
       const client = await connectToHome(home)
-      const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
+      const path =
+        datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
       // Without a count the interface answers the oldest first.
@@ -253,7 +254,8 @@ async function showTimeline(
     import('@svc/domain/time'),
   ])
   const now = shown.now ?? (await timeOf(client))
-  const defaults = datasource === '_default' ? [] : parseRules(await client.send('GET', `${RULES}/_default`))
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
   const lines = timelinePicture({
     rules: [...parseRules(list), ...defaults, defaultRule],
     now: parseInstant(now),
@@ -266,7 +268,7 @@ async function showTimeline(
 /** The time of the cluster, which may differ from this machine's: an empty preview returns it. */
 async function timeOf(client: ClusterClient): Promise<string> {
   const nothing = { rules: {}, segments: [], servers: [] }
-  return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now
+  return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
 }
 
 type RulesRoom = typeof import('../rules/index.ts')

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '@svc/domain/failure'
 
-const RETRY_MS = 200
+const retryMs = 200
 
 /**
  * Retries an idempotent request while the service is unavailable, for example between two leaders. After `timeoutMs`,
@@ -21,6 +21,6 @@ export async function retryWhileUnavailable<T>(
       const isUnavailable = error instanceof Failure && error.code === 'unavailable'
       if (!isUnavailable || performance.now() >= deadline) throw error
     }
-    await delay(RETRY_MS)
+    await delay(retryMs)
   }
 }
