@@ -10,11 +10,11 @@ import {
   periodSchema,
 } from '../time/index.ts'
 import {
+  assertKnownFields,
   hasControlCharacter,
   isJsonObject,
   type JsonObject,
   refuse,
-  refuseUnknownField,
 } from '../validation/index.ts'
 
 /** Tier of servers without a configured tier, and of load rules without tiers. */
@@ -186,11 +186,7 @@ function readRule(json: unknown, path: string): Rule {
   const type = typesByName.get(Object.hasOwn(json, 'type') ? json.type : undefined)
   if (type === undefined) throw refuse(`${path}.type`, json.type, `one of [${ruleTypes.join(', ')}]`)
   const names = fieldsOfType[type]
-  for (const name of Object.keys(json)) {
-    if (name !== 'type' && !names.some((known) => known === name)) {
-      throw refuseUnknownField(`${path}.${name}`, json[name], [...names, 'type'])
-    }
-  }
+  assertKnownFields(json, [...names, 'type'], path)
   return Object.fromEntries([
     ...names.map((name) => [name, readers[name](json, path)]),
     ['type', type],

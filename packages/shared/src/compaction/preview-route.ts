@@ -11,8 +11,8 @@ import {
 } from '@svc/domain/compaction'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
-import { createSlices } from '../runtime/index.ts'
 import { compactionPreviewShape } from '../shapes/index.ts'
+import { createSlices } from '../slices/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
 
 // Enough for a list of segments written by a user.
