@@ -11,6 +11,7 @@ export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
 export { allowedPasswords, isAllowedPassword, maxNameLength, maxPasswordLength } from './login-texts.ts'
 export {
+  isPlainName,
   maxNamePatternLength,
   parsePermissions,
   permissionSchema,
