@@ -5,7 +5,7 @@ import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import { type Settings, usesLdap } from '../config/index.ts'
 import { keepNewest } from '../runtime/index.ts'
-import { readTrustStore } from '../tls/index.ts'
+import { minTlsVersionOf, readTrustStore } from '../tls/index.ts'
 import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
 import { digestOf } from './login-digest.ts'
 
@@ -310,10 +310,9 @@ async function directoryTls(settings: Settings) {
     password: settings.get('svc.auth.basic.ssl.trustStorePassword'),
     property: 'svc.auth.basic.ssl.trustStorePath',
   })
-  const protocol = settings.get('svc.auth.basic.ssl.protocol')
   return {
     ca: [...ca],
-    minVersion: protocol === 'TLSv1.3' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+    minVersion: minTlsVersionOf(settings.get('svc.auth.basic.ssl.protocol')),
     rejectUnauthorized: true,
   }
 }
