@@ -1,5 +1,6 @@
 import { ETERNITY } from '@svc/domain/time'
 import { totalWorkerCapacity } from '@svc/shared/discovery'
+import type { Duty } from '@svc/shared/duties'
 import {
   assertLeads,
   countUnfinishedTasks,
@@ -10,7 +11,6 @@ import {
 import type { ServiceContext } from '@svc/shared/service'
 import { newKillTask } from '@svc/shared/tasks'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
-import type { Duty } from './duty-group.ts'
 
 // Listed as the submitter of the tasks.
 const submittedBy = 'coordinator'

@@ -13,6 +13,7 @@ import {
   type ServerParts,
   serverPartsOf,
 } from '@svc/shared/coordinator-config'
+import type { Duty } from '@svc/shared/duties'
 import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
@@ -23,7 +24,6 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
-import type { Duty } from './duty-group.ts'
 import { queueRequests, type RequestedCopy, type RequestedLoad, type Requests } from './queue-requests.ts'
 
 /** Dependencies of the duty. */
