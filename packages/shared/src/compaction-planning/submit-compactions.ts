@@ -9,8 +9,8 @@ import {
 import { type CompactionConfig, formatCompactionConfig } from '@svc/domain/compaction-config'
 import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
+import { newTaskId } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { newTaskId } from '../tasks/index.ts'
 import type { CompactionDriver, CompactionPlanner } from './planner.ts'
 
 const fingerprint = (texts: Iterable<string>): string => {

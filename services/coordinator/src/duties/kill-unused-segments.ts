@@ -9,7 +9,7 @@ import {
   saveTask,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { newKillTask } from '@svc/shared/tasks'
+import { killTask, newKillTask } from '@svc/shared/tasks'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
 
 // Listed as the submitter of the tasks.
@@ -42,7 +42,7 @@ export function killUnusedSegments(
       const killable = await loadKillableIntervals(database, { before, unusedUntil, limit })
       const submitted = await database.transaction(async (transaction) => {
         await assertLeads(transaction, 'coordinator', term)
-        const unfinished = await countUnfinishedTasks(transaction, 'kill')
+        const unfinished = await countUnfinishedTasks(transaction, killTask.type)
         let free = slots - [...unfinished.values()].reduce((sum, count) => sum + count, 0)
         const tasks: string[] = []
         for (const { dataSource, interval } of killable) {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { conflict, forbidden, invalidInput, notFound } from '@svc/domain/failure'
-import { hasControlCharacter, refuse, showValue } from '@svc/domain/validation'
+import { hasControlCharacter, isJsonObject, refuse, showValue } from '@svc/domain/validation'
 import {
   authenticated,
   jsonAnswer,
@@ -15,7 +15,7 @@ import {
   streamed,
   textAnswer,
 } from '@svc/shared/http'
-import { type InputAccess, indexTaskShape, parseIndexSpec } from '@svc/shared/ingestion'
+import type { InputAccess } from '@svc/shared/ingestion'
 import {
   cancelTask,
   loadReadableTasks,
@@ -32,14 +32,8 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { type TaskRunner, taskLogFile } from '@svc/shared/task-running'
-import {
-  compactTaskSchema,
-  killTaskShape,
-  newTaskId,
-  parseCompactSpec,
-  parseKillSpec,
-} from '@svc/shared/tasks'
-import { datasourceParameter, listOf, parserOf, positiveCount, shapeOf, unparsed } from '@svc/shared/wire'
+import { taskTypeOf, taskTypes } from '@svc/shared/tasks'
+import { datasourceParameter, listOf, parserOf, positiveCount, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { describeTask, describeTaskStatus, taskShape, taskStatusShape } from './task-status.ts'
 
@@ -47,12 +41,7 @@ const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
 // Maximum number of tasks in a list if the request sets none.
 const defaultListLength = 1000
-// The default priorities of Druid 37.
-const ingestionPriority = 50
-const compactionPriority = 25
-const killPriority = 0
 const maxTaskIdLength = 255
-const taskTypes = ['index_parallel', 'compact', 'kill']
 
 const statesOf = {
   running: ['RUNNING'],
@@ -73,7 +62,7 @@ const taskIdsSchema = listOf(z.string({ error: 'a task id' }), {
 })
 
 const taskIdShape = z.object({ task: z.string() })
-const newTaskShape = z.union([indexTaskShape, shapeOf(compactTaskSchema()), killTaskShape])
+const newTaskShape = z.union(taskTypes.map(({ shape }) => shape))
 
 const listQuery = z.object({
   state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
@@ -257,31 +246,13 @@ export function taskRoutes(
 
 /** Parses a task of any type. Throws invalidInput for the first invalid value. */
 function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw refuse('body', body, 'a task, which is a JSON object')
-  const { type } = body as { readonly type?: unknown }
-  if (type === 'kill') {
-    const spec = parseKillSpec(body)
-    const id = checkedId(spec.id) ?? newTaskId('kill', spec.dataSource, spec.interval)
-    return {
-      id,
-      groupId: id,
-      type,
-      dataSource: spec.dataSource,
-      priority: priorityOf(spec.context, killPriority),
-    }
-  }
-  if (type === 'compact') {
-    const spec = parseCompactSpec(body)
-    const id = checkedId(spec.id) ?? newTaskId('compact', spec.dataSource)
-    const priority = priorityOf(spec.context, compactionPriority)
-    return { id, groupId: spec.groupId ?? id, type, dataSource: spec.dataSource, priority }
-  }
-  if (type !== 'index_parallel') throw refuse('type', type, `one of [${taskTypes.join(', ')}]`)
-  const spec = parseIndexSpec(body, access)
-  const id = checkedId(spec.id) ?? newTaskId('index_parallel', spec.dataSource)
-  const priority = priorityOf(spec.context, ingestionPriority)
-  return { id, groupId: spec.groupId ?? id, type: 'index_parallel', dataSource: spec.dataSource, priority }
+  if (!isJsonObject(body)) throw refuse('body', body, 'a task, which is a JSON object')
+  const taskType = taskTypeOf(body.type)
+  const spec = taskType.parse(body, access)
+  const { type, priority } = taskType
+  const { dataSource, context } = spec
+  const id = checkedId(spec.id) ?? taskType.newId(spec)
+  return { id, groupId: spec.groupId ?? id, type, dataSource, priority: priorityOf(context, priority) }
 }
 
 /**
