@@ -15,8 +15,7 @@ import {
   saveTask,
   sql,
 } from '@svc/shared/postgres'
-import { prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/task-running'
-import { parseCompactSpec } from '@svc/shared/tasks'
+import { parseCompactSpec, prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/tasks'
 import { filesIn, indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
 import { ended, openTaskStores, startWorker } from './testing/test-worker.ts'
 

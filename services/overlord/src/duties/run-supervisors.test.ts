@@ -4,6 +4,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseCompactionConfig } from '@svc/domain/compaction'
 import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import { createDutyGroup } from '@svc/shared/duties'
 import {
   acquireLease,
   changeClusterCompactionConfig,
@@ -17,7 +18,7 @@ import {
 } from '@svc/shared/postgres'
 import { indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
 import { ended, openTaskStores, startWorker } from '../testing/test-worker.ts'
-import { startCompactionScheduler } from './schedule-compaction.ts'
+import { runSupervisors } from './run-supervisors.ts'
 
 const { stores, database, folders } = await openTaskStores({ after })
 const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
@@ -147,12 +148,14 @@ describe('compaction by supervisors', () => {
     await saveCompactionSupervisor(database, { config: month, suspended: true }, author, Date.now())
     const planner = createCompactionPlanner(worker.context)
     let term: number | undefined
-    const scheduler = startCompactionScheduler(worker.context, planner, () => term)
-    scope.after(() => scheduler.stop())
+    const duty = runSupervisors(worker.context, planner, (one) => one === term)
+    const group = createDutyGroup('SupervisorDuties', 5000, [duty], worker.context.logger)
+    group.start(1)
+    scope.after(() => group.stop())
     await suspendCompactionSupervisor(database, 'autocompact__led', false, author, Date.now())
     assert.deepEqual(await tasksOf('led'), [])
     term = 1
-    scheduler.wake()
+    group.wake()
     await waitUntil(
       'the month is compacted',
       async () => (await planner.plan()).plan.progress.get('led')?.compacted,
