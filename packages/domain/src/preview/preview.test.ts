@@ -227,17 +227,59 @@ describe('the summary', () => {
   test('shows what is loaded, marked unused, and kept, and what does not fit', () => {
     const none = { segments: 0, copies: 0, bytes: 0 }
     const twoTwice = { segments: 2, copies: 4, bytes: 40 }
+    const nowhere = { ...none, days: 0, interval: null }
+    const nothing = { segments: 0, bytes: 0, days: 0, interval: null }
+    const old = {
+      segments: 2,
+      bytes: 20,
+      days: 2,
+      interval: formatInterval({ start: parseInstant('2026-06-01'), end: parseInstant('2026-06-07') }),
+    }
+    const recent = formatInterval({ start: parseInstant('2026-06-13'), end: parseInstant('2026-06-15') })
+    const effects = {
+      unqueryable: { ...old, queryableBefore: 0 },
+      unused: old,
+      overshadowed: nothing,
+      underReplicated: nowhere,
+      doesNotFit: nowhere,
+      waitingForTier: { ...nowhere, tiers: [] },
+      moved: nowhere,
+      loaded: { ...twoTwice, days: 2, interval: recent },
+      dropped: nowhere,
+    }
     assert.deepEqual(previewGiven(request).summary, {
+      effects,
       datasources: {
         wiki: {
+          effects,
           tiers: { hot: { before: none, after: twoTwice, loaded: twoTwice, dropped: none } },
           markedUnused: { segments: 2, bytes: 20 },
           oldestInterval: day(12),
           newestInterval: day(13),
         },
       },
-      tiers: { hot: { servers: 2, bytesBefore: 0, bytesAfter: 40, doesNotFit: none, capacityBytes: 50 } },
+      tiers: {
+        hot: {
+          servers: 2,
+          bytesBefore: 0,
+          bytesAfter: 40,
+          doesNotFit: none,
+          capacityBytes: 50,
+          doesNotFitFrom: null,
+        },
+      },
     })
+  })
+
+  test('shows from when on replicas do not fit, now or at a later step', () => {
+    const rules = [{ type: 'loadByPeriod', period: 'P10D', tieredReplicants: { hot: 1 } }, load({ cold: 1 })]
+    const segments = [day(0), day(1), day(9)].map((interval) => ({ interval, size: 10 }))
+    const fromOf = (maxSize: number) => {
+      const servers = [server('a', 'hot'), server('b', 'cold', { maxSize })]
+      const { summary } = previewGiven({ rules, segments, servers, horizon: 'P12D' })
+      return (summary.tiers as Record<string, { doesNotFitFrom: string | null }>).cold!.doesNotFitFrom
+    }
+    assert.deepEqual([15, 25, 30].map(fromOf), ['2026-06-15T00:00:00.000Z', '2026-06-21T00:00:00.000Z', null])
   })
 
   test('continues into the future, and dropped data stays dropped', () => {
