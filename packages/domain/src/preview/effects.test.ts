@@ -116,6 +116,7 @@ function previewOf({ serversBefore, servers: after, segments, rules: lists }: Te
       servers: after,
       serversBefore,
       concerned: new Set(datasourceNames),
+      knownDatasources: [],
       defaultsChange: false,
       horizon: undefined,
     }),

@@ -813,6 +813,69 @@ describe('warnings', () => {
     test(name, () => assert.deepEqual(typesOf({ rules, segments, servers: ofServers }), types))
   }
 
+  const months = (...periods: string[]) =>
+    periods.map((period) => ({ type: 'loadByPeriod', period, tieredReplicants: { hot: 1 } }))
+  const dropForever = { type: 'dropForever' }
+  const addedPeriods: [name: string, rules: object[], defaults: object[], message: string | undefined][] = [
+    [
+      'a month, then three',
+      [...months('P1M', 'P3M'), dropForever],
+      [],
+      'Datasource [preview]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ],
+    [
+      'a drop rule among the defaults',
+      months('P7D', 'P1M', 'P1Y'),
+      [dropForever],
+      'Datasource [preview]: rules [0], [1], [2] keep [P1Y] in all, not [P1Y1M7D], because every period ends now',
+    ],
+    ['older data is loaded', months('P1M', 'P3M'), [], undefined],
+    [
+      'older data is dropped only later',
+      [...months('P1M', 'P3M'), { type: 'dropBeforeByPeriod', period: 'P6M' }],
+      [],
+      undefined,
+    ],
+    ['one period', [...months('P1M'), dropForever], [], undefined],
+    ['the same period twice', [...months('P1M', 'P1M'), dropForever], [], undefined],
+    ['rules that are never reached', [load({ hot: 1 }), ...months('P1M', 'P3M'), dropForever], [], undefined],
+  ]
+  for (const [name, rules, defaultRules, message] of addedPeriods) {
+    test(`report periods that do not add up: ${name}`, () => {
+      const request = { rules, segments, servers, ...(defaultRules.length > 0 ? { defaultRules } : {}) }
+      const found = previewGiven(request).result.warnings.filter(({ type }) => type === 'periodsDoNotAddUp')
+      assert.deepEqual(
+        found.map((warning) => warning.message),
+        message === undefined ? [] : [message],
+      )
+    })
+  }
+
+  test('report periods that do not add up in a list by itself', () => {
+    const rules = parseRules([...months('P1M', 'P3M'), dropForever])
+    const ofList = (name: string) =>
+      finish(warningsOfList(name, rules, testNow)).map(({ message }) => message)
+    assert.deepEqual(ofList('wiki'), [
+      'Datasource [wiki]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ])
+    assert.deepEqual(ofList('_default'), [
+      'Datasource [_default]: default rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ])
+  })
+
+  test('suggest a tier that differs by a letter', () => {
+    const [warning] = previewGiven({ rules: [load({ hott: 1 })], segments, servers }).result.warnings
+    assert.deepEqual(warning, {
+      type: 'tierWithoutServers',
+      dataSource: 'preview',
+      tier: 'hott',
+      rule: { index: 0, type: 'loadForever', source: 'datasource' },
+      similarTier: 'hot',
+      message:
+        'Datasource [preview]: rule [0] [loadForever] requires [1] replicas in tier [hott], which has no servers, so none are loaded (did you mean [hot]?)',
+    })
+  })
+
   test('report default rules if they apply or change', () => {
     const request = { rules: [], defaultRules: [load({ cold: 1 }), load({ none: 1 })], segments, servers }
     const warnings = previewGiven(request).result.warnings

@@ -6,14 +6,12 @@ import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import { decideSteps, type PreviewStep, stepTimes } from './steps.ts'
 import { capacityOf, type DatasourceSummary, summarize, type TierSummary } from './summary.ts'
 import { addTally, type CopyTally, noCopies } from './tallies.ts'
-import { type PreviewWarning, warningsOf } from './warnings.ts'
+import { type PreviewWarning, type WarningsContext, warningsOf } from './warnings.ts'
 
 /** The input of a preview, and what to include in the answer. */
-export interface PreviewQuestion extends PreviewInput {
+export interface PreviewQuestion extends PreviewInput, WarningsContext {
   /** Datasources to include in the answer. The others only take space on servers. */
   readonly concerned: ReadonlySet<string>
-  /** Whether the cluster's default rules change, too. */
-  readonly defaultsChange: boolean
   readonly horizon: Period | undefined
 }
 
@@ -105,7 +103,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     totalEffects,
     tiers,
     steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
-    warnings: yield* warningsOf(outcome, concerned, question.defaultsChange, tiers),
+    warnings: yield* warningsOf(outcome, concerned, question, tiers),
   }
 }
 

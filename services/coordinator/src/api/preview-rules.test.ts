@@ -285,6 +285,21 @@ describe('a preview of the live cluster', () => {
     assert.deepEqual(await names({ rules: {} }), [])
   })
 
+  it('suggests a datasource with segments for one without', async () => {
+    const { warnings } = await answerTo({ rules: { wikki: month } })
+    assert.deepEqual(
+      warnings.filter(({ type }) => type === 'datasourceWithoutSegments'),
+      [
+        {
+          type: 'datasourceWithoutSegments',
+          dataSource: 'wikki',
+          similarDatasource: 'wiki',
+          message: 'Datasource [wikki] has no segments (did you mean [wiki]?)',
+        },
+      ],
+    )
+  })
+
   it('shows the segments in pages', async () => {
     const all = await answerTo({ rules: month }, '?full')
     assert.equal(all.segmentsTotal, 6)
