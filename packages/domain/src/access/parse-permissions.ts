@@ -14,9 +14,11 @@ const maxPermissions = 10_000
  * the role, which takes about a microsecond per character. Names without special characters do not count.
  */
 const maxExpressionsLength = 100_000
-const plainName = /^[\w-]*$/
 /** Max length of a resource name pattern, in characters. */
 export const maxNamePatternLength = 1024
+
+/** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
+export const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
 /** JSON schema of a permission as clients post it. The case of actions is ignored. */
 export const permissionSchema = (): JsonObject => ({
@@ -69,7 +71,7 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
     const path = `permissions[${index}]`
     const permission = readPermission(entry, path, isPattern)
     const { name } = permission.resource
-    if (!plainName.test(name)) expressionLength += name.length
+    if (!isPlainName(name)) expressionLength += name.length
     if (expressionLength > maxExpressionsLength) {
       throw refuse(
         `${path}.resource.name`,

@@ -1,4 +1,5 @@
 import {
+  assertRunnableBy,
   type CompactionCandidate,
   type CompactionPlan,
   compactionPreviewSchema,
@@ -8,7 +9,6 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
-import { assertRunnableBy } from '@svc/domain/compaction-config'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
 import { compactionPreviewShape } from '../shapes/index.ts'

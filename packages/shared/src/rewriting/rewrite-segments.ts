@@ -1,8 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CompactionConfig } from '@svc/domain/compaction-config'
+import {
+  type CompactionConfig,
+  maxRowsPerSegmentOf,
+  partitionsOf,
+  targetRowsOf,
+} from '@svc/domain/compaction'
 import { Failure, invalidInput } from '@svc/domain/failure'
-import { maxRowsPerSegmentOf, partitionsOf, targetRowsOf } from '@svc/domain/rewriting'
 import type { MetricSchema, PartitionsSpec } from '@svc/domain/specs'
 import type { Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'

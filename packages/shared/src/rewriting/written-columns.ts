@@ -1,4 +1,4 @@
-import type { CompactionConfig } from '@svc/domain/compaction-config'
+import type { CompactionConfig } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { MetricType } from '@svc/domain/segment'
 import type { MetricSchema } from '@svc/domain/specs'
