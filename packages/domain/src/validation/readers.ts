@@ -192,7 +192,7 @@ export const readList = <Value>(
 // Enough to count the problems of usual input; more would take long to collect.
 const maxProblems = 100
 
-/** Reads the parts of a value with `read`, which passes each one to `part`. With `problems`, goes on after an invalid one. */
+/** Reads the parts of a value with `read`, which passes each one to `part`. With `problems`, continues after an invalid one. */
 function readParts<Value>(
   problems: Failure[] | undefined,
   read: (part: (readPart: () => unknown) => unknown) => Value,
