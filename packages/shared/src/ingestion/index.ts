@@ -11,7 +11,7 @@ export type {
 } from './index-spec.ts'
 export type { InputAccess } from './input-access.ts'
 export { columnsOf, typeOfColumn } from './parquet-columns.ts'
-export { indexTaskShape, maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+export { indexTaskSchema, maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
 export { aggregateSql, type RowCounts } from './read-rows.ts'
 export {
   type IndexProgress,

@@ -1,6 +1,5 @@
 import { tooLarge } from '@svc/domain/failure'
-import { readListingProblems, refuse, schemaOf } from '@svc/domain/validation'
-import { shapeOf } from '../wire/index.ts'
+import { type JsonObject, readListingProblems, refuse, schemaOf } from '@svc/domain/validation'
 import type { DimensionSpec, IndexSpec, MetricSpec } from './index-spec.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
 import { readIndexTask } from './read-index-task.ts'
@@ -31,8 +30,8 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
   }
 }
 
-/** The shape of an index_parallel task. */
-export const indexTaskShape = shapeOf(schemaOf(readIndexTask))
+/** Returns the JSON schema of an index_parallel task. */
+export const indexTaskSchema = (): JsonObject => schemaOf(readIndexTask)
 
 /**
  * Parses a submitted index_parallel task. Throws a Failure: invalidInput that names each invalid field with its value

@@ -16,7 +16,6 @@ import {
   titled,
 } from '@svc/domain/validation'
 import { finishAttempt, loadTask, type NewTask, newTaskId } from '../postgres/index.ts'
-import { shapeOf } from '../wire/index.ts'
 import { type KilledSegments, killSegments, readKillProgress } from './kill-segments.ts'
 import type { TaskType } from './task-type.ts'
 
@@ -74,7 +73,7 @@ export function parseKillSpec(json: unknown): KillSpec {
 /** Permanent deletion of unused segments. */
 export const killTask: TaskType<KillSpec> = {
   type,
-  shape: shapeOf(schemaOf(readKillTask)),
+  schema: () => schemaOf(readKillTask),
   priority: 0,
   parse: parseKillSpec,
   newId: ({ dataSource, interval }) => newTaskId(type, dataSource, interval),
