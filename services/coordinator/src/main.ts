@@ -1,4 +1,4 @@
-import { createCompactionPlanner } from '@svc/shared/compaction-planning'
+import { createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'

@@ -1,5 +1,5 @@
+import type { RewriteOrder, RewriteProgress, RewriteResult } from '../compaction/rewriting/index.ts'
 import type { HttpInputLimits, IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
-import type { RewriteOrder, RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 
 /** The only message to a peon: its work. */
 export interface PeonOrder {

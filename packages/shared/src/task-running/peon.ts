@@ -3,10 +3,10 @@
  * queues. If it is killed, only files that no segment references are left behind.
  */
 import { describeError, Failure } from '@svc/domain/failure'
+import { rewriteSegments } from '../compaction/rewriting/index.ts'
 import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { parseIndexSpec, runIndexTask } from '../ingestion/index.ts'
-import { rewriteSegments } from '../rewriting/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const send = (message: PeonMessage): Promise<void> =>

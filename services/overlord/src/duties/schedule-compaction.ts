@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction'
 import { type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 

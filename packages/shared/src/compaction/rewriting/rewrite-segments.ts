@@ -4,8 +4,8 @@ import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain
 import { maxRowsPerSegmentOf, partitionsOf, targetRowsOf } from '@svc/domain/compaction'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
-import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
-import { literal } from '../duckdb/index.ts'
+import { type DeepStorage, segmentPath } from '../../deep-storage/index.ts'
+import { literal } from '../../duckdb/index.ts'
 import {
   columnsOf,
   type Engine,
@@ -13,7 +13,7 @@ import {
   openTaskFolder,
   segmentFormatSql,
   type WrittenSegment,
-} from '../ingestion/index.ts'
+} from '../../ingestion/index.ts'
 import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
 import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
 import { type WrittenColumns, type WrittenDimension, writtenColumns } from './written-columns.ts'
