@@ -126,11 +126,10 @@ module.exports = {
           '\\.test\\.ts$',
           '/test-[^/]+\\.ts$',
           '^(packages|services)/[^/]+/src/testing/',
-          '^packages/shared/src/hostile-inputs/',
           '^cli/src/development/',
         ],
       },
-      to: { path: ['/src/testing/', '/src/hostile-inputs/', '/test-[^/]+\\.ts$', '\\.test\\.ts$'] },
+      to: { path: ['/src/testing/', '/test-[^/]+\\.ts$', '\\.test\\.ts$'] },
     },
     ...driverRules,
     {

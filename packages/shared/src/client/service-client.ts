@@ -3,12 +3,12 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
-import type { CallJournal } from '../calls/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { failureOf, peerSubject } from '../http/index.ts'
 import { createEscalator, type Escalator } from '../security/index.ts'
 import type { ClientTls, FollowedStores } from '../tls/index.ts'
+import type { CallJournal } from './call-journal.ts'
 
 /** A call to another server. */
 export interface ServiceCall {

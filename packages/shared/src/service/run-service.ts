@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describeError, Failure } from '@svc/domain/failure'
-import { createCallJournal } from '../calls/index.ts'
-import { createServiceClient } from '../client/index.ts'
+import { createCallJournal, createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
 import { type Role, type Settings, settingsNotices } from '../config/index.ts'
 import { baseUrlOf, startDiscovery } from '../discovery/index.ts'
