@@ -48,7 +48,10 @@ export interface PreparedTables {
 
 /** What tables are prepared from. */
 export interface TableSources {
-  readonly context: ServiceContext
+  readonly context: Pick<
+    ServiceContext,
+    'client' | 'clock' | 'database' | 'discovery' | 'logger' | 'settings'
+  >
   readonly view: ServedView
   readonly own: DataServer
   readonly used: UsedSegments

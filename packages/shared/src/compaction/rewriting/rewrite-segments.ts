@@ -15,10 +15,10 @@ import {
   type WrittenSegment,
 } from '../../ingestion/index.ts'
 import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
-import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
+import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './source-files.ts'
 import { type WrittenColumns, type WrittenDimension, writtenColumns } from './written-columns.ts'
 
-export type { RewriteSource } from './input-files.ts'
+export type { RewriteSource } from './source-files.ts'
 
 /** The input of the segments of one interval. */
 export interface RewriteOrderBucket {

@@ -2,7 +2,7 @@ import type { CompactionConfig, MetricSchema } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { MetricType } from '@svc/domain/segment'
 import type { StoredType } from '../../ingestion/index.ts'
-import type { InputFile } from './input-files.ts'
+import type { InputFile } from './source-files.ts'
 
 /** A dimension to write. */
 export interface WrittenDimension {
