@@ -10,7 +10,7 @@ import {
   type SkippedInterval,
 } from '@svc/domain/compaction'
 import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
-import { createSlices } from '../runtime/index.ts'
+import { createSlices } from '../slices/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
 import type { CompactionPlanner } from './planner.ts'
 import { compactionPreviewShape } from './response-shapes.ts'

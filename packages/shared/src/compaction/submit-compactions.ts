@@ -10,8 +10,8 @@ import {
 } from '@svc/domain/compaction'
 import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
+import { newTaskId } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { newTaskId } from '../tasks/index.ts'
 import type { CompactionDriver, CompactionPlanner } from './planner.ts'
 
 const fingerprint = (texts: Iterable<string>): string => {

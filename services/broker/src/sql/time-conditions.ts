@@ -1,5 +1,5 @@
 import type { TimeCondition } from '@svc/domain/querying'
-import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 
 /** A query's condition on the time of a table's rows. Values are indexes of parser expressions. */
@@ -135,7 +135,7 @@ function intervalOf(text: string): Interval {
     return parseInterval(text)
   } catch {
     // The function call itself reports what is wrong.
-    return ETERNITY
+    return eternity
   }
 }
 

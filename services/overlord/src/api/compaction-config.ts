@@ -20,8 +20,10 @@ import {
   config,
   datasource,
   emptyAnswer,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonObjectOf,
   type Route,
   route,
   updated,
@@ -168,14 +170,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
         'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
       query: compactionHistoryQuery,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
-      handle: async ({ params, query }) => ({
-        entries: await compactionHistory(
-          database,
-          params.dataSource as string,
-          await usesSupervisors(),
-          query,
-        ),
-      }),
+      handle: async ({ params, query }) => {
+        const dataSource = params.dataSource as string
+        const entries = compactionHistory(database, dataSource, await usesSupervisors(), query)
+        return new JsonPieces(jsonObjectOf([['entries', entries]]))
+      },
     }),
   ]
 }

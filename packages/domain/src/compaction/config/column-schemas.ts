@@ -30,8 +30,9 @@ export interface MetricSchema {
   readonly fieldName?: string
 }
 
-const columnName: Reader<string> = described(readName(), (json, field) => {
-  const name = readName()(json, field)
+const anyName = readName()
+const columnName: Reader<string> = described(anyName, (json, field) => {
+  const name = anyName(json, field)
   if (name.toLowerCase() === '__time')
     throw refuse(field, json, 'a name other than [__time], which is the timestamp column')
   return name

@@ -61,8 +61,9 @@ const defaultInputSizeBytes = 100_000_000_000_000
 const oneDay: Period = parsePeriod('P1D')
 const maxPriority = 999_999
 
-const readDataSource: Reader<string> = described(readName(), (json, field) => {
-  const name = readName()(json, field)
+const anyName = readName()
+const readDataSource: Reader<string> = described(anyName, (json, field) => {
+  const name = anyName(json, field)
   if (name.includes('/') || name !== name.trim()) {
     throw refuse(field, json, 'a name without slashes and without leading or trailing whitespace')
   }

@@ -187,6 +187,8 @@ export const readTransformSpec: Reader<TransformSpec> = readFields({ filter: opt
 /** Reads an ioConfig. */
 export const readIoConfig: Reader<IoConfig> = readFields({ dropExisting: optional(readFlag) })
 
+const projectionColumn = readName()
+
 /**
  * Reads projections and checks only their structure. They are part of the compaction state that is compared, but
  * segment files contain no projections.
@@ -195,13 +197,13 @@ export const readProjections: Reader<readonly JsonObject[]> = readList(
   kept(
     readFields({
       type: optional(typeOf('aggregate')),
-      name: readName(),
+      name: projectionColumn,
       filter: optional(readFilter),
       virtualColumns: optional(readList(readAnyObject)),
       groupingColumns: optional(
         readList(
           described({ type: ['string', 'object'], additionalProperties: true }, (json, field) =>
-            typeof json === 'string' ? readName()(json, field) : readAnyObject(json, field),
+            typeof json === 'string' ? projectionColumn(json, field) : readAnyObject(json, field),
           ),
         ),
       ),

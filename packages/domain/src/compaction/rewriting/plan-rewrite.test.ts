@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Failure } from '../../failure/index.ts'
 import { type Segment, segmentId } from '../../segment/index.ts'
-import { bucketOf, ETERNITY, type Interval } from '../../time/index.ts'
+import { bucketOf, eternity, type Interval } from '../../time/index.ts'
 import { planRewrite } from './index.ts'
 
 const at = (day: number) => Date.UTC(2026, 0, day)
@@ -98,7 +98,7 @@ describe('planRewrite', () => {
       'conflict',
     ],
     ['part of a month', () => planRewrite([segment(days(1, 5))], days(1, 10), 'MONTH'), 'conflict'],
-    ['splitting eternity into days', () => planRewrite([segment(ETERNITY)], ETERNITY, 'DAY'), 'conflict'],
+    ['splitting eternity into days', () => planRewrite([segment(eternity)], eternity, 'DAY'), 'conflict'],
     [
       'splitting a year into seconds',
       () => planRewrite([segment(days(1, 365))], days(1, 365), 'SECOND'),
@@ -111,7 +111,7 @@ describe('planRewrite', () => {
 
   it('writes eternity as one interval', () => {
     assert.equal(
-      planRewrite([segment(ETERNITY), segment(days(1, 2), 'v2')], ETERNITY, 'ALL').buckets.length,
+      planRewrite([segment(eternity), segment(days(1, 2), 'v2')], eternity, 'ALL').buckets.length,
       1,
     )
   })

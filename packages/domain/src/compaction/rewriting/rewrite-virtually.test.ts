@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Segment, segmentId } from '../../segment/index.ts'
-import { ETERNITY, type Interval } from '../../time/index.ts'
+import { eternity, type Interval } from '../../time/index.ts'
 import type { PartitionsSpec } from '../config/index.ts'
 import { planRewrite, rewriteVirtually } from './index.ts'
 
@@ -55,9 +55,9 @@ describe('virtual segments', () => {
   }
 
   it('count completely if their interval is eternity', () => {
-    const { buckets } = planRewrite([segment(ETERNITY, 7)], ETERNITY, 'ALL')
+    const { buckets } = planRewrite([segment(eternity, 7)], eternity, 'ALL')
     assert.deepEqual(rewriteVirtually(buckets, dynamic(10)), [
-      { interval: ETERNITY, totalRows: 7, sizeBytes: 70 },
+      { interval: eternity, totalRows: 7, sizeBytes: 70 },
     ])
   })
 

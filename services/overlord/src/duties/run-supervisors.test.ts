@@ -4,6 +4,7 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseCompactionConfig } from '@svc/domain/compaction'
 import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction'
+import { createDutyGroup } from '@svc/shared/duties'
 import {
   acquireLease,
   changeClusterCompactionConfig,
@@ -17,7 +18,7 @@ import {
 } from '@svc/shared/postgres'
 import { indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
 import { ended, openTaskStores, startWorker } from '../testing/test-worker.ts'
-import { startCompactionScheduler } from './schedule-compaction.ts'
+import { runSupervisors } from './run-supervisors.ts'
 
 const { stores, database, folders } = await openTaskStores({ after })
 const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.1' }
@@ -71,7 +72,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('once')?.compacted.intervals
       },
       (intervals) => intervals === 3,
-      timeoutMs,
+      { timeoutMs },
     )
     assert.equal(await submit(), undefined)
     assert.deepEqual(await tasksOf('once'), ['01 SUCCESS', '02 SUCCESS', '03 SUCCESS'])
@@ -90,7 +91,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('failing')
       },
       (progress) => progress?.compacted.intervals === 2 && progress.awaiting.intervals === 1,
-      timeoutMs,
+      { timeoutMs },
     )
     // On a slow machine, the failed interval may have been retried by now.
     const tasks = new Set(await tasksOf('failing'))
@@ -121,7 +122,7 @@ describe('compaction by the coordinator duty', () => {
       'the interval is compacted',
       () => tasksOf('hogged'),
       ([one]) => one === '01 SUCCESS',
-      timeoutMs,
+      { timeoutMs },
     )
     await Promise.all(ids.map((id) => ended(stores, id, timeoutMs)))
   })
@@ -147,17 +148,19 @@ describe('compaction by supervisors', () => {
     await saveCompactionSupervisor(database, { config: month, suspended: true }, author, Date.now())
     const planner = createCompactionPlanner(worker.context)
     let term: number | undefined
-    const scheduler = startCompactionScheduler(worker.context, planner, () => term)
-    scope.after(() => scheduler.stop())
+    const duty = runSupervisors(worker.context, planner, (one) => one === term)
+    const group = createDutyGroup('SupervisorDuties', 5000, [duty], worker.context.logger)
+    group.start(1)
+    scope.after(() => group.stop())
     await suspendCompactionSupervisor(database, 'autocompact__led', false, author, Date.now())
     assert.deepEqual(await tasksOf('led'), [])
     term = 1
-    scheduler.wake()
+    group.wake()
     await waitUntil(
       'the month is compacted',
       async () => (await planner.plan()).plan.progress.get('led')?.compacted,
       (compacted) => compacted?.intervals === 1,
-      timeoutMs,
+      { timeoutMs },
     )
     assert.equal(before, 4)
     assert.deepEqual(await tasksOf('led'), ['01 SUCCESS'])

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { createCompactionPlanner } from '@svc/shared/compaction'
 import { acquireLease, finishAttempt, loadTasks, saveTask, sql } from '@svc/shared/postgres'
 import { taskLogFile } from '@svc/shared/task-running'
 import { createTestContext, createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { eraseOldLogs, eraseOldTasks, startErasingOldTasks } from './erase-old-tasks.ts'
+import { createDutyGroups } from './duty-groups.ts'
+import { eraseOldLogs, eraseOldTasks } from './kill-old-tasks.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -43,6 +45,17 @@ const left = async () => (await loadTasks(database, { limit: 10_000 })).map(({ i
 const contextOf = (properties: Record<string, string> = {}) =>
   createTestContext({ after }, stores, 'overlord', properties)
 
+/** Creates the duty groups that delete something. */
+async function killGroups(properties: Record<string, string>) {
+  const context = await contextOf(properties)
+  const groups = createDutyGroups(context, {
+    planner: createCompactionPlanner(context),
+    sender: { send: async () => undefined, close: async () => undefined },
+    isLeading: () => true,
+  })
+  return groups.all.filter(({ name }) => name.startsWith('Kill'))
+}
+
 describe('finished tasks', () => {
   it('are kept for 90 days by default, while unfinished tasks are never deleted', async () => {
     for (const [id, days] of [
@@ -72,7 +85,9 @@ describe('finished tasks', () => {
   it('are deleted only by the current leader', async () => {
     await task('a', 91)
     await assert.rejects(eraseOldTasks(await contextOf(), 2), /no longer the leader/)
-    assert.equal(await eraseOldTasks(await contextOf(), undefined), 0)
+    const [group] = await killGroups({ 'svc.indexer.tasks.kill.enabled': 'true' })
+    group?.wake()
+    assert.equal(group?.status().runs, 0)
     assert.deepEqual(await left(), ['a'])
   })
 })
@@ -111,14 +126,19 @@ describe('task logs', () => {
     const directory = await folderWith({ a: 91 })
     await task('a', 91)
     const where = { 'svc.indexer.logs.directory': directory }
-    assert.deepEqual(
-      startErasingOldTasks(await contextOf(where), () => 1),
-      [],
-    )
+    assert.deepEqual(await killGroups(where), [])
     const on = { 'svc.indexer.logs.kill.enabled': 'true', 'svc.indexer.tasks.kill.enabled': 'true' }
-    const loops = startErasingOldTasks(await contextOf({ ...where, ...on }), () => 1)
-    assert.equal(loops.length, 2)
+    const groups = await killGroups({ ...where, ...on })
+    assert.equal(groups.length, 2)
+    for (const group of groups) group.start(1)
     await waitUntil('both are gone', async () => (await left()).length + readdirSync(directory).length === 0)
-    await Promise.all(loops.map((loop) => loop.stop()))
+    await Promise.all(groups.map((group) => group.stop()))
+    assert.deepEqual(
+      groups.flatMap((group) => group.times()).map(({ duty, runs, failures }) => [duty, runs > 0, failures]),
+      [
+        ['killFinishedTasks', true, 0],
+        ['killTaskLogs', true, 0],
+      ],
+    )
   })
 })

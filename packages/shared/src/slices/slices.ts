@@ -10,11 +10,24 @@ export interface Slices {
   run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
 }
 
-// How long other requests wait for a calculation.
-const maxSliceMs = 8
 const maxWaiting = 16
 // No calculation takes longer than this, because others wait for it. A million segments take a few seconds.
 const maxCalculationMs = 30_000
+
+// How long other requests wait for a calculation.
+const maxSliceMs = 8
+
+/** Runs a calculation for a few milliseconds. Returns its result once it is finished, and undefined before. */
+export function runSlice<Result>(
+  steps: Generator<undefined, Result>,
+): IteratorReturnResult<Result> | undefined {
+  const startedAt = performance.now()
+  while (performance.now() - startedAt < maxSliceMs) {
+    const step = steps.next()
+    if (step.done) return step
+  }
+  return undefined
+}
 
 export function createSlices(): Slices {
   let last: Promise<unknown> = Promise.resolve()
@@ -29,10 +42,8 @@ export function createSlices(): Slices {
     for (;;) {
       if (signal.aborted) throw unavailable('The caller disconnected before the preview was ready')
       const startedAt = performance.now()
-      while (performance.now() - startedAt < maxSliceMs) {
-        const step = steps.next()
-        if (step.done) return step.value
-      }
+      const finished = runSlice(steps)
+      if (finished) return finished.value
       workedMs += performance.now() - startedAt
       if (workedMs > maxCalculationMs) {
         throw tooLarge(

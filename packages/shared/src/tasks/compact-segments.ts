@@ -24,9 +24,9 @@ import {
   type StoredSegment,
   saveCompactionState,
 } from '../postgres/index.ts'
-import type { CompactSpec } from '../tasks/index.ts'
-import type { WrittenColumns } from './peon-protocol.ts'
+import type { CompactSpec } from './parse-compact-spec.ts'
 import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
+import type { Written, WrittenColumns } from './task-type.ts'
 
 interface Plan extends RewritePlan<StoredSegment> {
   /** All segments that overlap the interval, including unused ones. */
@@ -112,12 +112,6 @@ function sourceOf(id: string, payload: SegmentPayload | undefined) {
   return { id, loadSpec, sizeBytes: size, totalRows, dimensions, metrics }
 }
 
-/** What the peon of a compact task has written. */
-export interface WrittenCompaction {
-  readonly segments: readonly WrittenSegment[]
-  readonly columns: WrittenColumns
-}
-
 /**
  * Publishes the segments of a compact task and finishes it, in one transaction. The new version overshadows the
  * segments that the task read. If these are no longer the visible ones, nothing is published: throws a conflict
@@ -128,7 +122,7 @@ export async function publishCompaction(
   { taskId, attempt, progress }: PublishingAttempt,
   spec: CompactSpec,
   { visibleIds, work }: PreparedCompaction,
-  { segments, columns }: WrittenCompaction,
+  { segments, columns }: Required<Written>,
   now: number,
 ): Promise<PublishedState> {
   const { dataSource, interval, config, context } = spec

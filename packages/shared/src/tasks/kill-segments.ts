@@ -1,4 +1,5 @@
 import type { SegmentPayload } from '@svc/domain/segment'
+import type { Interval } from '@svc/domain/time'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import {
   type Database,
@@ -7,8 +8,17 @@ import {
   lockDatasource,
   renewClaim,
 } from '../postgres/index.ts'
-import type { KillSpec } from '../tasks/index.ts'
 import { NotTheAttempt } from './published-rows.ts'
+
+/** Which segments a kill task deletes: unused segments entirely within an interval. */
+export interface KilledSegments {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly versions: readonly string[] | undefined
+  readonly limit: number | undefined
+  /** Only segments that became unused at or before this time, in epoch milliseconds. */
+  readonly unusedUntil: number | undefined
+}
 
 /** Progress of a kill task: the files still to remove, whose segments are already deleted from the metadata store. */
 export interface KillProgress {
@@ -33,7 +43,7 @@ export async function killSegments(
   database: Database,
   deepStorage: DeepStorage,
   { taskId, attempt, claimMs }: { taskId: string; attempt: number; claimMs: number },
-  spec: KillSpec,
+  spec: KilledSegments,
   earlier: KillProgress,
   signal: AbortSignal,
 ): Promise<number | undefined> {

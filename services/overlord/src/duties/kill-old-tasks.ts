@@ -1,57 +1,33 @@
 import { opendir, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
-import { describeError } from '@svc/domain/failure'
+import type { Duty } from '@svc/shared/duties'
 import { assertLeads, eraseFinishedTasks, loadUnfinishedTaskIds } from '@svc/shared/postgres'
-import { type Loop, startLoop } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { taskLogFile } from '@svc/shared/task-running'
 
 // Number of tasks per transaction. Small transactions let other queries run in between.
 const batchSize = 1000
 
-/** Starts the loops that delete old finished tasks and task logs, if enabled, while this server is the leader. */
-export function startErasingOldTasks(context: ServiceContext, term: () => number | undefined): Loop[] {
-  const { settings, logger } = context
-  const loop = (what: string, delayMs: number, erase: (isLeading: () => boolean) => Promise<number>): Loop =>
-    startLoop(
-      delayMs,
-      async () => {
-        const mine = term()
-        const erased = await erase(() => mine !== undefined && term() === mine)
-        if (erased > 0) logger.info('Deleted data past its retention period', { what, erased })
-      },
-      (error) =>
-        logger.error('Failed to delete data past its retention period', {
-          what,
-          error: describeError(error),
-        }),
-    )
-  return [
-    ...(settings.get('svc.indexer.tasks.kill.enabled')
-      ? [
-          loop('finished tasks', settings.get('svc.indexer.tasks.kill.delay'), () =>
-            eraseOldTasks(context, term()),
-          ),
-        ]
-      : []),
-    ...(settings.get('svc.indexer.logs.kill.enabled')
-      ? [
-          loop('task logs', settings.get('svc.indexer.logs.kill.delay'), (isLeading) =>
-            eraseOldLogs(context, isLeading),
-          ),
-        ]
-      : []),
-  ]
-}
+type Parts = Pick<ServiceContext, 'database' | 'settings' | 'stopping'>
+
+/** Deletes finished tasks that are older than the duration to retain. */
+export const killFinishedTasks = (context: Parts): Duty => ({
+  name: 'killFinishedTasks',
+  run: async (term) => didErase(await eraseOldTasks(context, term)),
+})
+
+/** Deletes task logs that are older than the duration to retain. */
+export const killTaskLogs = (context: Parts, isLeading: (term: number) => boolean): Duty => ({
+  name: 'killTaskLogs',
+  run: async (term) => didErase(await eraseOldLogs(context, () => isLeading(term))),
+})
+
+const didErase = (erased: number) => (erased > 0 ? { erased } : undefined)
 
 /** Deletes tasks that finished before the retention period, as the leader of a term. Returns their number. */
-export async function eraseOldTasks(
-  { database, settings, stopping }: ServiceContext,
-  term: number | undefined,
-): Promise<number> {
+export async function eraseOldTasks({ database, settings, stopping }: Parts, term: number): Promise<number> {
   const keptMs = settings.get('svc.indexer.tasks.kill.durationToRetain')
   let erased = 0
-  if (term === undefined) return erased
   for (let batch = batchSize; batch >= batchSize && !stopping.aborted; erased += batch) {
     batch = await database.transaction(async (transaction) => {
       await assertLeads(transaction, 'overlord', term)
@@ -66,7 +42,7 @@ export async function eraseOldTasks(
  * unfinished tasks are kept.
  */
 export async function eraseOldLogs(
-  { database, settings, stopping }: ServiceContext,
+  { database, settings, stopping }: Parts,
   isLeading: () => boolean,
 ): Promise<number> {
   const directory = path.resolve(settings.get('svc.indexer.logs.directory'))

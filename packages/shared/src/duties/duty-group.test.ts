@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { recordingLogger, waitUntil } from '@svc/shared/testing'
-import { createDutyGroup } from './index.ts'
+import { createMetrics } from '../metrics/index.ts'
+import { recordingLogger, waitUntil } from '../testing/index.ts'
+import { createDutyGroup, watchDuties } from './index.ts'
 
 type Run = (term: number) => Promise<object | undefined>
 
@@ -129,6 +130,57 @@ describe('a group of duties', () => {
     const [start, end] = [Date.parse(status.lastRunStart ?? ''), Date.parse(status.lastRunEnd ?? '')]
     assert.ok(end >= start && Math.abs(end - Date.now()) < 60_000)
     assert.ok(Number.isInteger(status.avgRuntimeMillis) && Number.isInteger(status.lastRunMillis))
+  })
+})
+
+describe('a frequent duty', () => {
+  it('counts every failure, logs the first one, and logs when it works again', async (scope) => {
+    let isBroken = true
+    const logger = recordingLogger()
+    const duty = {
+      name: 'often',
+      isFrequent: true,
+      run: async () => {
+        if (isBroken) throw new Error('it broke')
+        return undefined
+      },
+    }
+    const group = createDutyGroup('SomeDuties', 5, [duty], logger)
+    scope.after(() => group.stop())
+    group.start(1)
+    await waitUntil('three failures', () => (group.status().failures.often ?? 0) >= 3)
+    isBroken = false
+    await waitUntil('it works', () => logger.having('Duty works again').length === 1)
+    assert.deepEqual(
+      logger.having('Duty failed').map(({ details }) => details),
+      [{ duty: 'often', error: 'it broke', failures: 1 }],
+    )
+  })
+})
+
+describe('the metrics of duties', () => {
+  it('are reported for each duty, also before its first run', async (scope) => {
+    const failing = async () => {
+      throw new Error('it broke')
+    }
+    const { group } = setUp(scope, { fine: nothing, failing })
+    const metrics = createMetrics('overlord')
+    watchDuties(metrics, [group])
+    const samples = async () =>
+      (await metrics.text()).text.split('\n').filter((line) => /^svc_duty_(runs|failures)/.test(line))
+    const counted = (runs: number, failures: number) => [
+      `svc_duty_runs_total{duty="fine"} ${runs}`,
+      `svc_duty_runs_total{duty="failing"} ${runs}`,
+      'svc_duty_failures_total{duty="fine"} 0',
+      `svc_duty_failures_total{duty="failing"} ${failures}`,
+    ]
+    assert.deepEqual(await samples(), counted(0, 0))
+    group.start(1)
+    await waitUntil('a run', () => group.status().runs === 1)
+    assert.deepEqual(await samples(), counted(1, 1))
+    const { text } = await metrics.text()
+    assert.match(text, /^svc_duty_run_seconds_total\{duty="fine"\} /m)
+    assert.match(text, /^svc_duty_last_run_seconds\{duty="fine"\} /m)
   })
 })
 
