@@ -23,12 +23,12 @@ export async function cancelEverywhere(
     return answer
   })
   return await Promise.any(canceled).catch(async () =>
-    mostInformative(origins, await Promise.allSettled(answers)),
+    answerToShow(origins, await Promise.allSettled(answers)),
   )
 }
 
 /** Returns the answer to show if no broker has canceled the query. */
-function mostInformative(
+function answerToShow(
   origins: readonly string[],
   results: readonly PromiseSettledResult<BrokerAnswer>[],
 ): BrokerAnswer {
