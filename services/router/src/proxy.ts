@@ -10,8 +10,8 @@ import { type BrokerAnswer, cancelEverywhere } from './cancel-query.ts'
 import { createBodyIntake, type ForwardedBody } from './forwarded-body.ts'
 import { keptHeaders } from './headers.ts'
 import { type Relayed, relay } from './relay.ts'
-import { type BuildRequest, requestBuilder } from './sent-request.ts'
-import { type Target, targetOf } from './target.ts'
+import { type BuildRequest, type Exchange, requestBuilder } from './sent-request.ts'
+import { targetOf } from './target.ts'
 import { createTargetAddresses, type TargetAddresses } from './target-addresses.ts'
 
 /** A request with the path that the caller sent, before any rewriting. */
@@ -54,13 +54,14 @@ export function createProxy(context: ServiceContext): Proxy {
     const requestTarget = request.originalUrl
     const target = targetOf(requestTarget, aliases)
     if (!target) throw notFound(`Path [${requestTarget.split('?', 1)[0]}] does not exist`)
+    const exchange: Exchange = { target, request, response }
     if (target.role === 'broker' && request.method === 'DELETE') {
-      await cancelQuery(sending, target, request, response)
+      await cancelQuery(sending, exchange)
       return
     }
     const body = await takeIn(request, `${authenticator} ${identity}`)
     try {
-      await sendToLeader(sending, target, request, response, body)
+      await sendToLeader(sending, exchange, body)
     } finally {
       body.release()
     }
@@ -85,62 +86,46 @@ const brokersRoute = (discovery: ServiceContext['discovery']): Route =>
   })
 
 /** Sends a cancel request to all brokers, and answers with the most informative answer. */
-async function cancelQuery(
-  { agents, addresses, build }: Sending,
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function cancelQuery({ agents, addresses, build }: Sending, exchange: Exchange): Promise<void> {
   await addresses.refresh()
   const answer = await cancelEverywhere(addresses.brokers(), async (origin): Promise<BrokerAnswer> => {
-    const sent = build(origin, target, request, response, null)
+    const sent = build(origin, exchange, null)
     const { statusCode, headers, body } = await agents
       .current()
       .request({ ...sent, headersTimeout: cancelTimeoutMs })
     return { statusCode, headers, body: Buffer.from(await body.arrayBuffer()) }
   })
-  response.writeHead(answer.statusCode, keptHeaders(answer.headers)).end(answer.body)
-  request.resume()
+  exchange.response.writeHead(answer.statusCode, keptHeaders(answer.headers)).end(answer.body)
+  exchange.request.resume()
 }
 
 /**
  * Sends the request to a leader or a broker. If that server has lost leadership and redirects the request, follows the
  * new leader here, so that the caller need not.
  */
-async function sendToLeader(
-  sending: Sending,
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: ForwardedBody,
-): Promise<void> {
-  if ((await reach(sending, target, request, response, body)) === 'answered') return
+async function sendToLeader(sending: Sending, exchange: Exchange, body: ForwardedBody): Promise<void> {
+  if ((await reach(sending, exchange, body)) === 'answered') return
   await sending.addresses.refresh()
-  if (body.isRepeatable && (await reach(sending, target, request, response, body)) === 'answered') return
-  throw unavailable(`The ${target.role} leader has just changed; send the request again`)
+  if (body.isRepeatable && (await reach(sending, exchange, body)) === 'answered') return
+  throw unavailable(`The ${exchange.target.role} leader has just changed; send the request again`)
 }
 
 /** Sends the request. If the connection fails, sends it once more to the current leader. */
-async function reach(
-  sending: Sending,
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: ForwardedBody,
-): Promise<Relayed> {
+async function reach(sending: Sending, exchange: Exchange, body: ForwardedBody): Promise<Relayed> {
   const { addresses } = sending
-  const first = await addresses.find(target.role)
+  const { role } = exchange.target
+  const first = await addresses.find(role)
   try {
-    return await send(sending, first, target, request, response, body)
+    return await send(sending, first, exchange, body)
   } catch (error) {
-    if (response.destroyed) throw unavailable('The caller disconnected')
+    if (exchange.response.destroyed) throw unavailable('The caller disconnected')
     if (error instanceof Failure) throw error
     // Without a connection, the server has received nothing, so any request can be sent again.
     if (neverConnected(error)) {
-      const second = await addresses.findAgain(target.role)
-      if (second !== first) return await send(sending, second, target, request, response, body)
+      const second = await addresses.findAgain(role)
+      if (second !== first) return await send(sending, second, exchange, body)
     }
-    throw unavailable(`The ${target.role} at [${first}] cannot be reached: ${describeError(error)}`, {
+    throw unavailable(`The ${role} at [${first}] cannot be reached: ${describeError(error)}`, {
       server: first,
     })
   }
@@ -149,14 +134,12 @@ async function reach(
 async function send(
   { agents, addresses, build, logger }: Sending,
   origin: string,
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
+  exchange: Exchange,
   body: ForwardedBody,
 ): Promise<Relayed> {
-  const sent = build(origin, target, request, response, body.content())
-  return await relay(agents.current(), sent, response, keptHeaders, {
-    isLost: target.role === 'broker' ? addresses.watchBroker(origin) : undefined,
+  const sent = build(origin, exchange, body.content())
+  return await relay(agents.current(), sent, exchange.response, keptHeaders, {
+    isLost: exchange.target.role === 'broker' ? addresses.watchBroker(origin) : undefined,
     onAborted: (error) => logger.debug('A response was cut off', { error: describeError(error) }),
   })
 }

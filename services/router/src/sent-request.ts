@@ -10,12 +10,17 @@ import type { Target } from './target.ts'
 /** Max time until the head of a response arrives, except for queries. */
 export const headersTimeoutMs = 60_000
 
+/** A request of a caller, where it goes, and the response to the caller. */
+export interface Exchange {
+  readonly target: Target
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
 /** Returns the request to send to a target. Throws if an injected fault cuts the call. */
 export type BuildRequest = (
   origin: string,
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
+  exchange: Exchange,
   body: Buffer | Readable | null,
 ) => Dispatcher.DispatchOptions & { readonly origin: string }
 
@@ -27,7 +32,7 @@ export function requestBuilder({
 }: Pick<ServiceContext, 'settings' | 'escalator' | 'faults'>): BuildRequest {
   const signAddress = createAddressSigner(escalator, systemClock.now)
   const queryTimeoutMs = settings.get('svc.query.maxTimeout') + headersTimeoutMs
-  return (origin, { role, path }, request, response, body) => {
+  return (origin, { target: { role, path }, request, response }, body) => {
     if (faults.cutsCall(path.split('?', 1)[0] as string))
       throw new Error('an injected fault cut off this server')
     const method = request.method as Dispatcher.HttpMethod
