@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import {
   type CompactionCandidate,
+  type CompactionConfig,
   compactTask,
   engineOf,
+  formatCompactionConfig,
   type PastCompaction,
   scheduleCompactions,
 } from '@svc/domain/compaction'
-import { type CompactionConfig, formatCompactionConfig } from '@svc/domain/compaction-config'
 import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
 import { newTaskId } from '../postgres/index.ts'

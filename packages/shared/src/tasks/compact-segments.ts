@@ -1,7 +1,12 @@
-import { stateAfter } from '@svc/domain/compaction'
+import {
+  partitionsOf,
+  planRewrite,
+  type RewritePlan,
+  rewriteVirtually,
+  stateAfter,
+} from '@svc/domain/compaction'
 import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
-import { partitionsOf, planRewrite, type RewritePlan, rewriteVirtually } from '@svc/domain/rewriting'
 import { type SegmentPayload, virtualLoadSpec } from '@svc/domain/segment'
 import { formatInterval, sameInterval } from '@svc/domain/time'
 import type { WrittenSegment } from '../ingestion/index.ts'

@@ -1,8 +1,4 @@
-import {
-  type CompactionConfig,
-  compactionConfigSchema,
-  parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+import { type CompactionConfig, compactionConfigSchema, parseCompactionConfig } from '@svc/domain/compaction'
 import { bucketOf, type Granularity, type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
 import {
   described,

@@ -1,4 +1,4 @@
-import { ETERNITY } from '@svc/domain/time'
+import { eternity } from '@svc/domain/time'
 import { totalWorkerCapacity } from '@svc/shared/discovery'
 import type { Duty } from '@svc/shared/duties'
 import {
@@ -30,7 +30,7 @@ export function killUnusedSegments(
       const now = clock.now()
       const unusedUntil = now - settings.get('svc.coordinator.kill.bufferPeriod')
       const before = settings.get('svc.coordinator.kill.ignoreDurationToRetain')
-        ? ETERNITY.end
+        ? eternity.end
         : now - settings.get('svc.coordinator.kill.durationToRetain')
       const limit = settings.get('svc.coordinator.kill.maxSegments')
       const capacity = totalWorkerCapacity(discovery)

@@ -4,7 +4,7 @@ import {
   formatCompactionConfig,
   parseClusterConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
 import {
@@ -13,8 +13,10 @@ import {
   config,
   datasource,
   emptyAnswer,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonObjectOf,
   type Route,
   route,
   updated,
@@ -70,8 +72,8 @@ export function compactionConfigRoutes({ database, clock }: Context, changed: ()
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => {
         const dataSource = params.dataSource as string
-        const ofSupervisor = await usesSupervisors(database)
-        return { entries: await compactionHistory(database, dataSource, ofSupervisor, query) }
+        const entries = compactionHistory(database, dataSource, await usesSupervisors(database), query)
+        return new JsonPieces(jsonObjectOf([['entries', entries]]))
       },
     }),
   ]

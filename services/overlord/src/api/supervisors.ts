@@ -3,7 +3,7 @@ import {
   type ClusterCompactionConfig,
   compactionConfigSchema,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { Failure, forbidden, notFound } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { parseCompactionConfig } from '@svc/domain/compaction-config'
+import { parseCompactionConfig } from '@svc/domain/compaction'
 import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
 import { createDutyGroup } from '@svc/shared/duties'
 import {
@@ -72,7 +72,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('once')?.compacted.intervals
       },
       (intervals) => intervals === 3,
-      timeoutMs,
+      { timeoutMs },
     )
     assert.equal(await submit(), undefined)
     assert.deepEqual(await tasksOf('once'), ['01 SUCCESS', '02 SUCCESS', '03 SUCCESS'])
@@ -91,7 +91,7 @@ describe('compaction by the coordinator duty', () => {
         return (await planner.plan('duty')).plan.progress.get('failing')
       },
       (progress) => progress?.compacted.intervals === 2 && progress.awaiting.intervals === 1,
-      timeoutMs,
+      { timeoutMs },
     )
     // On a slow machine, the failed interval may have been retried by now.
     const tasks = new Set(await tasksOf('failing'))
@@ -122,7 +122,7 @@ describe('compaction by the coordinator duty', () => {
       'the interval is compacted',
       () => tasksOf('hogged'),
       ([one]) => one === '01 SUCCESS',
-      timeoutMs,
+      { timeoutMs },
     )
     await Promise.all(ids.map((id) => ended(stores, id, timeoutMs)))
   })
@@ -160,7 +160,7 @@ describe('compaction by supervisors', () => {
       'the month is compacted',
       async () => (await planner.plan()).plan.progress.get('led')?.compacted,
       (compacted) => compacted?.intervals === 1,
-      timeoutMs,
+      { timeoutMs },
     )
     assert.equal(before, 4)
     assert.deepEqual(await tasksOf('led'), ['01 SUCCESS'])

@@ -8,9 +8,9 @@ import { loadTask, type StoredTask } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { createTaskRunner, type TaskRunner } from '@svc/shared/task-running'
 import {
+  type Answer,
   createTestContext,
   createTestStores,
-  type HttpAnswer,
   httpRequest,
   type Scope,
   type TestContext,
@@ -27,7 +27,7 @@ export interface TestWorker {
   readonly runner: TaskRunner
   /** Submits a task and returns its id. */
   submit(body: object): Promise<string>
-  request(path: string, method?: string): Promise<HttpAnswer>
+  request(path: string, method?: string): Promise<Answer>
   stop(): Promise<void>
 }
 
@@ -136,7 +136,7 @@ export const ended = (stores: TestStores, id: string, timeoutMs = 30_000): Promi
     `task ${id} has finished`,
     () => loadTask(stores.database, id),
     (task) => task?.state === 'SUCCESS' || task?.state === 'FAILED',
-    timeoutMs,
+    { timeoutMs },
   )
 
 /** Writes a file to deep storage, as a running attempt would. Returns its path. */
