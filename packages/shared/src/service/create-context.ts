@@ -1,5 +1,4 @@
-import { type CallJournal, createCallJournal } from '../client/index.ts'
-import { createServiceClient } from '../client/index.ts'
+import { type CallJournal, createCallJournal, createServiceClient } from '../client/index.ts'
 import { createSimulatedClock } from '../clock/index.ts'
 import type { Role, Settings } from '../config/index.ts'
 import { startDiscovery } from '../discovery/index.ts'
