@@ -1,8 +1,8 @@
 import type { Interval } from '@svc/domain/time'
 import type { JsonObject } from '@svc/domain/validation'
+import type { RewriteProgress, RewriteResult } from '../compaction/rewriting/index.ts'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import type { IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
-import type { RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { PublishedState, PublishingAttempt } from './published-rows.ts'
 

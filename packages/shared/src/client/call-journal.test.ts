@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Call, createCallJournal } from './index.ts'
+import type { Call } from '../http/index.ts'
+import { createCallJournal } from './index.ts'
 
 const call = (direction: Call['direction'], second: number): Call => ({
   time: new Date(second * 1000).toISOString(),

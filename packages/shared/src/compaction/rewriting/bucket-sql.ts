@@ -1,9 +1,9 @@
 import type { CompactionConfig } from '@svc/domain/compaction'
 import type { Granularity, Interval } from '@svc/domain/time'
-import { identifier, instantLiteral, literalList, storedTypes } from '../duckdb/index.ts'
-import { aggregateSql, bucketStartSql, metricValueType, type StoredType } from '../ingestion/index.ts'
-import type { InputFile } from './input-files.ts'
+import { identifier, instantLiteral, literalList, storedTypes } from '../../duckdb/index.ts'
+import { aggregateSql, bucketStartSql, metricValueType, type StoredType } from '../../ingestion/index.ts'
 import { filterColumns, rowFilterSql } from './row-filter-sql.ts'
+import type { InputFile } from './source-files.ts'
 import type { WrittenColumns } from './written-columns.ts'
 
 /** A file, and the times of the rows to read; undefined reads all rows. */

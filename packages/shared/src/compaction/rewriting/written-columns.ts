@@ -2,8 +2,8 @@ import type { CompactionConfig } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { MetricType } from '@svc/domain/segment'
 import type { MetricSchema } from '@svc/domain/specs'
-import type { StoredType } from '../ingestion/index.ts'
-import type { InputFile } from './input-files.ts'
+import type { StoredType } from '../../ingestion/index.ts'
+import type { InputFile } from './source-files.ts'
 
 /** A dimension to write. */
 export interface WrittenDimension {

@@ -6,9 +6,9 @@ import { after, describe, it } from 'node:test'
 import { parseCompactionConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
 import { bucketOf, type Granularity, type Interval } from '@svc/domain/time'
-import { createLocalDeepStorage } from '../deep-storage/index.ts'
-import { openEngine, parseIndexSpec, runIndexTask, type WrittenSegment } from '../ingestion/index.ts'
-import { temporaryFolder } from '../testing/index.ts'
+import { createLocalDeepStorage } from '../../deep-storage/index.ts'
+import { openEngine, parseIndexSpec, runIndexTask, type WrittenSegment } from '../../ingestion/index.ts'
+import { temporaryFolder } from '../../testing/index.ts'
 import { type RewriteOrderBucket, type RewriteSource, rewriteSegments } from './index.ts'
 
 const folder = temporaryFolder({ after })

@@ -1,7 +1,7 @@
 import type { RowFilter } from '@svc/domain/compaction'
 import { parseInterval } from '@svc/domain/time'
-import { instantLiteral, literal } from '../duckdb/index.ts'
-import type { StoredType } from '../ingestion/index.ts'
+import { instantLiteral, literal } from '../../duckdb/index.ts'
+import type { StoredType } from '../../ingestion/index.ts'
 
 /** A column that a filter refers to: SQL for its value, and its type. */
 export interface FilterColumn {

@@ -2,15 +2,15 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
-import type { DeepStorage } from '../deep-storage/index.ts'
-import { literalList } from '../duckdb/index.ts'
+import type { DeepStorage } from '../../deep-storage/index.ts'
+import { literalList } from '../../duckdb/index.ts'
 import {
   type Engine,
   type SegmentMetadata,
   type StoredType,
   segmentMetadataKey,
   typeOfColumn,
-} from '../ingestion/index.ts'
+} from '../../ingestion/index.ts'
 
 /** A segment to read or keep, as recorded in the metadata store. */
 export interface RewriteSource {

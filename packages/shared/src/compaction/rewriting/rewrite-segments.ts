@@ -9,8 +9,8 @@ import {
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { MetricSchema, PartitionsSpec } from '@svc/domain/specs'
 import type { Interval } from '@svc/domain/time'
-import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
-import { literal } from '../duckdb/index.ts'
+import { type DeepStorage, segmentPath } from '../../deep-storage/index.ts'
+import { literal } from '../../duckdb/index.ts'
 import {
   columnsOf,
   type Engine,
@@ -18,12 +18,12 @@ import {
   openTaskFolder,
   segmentFormatSql,
   type WrittenSegment,
-} from '../ingestion/index.ts'
+} from '../../ingestion/index.ts'
 import { type BucketInput, bucketRowsSql, dimensionAlias, writtenSelect } from './bucket-sql.ts'
-import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './input-files.ts'
+import { fetchFiles, type InputFile, inspectFiles, type RewriteSource } from './source-files.ts'
 import { type WrittenColumns, type WrittenDimension, writtenColumns } from './written-columns.ts'
 
-export type { RewriteSource } from './input-files.ts'
+export type { RewriteSource } from './source-files.ts'
 
 /** The input of the segments of one interval. */
 export interface RewriteOrderBucket {

@@ -1,8 +1,8 @@
 import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction'
 import type { JsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
+import { auditInfoShape } from '../shapes/index.ts'
 import { shapeOf } from '../wire/index.ts'
-import { auditInfoShape } from './segments.ts'
 
 /** Schema of the compaction config of a datasource. */
 export const compactionConfigShape = shapeOf(compactionConfigSchema())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
-import { canMountSmallDisk, doorOf, runOnSmallDisk, temporaryFolder } from '../testing/index.ts'
+import { canMountSmallDisk, doorOf, runOnSmallDisk, temporaryFolder } from '../../testing/index.ts'
 
 const folder = temporaryFolder({ after })
 const disk = path.join(folder, 'disk')
@@ -16,7 +16,7 @@ const rewriteScript = (storage: string, work: string, rows: number): string => `
   import { parseCompactionConfig } from '@svc/domain/compaction'
   import { createLocalDeepStorage } from '${doorOf('deep-storage')}'
   import { openEngine } from '${doorOf('ingestion')}'
-  import { rewriteSegments } from '${doorOf('rewriting')}'
+  import { rewriteSegments } from '${doorOf('compaction/rewriting')}'
   mkdirSync('${storage}', { recursive: true })
   const engine = await openEngine({
     directories: ['${storage}'], files: [], spillDirectory: '${folder}/spill', memoryLimitBytes: 2 ** 28, threads: 1,
