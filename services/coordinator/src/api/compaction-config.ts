@@ -6,7 +6,13 @@ import {
   parseCompactionConfig,
 } from '@svc/domain/compaction'
 import { methodNotAllowed, notFound } from '@svc/domain/failure'
-import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
+import {
+  compactionConfigShape,
+  compactionHistory,
+  compactionHistoryQuery,
+  compactionHistoryShape,
+  fullCompactionConfigShape,
+} from '@svc/shared/compaction'
 import {
   authenticated,
   config,
@@ -26,7 +32,6 @@ import {
   saveCompactionConfig,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { compactionConfigShape, compactionHistoryShape, fullCompactionConfigShape } from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 

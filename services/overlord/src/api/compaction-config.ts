@@ -6,7 +6,15 @@ import {
   parseCompactionConfig,
 } from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
+import {
+  clusterCompactionConfigShape,
+  compactionConfigShape,
+  compactionHistory,
+  compactionHistoryQuery,
+  compactionHistoryShape,
+  fullClusterCompactionConfigShape,
+  fullCompactionConfigShape,
+} from '@svc/shared/compaction'
 import {
   type AuditInfo,
   authenticated,
@@ -36,13 +44,6 @@ import {
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import {
-  clusterCompactionConfigShape,
-  compactionConfigShape,
-  compactionHistoryShape,
-  fullClusterCompactionConfigShape,
-  fullCompactionConfigShape,
-} from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 
