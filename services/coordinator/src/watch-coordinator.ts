@@ -27,32 +27,7 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
   watchDuties(metrics, dutyGroups)
 
-  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
-  const picture = (): Promise<LoadPicture> => {
-    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // Share the picture with everyone who needs it while it is being taken, however long that takes.
-    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
-    latest = taking
-    taking.picture = taking.picture.then((taken) => {
-      metrics.nameLargest('datasource', taken.usedSegments)
-      metrics.nameLargest(
-        'tier',
-        countBy(taken.servers, ({ tier }) => tier),
-      )
-      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
-      for (const { tier } of taken.servers) {
-        for (const action of ['load', 'drop'])
-          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
-      }
-      return taken
-    })
-    taking.picture
-      .catch(() => undefined)
-      .then(() => {
-        taking.goodUntilMs = performance.now() + pictureAgeMs
-      })
-    return taking.picture
-  }
+  const picture = sharedPicture(metrics, view)
   const observe = (
     name: Parameters<Metrics['observe']>[0],
     read: (picture: LoadPicture) => Iterable<MetricValue>,
@@ -92,6 +67,36 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   observe('svc_load_queue_oldest_seconds', ({ servers, oldestLoads }) =>
     servers.map(({ number, tier }) => ({ labels: { tier }, value: oldestLoads.get(number) ?? 0 })),
   )
+}
+
+/** Returns a function that takes a picture at most every few seconds, and names the largest datasources and tiers. */
+function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadPicture> {
+  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
+  return () => {
+    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
+    // Share the picture with everyone who needs it while it is being taken, however long that takes.
+    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
+    latest = taking
+    taking.picture = taking.picture.then((taken) => {
+      metrics.nameLargest('datasource', taken.usedSegments)
+      metrics.nameLargest(
+        'tier',
+        countBy(taken.servers, ({ tier }) => tier),
+      )
+      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
+      for (const { tier } of taken.servers) {
+        for (const action of ['load', 'drop'])
+          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
+      }
+      return taken
+    })
+    taking.picture
+      .catch(() => undefined)
+      .then(() => {
+        taking.goodUntilMs = performance.now() + pictureAgeMs
+      })
+    return taking.picture
+  }
 }
 
 /** Returns listeners that count loaded, moved, and dropped replicas and failed requests. */
