@@ -22,9 +22,13 @@ const pictureAgeMs = 5000
 
 /** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
 export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
-  const { leadership, dutyGroups } = view
+  metrics.observe('svc_leader', () => [{ value: view.leadership.term() === undefined ? 0 : 1 }])
+  observeDuties(metrics, view)
+  observeLoads(metrics, view)
+}
+
+function observeDuties(metrics: Metrics, { dutyGroups }: Pick<ClusterView, 'dutyGroups'>): void {
   const duties = () => dutyGroups.flatMap((group) => group.times())
-  metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
   metrics.observe('svc_duty_runs_total', () =>
     duties().map(({ duty, runs }) => ({ labels: { duty }, value: runs })),
   )
@@ -37,37 +41,49 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   metrics.observe('svc_duty_last_run_seconds', () =>
     duties().map(({ duty, lastMs }) => ({ labels: { duty }, value: lastMs / 1000 })),
   )
+}
 
+/** Returns a function that returns the current picture, which callers share for a while. */
+function createPictures(metrics: Metrics, view: ClusterView): () => Promise<LoadPicture> {
   let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
-  const picture = (): Promise<LoadPicture> => {
+  return () => {
     if (latest && performance.now() < latest.goodUntilMs) return latest.picture
     // Share the picture with everyone who needs it while it is being taken, however long that takes.
-    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
-    latest = taking
-    taking.picture = taking.picture.then((taken) => {
-      metrics.nameLargest('datasource', taken.usedSegments)
-      metrics.nameLargest(
-        'tier',
-        countBy(taken.servers, ({ tier }) => tier),
-      )
-      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
-      for (const { tier } of taken.servers) {
-        for (const action of ['load', 'drop'])
-          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
-      }
+    const picture = takePicture(view).then((taken) => {
+      nameLargest(metrics, taken)
       return taken
     })
-    taking.picture
+    const taking = { picture, goodUntilMs: Number.POSITIVE_INFINITY }
+    latest = taking
+    picture
       .catch(() => undefined)
       .then(() => {
         taking.goodUntilMs = performance.now() + pictureAgeMs
       })
-    return taking.picture
+    return picture
   }
+}
+
+function nameLargest(metrics: Metrics, { usedSegments, servers }: LoadPicture): void {
+  metrics.nameLargest('datasource', usedSegments)
+  metrics.nameLargest(
+    'tier',
+    countBy(servers, ({ tier }) => tier),
+  )
+  // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
+  for (const { tier } of servers) {
+    for (const action of ['load', 'drop'])
+      metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
+  }
+}
+
+function observeLoads(metrics: Metrics, view: ClusterView): void {
+  const picture = createPictures(metrics, view)
   const observe = (
     name: Parameters<Metrics['observe']>[0],
     read: (picture: LoadPicture) => Iterable<MetricValue>,
-  ): void => metrics.observe(name, async () => (leadership.term() === undefined ? [] : read(await picture())))
+  ): void =>
+    metrics.observe(name, async () => (view.leadership.term() === undefined ? [] : read(await picture())))
 
   observe('svc_segments_used', ({ usedSegments }) =>
     [...usedSegments].map(([datasource, value]) => ({ labels: { datasource }, value })),
