@@ -1,6 +1,4 @@
 /** Periodic jobs of the leading coordinator, in groups with a period each. */
-export { cleanMetadata } from './clean-metadata.ts'
-export { compactSegments } from './compact-segments.ts'
 export { createDutyGroups } from './create-duty-groups.ts'
 export { createDutyGroup, type DutyGroup } from './duty-group.ts'
 export { killAuditLog } from './kill-audit-log.ts'
