@@ -136,8 +136,8 @@ function loadStatusRoutes(view: ClusterView): Route[] {
   ]
 }
 
-function nodesOf(context: ServiceContext, role: Role, word: string) {
-  return context.discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
+function nodesOf({ discovery }: Pick<ServiceContext, 'discovery'>, role: Role, word: string) {
+  return discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
     host,
     service: service.replace(/^svc(?=\/)/, word),
     ...(plaintextPort === null ? {} : { plaintextPort }),

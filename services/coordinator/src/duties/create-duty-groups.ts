@@ -18,7 +18,10 @@ export interface DutyGroups {
 
 /** Creates the duty groups. They run while this coordinator is the leader. */
 export function createDutyGroups(
-  context: ServiceContext,
+  context: Pick<
+    ServiceContext,
+    'settings' | 'logger' | 'clock' | 'database' | 'discovery' | 'client' | 'stopping'
+  >,
   leadership: Leadership,
   planner: CompactionPlanner,
   loading: Pick<

@@ -74,7 +74,7 @@ const withoutSegments = (dataSource: string, own: readonly Rule[], defaults: rea
 
 /** State of the cluster that previews are based on. */
 interface PreviewedCluster {
-  readonly context: ServiceContext
+  readonly context: Pick<ServiceContext, 'clock' | 'database'>
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory

@@ -25,7 +25,7 @@ const pollPeriodMs = 100
 
 /** Creates the tracker. Every server requests from the leader what is newer than its own version. */
 export function createDirectoryFollowers(
-  context: ServiceContext,
+  context: Pick<ServiceContext, 'discovery' | 'client' | 'logger' | 'directory' | 'node' | 'stopping'>,
   leadership: Leadership,
 ): DirectoryFollowers {
   const { discovery, logger } = context
