@@ -1,6 +1,6 @@
+import { waitUntil } from '@svc/shared/testing'
 import type { SeededRandom } from '../support/random.ts'
 import type { Endpoint } from '../support/route-tables.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { type HostileCase, shuffled } from './cases.ts'
 import { type HealthySample, p99 } from './healthy-samples.ts'
 import {

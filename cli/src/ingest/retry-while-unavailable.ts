@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '@svc/domain/failure'
 
-const RETRY_MS = 200
+const retryMs = 200
 
 /**
- * Retries an idempotent request while the service is unavailable, for example between two leaders. After `timeoutMs`,
+ * Retries an idempotent request while the service is unavailable or does not answer in time, for example between two leaders. After `timeoutMs`,
  * throws the error of the last attempt. Throws the reason of an aborted signal.
  */
 export async function retryWhileUnavailable<T>(
@@ -18,9 +18,10 @@ export async function retryWhileUnavailable<T>(
     try {
       return await request()
     } catch (error) {
-      const isUnavailable = error instanceof Failure && error.code === 'unavailable'
+      const isUnavailable =
+        error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut')
       if (!isUnavailable || performance.now() >= deadline) throw error
     }
-    await delay(RETRY_MS)
+    await delay(retryMs)
   }
 }

@@ -1,5 +1,6 @@
 import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction-planning'
 import type { Election } from '@svc/shared/discovery'
+import type { DutyGroup } from '@svc/shared/duties'
 import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
@@ -20,7 +21,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
-import { createDutyGroups, type DutyGroup } from './duties/index.ts'
+import { createDutyGroups } from './duties/index.ts'
 import {
   createSegmentInventory,
   followRules,

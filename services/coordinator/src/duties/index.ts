@@ -1,6 +1,5 @@
 /** Periodic jobs of the leading coordinator, in groups with a period each. */
 export { createDutyGroups } from './create-duty-groups.ts'
-export { createDutyGroup, type DutyGroup } from './duty-group.ts'
 export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'
 export { runRules } from './run-rules.ts'

@@ -9,6 +9,7 @@ import {
   type ServerParts,
   serverPartsOf,
 } from '@svc/shared/coordinator-config'
+import type { Duty } from '@svc/shared/duties'
 import type { Database } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
@@ -20,7 +21,6 @@ import {
   type ServerInventory,
 } from '../inventory/index.ts'
 import { addQueued, applyDecisions, copiesOf } from './apply-decisions.ts'
-import type { Duty } from './duty-group.ts'
 import { queueRequests, type RequestStamp, type Requests } from './queue-requests.ts'
 import { createRunWarnings } from './warn-after-run.ts'
 

@@ -19,9 +19,9 @@ import {
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { createSlices } from '@svc/shared/runtime'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { createSlices } from '@svc/shared/slices'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -170,6 +170,7 @@ function* answerRequest(
         : [...named, ...missing],
     ),
     defaultsChange: request.defaultRules !== undefined,
+    knownDatasources: [...present].filter(readable),
     horizon: request.horizon,
   })
   // Only callers who may read the state of the cluster see the totals of its tiers. Anyone may see those of given servers.
@@ -220,6 +221,7 @@ function* warningsOfStored(
     serversBefore: [],
     concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
     defaultsChange: isDefault,
+    knownDatasources: [],
     horizon: undefined,
   })
   return result.warnings
