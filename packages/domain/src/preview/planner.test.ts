@@ -152,6 +152,7 @@ function preview(table: SegmentTable, rules: RulesByName, servers: readonly Load
       serversBefore: servers,
       concerned: new Set(dataSources),
       defaultsChange: true,
+      knownDatasources: [],
       horizon: undefined,
     }),
   )
