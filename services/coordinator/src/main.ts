@@ -1,4 +1,4 @@
-import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction-planning'
+import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import type { DutyGroup } from '@svc/shared/duties'
 import type { Route } from '@svc/shared/http'

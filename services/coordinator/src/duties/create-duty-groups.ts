@@ -1,4 +1,4 @@
-import type { CompactionPlanner } from '@svc/shared/compaction-planning'
+import type { CompactionPlanner } from '@svc/shared/compaction'
 import { createDutyGroup, type Duty, type DutyGroup } from '@svc/shared/duties'
 import type { ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'
