@@ -23,15 +23,18 @@ const pictureAgeMs = 5000
 
 /** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
 export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
-  const { leadership, dutyGroups } = view
-  metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
-  watchDuties(metrics, dutyGroups)
+  metrics.observe('svc_leader', () => [{ value: view.leadership.term() === undefined ? 0 : 1 }])
+  watchDuties(metrics, view.dutyGroups)
+  observeLoads(metrics, view)
+}
 
+function observeLoads(metrics: Metrics, view: ClusterView): void {
   const picture = sharedPicture(metrics, view)
   const observe = (
     name: Parameters<Metrics['observe']>[0],
     read: (picture: LoadPicture) => Iterable<MetricValue>,
-  ): void => metrics.observe(name, async () => (leadership.term() === undefined ? [] : read(await picture())))
+  ): void =>
+    metrics.observe(name, async () => (view.leadership.term() === undefined ? [] : read(await picture())))
 
   observe('svc_segments_used', ({ usedSegments }) =>
     [...usedSegments].map(([datasource, value]) => ({ labels: { datasource }, value })),
