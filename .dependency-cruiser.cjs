@@ -7,6 +7,7 @@ const roomsOfDrivers = [
   { driver: 'undici', rooms: 'services/router/src/' },
   { driver: '@duckdb/node-api', rooms: 'packages/shared/src/(duckdb|ingestion|query)/' },
   { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
+  { driver: 'p-retry', rooms: 'packages/shared/src/retry/' },
   { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
 ]
 

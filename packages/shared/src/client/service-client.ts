@@ -164,6 +164,7 @@ export function createServiceClient(
     call,
     open,
     callLeader: async (role, request) => {
+      // Retries only once, because the caller waits. The leader is looked up again in between.
       try {
         return await call(discovery.leader(role).baseUrl, request)
       } catch (error) {

@@ -262,6 +262,7 @@ export function createTaskRunner(context: ServiceContext, access: InputAccess): 
     const { taskId, attempt } = own
     try {
       let published = await job.publish(own, end)
+      // Not a retry of the same work: the claim is renewed before each attempt, because another worker may have it.
       while (published === 'intervalTaken') {
         await delay(retryPublishingMs, undefined, { signal }).catch(() => undefined)
         if (!(await renewClaim(database, taskId, attempt, claimMs))) published = 'notTheAttempt'
