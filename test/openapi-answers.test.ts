@@ -79,6 +79,7 @@ test('server information matches the document', async () => {
     `${coordinator}/cluster`,
     `${indexer}/leader`,
     `${indexer}/isLeader`,
+    `${indexer}/duties`,
     `${indexer}/workers`,
     `${indexer}/worker`,
     `${indexer}/worker/history`,

@@ -1,4 +1,4 @@
-import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
+import { conflict, invalidInput, timedOut, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { retry } from '@svc/shared/retry'
 import {
@@ -154,7 +154,7 @@ async function untilReady(
   const expectHealth = async () => {
     const { isHealthy, problem } = await fetchHealth(url, trusted)
     if (isHealthy) return
-    throw unavailable(
+    throw timedOut(
       `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? lastError() ?? 'no response'}`,
     )
   }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { addBench } from './dev-bench.ts'
 import { addTest } from './dev-test.ts'
 import { addWriting } from './dev-writing.ts'
+import { exitStatus } from './exit-status.ts'
 import { parseHome } from './home-option.ts'
 
 /** Adds `./svc dev` with its commands for developers of svc. */
@@ -25,7 +26,7 @@ export function addDev(program: Command): void {
     .description('Check types, lint, format, dead code, dependency directions, and wording')
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
-      process.exitCode = (await runChecks()) ? 0 : 1
+      process.exitCode = (await runChecks()) ? exitStatus.done : exitStatus.failed
     })
   dev
     .command('docs')

@@ -2,43 +2,43 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
-import { connectToHome, existingHome, withHome } from './home-option.ts'
+
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { exitStatus } from './exit-status.ts'
+
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
-interface GetOptions {
-  readonly home?: string
+interface GetOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly full?: boolean
   readonly json?: boolean
 }
 
-interface SetOptions {
-  readonly home?: string
+interface SetOptions extends ConnectionOptions {
   readonly datasource: string
+  readonly create?: boolean
   readonly author?: string
   readonly comment?: string
   readonly json?: boolean
 }
 
-interface HistoryOptions {
-  readonly home?: string
+interface HistoryOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly count?: string
   readonly json?: boolean
 }
 
-interface PreviewCommandOptions {
-  readonly home?: string
+interface PreviewCommandOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly horizon?: string
   readonly now?: string
   readonly full?: boolean
+  readonly failOn?: string
   readonly json?: boolean
 }
 
-interface DiffOptions {
-  readonly home?: string
+interface DiffOptions extends ConnectionOptions {
   readonly datasource: string
   readonly json?: boolean
 }
@@ -58,7 +58,7 @@ export function addRules(program: Command): void {
 }
 
 function addGet(rules: Command): void {
-  withHome(rules.command('get').description('Show the rules of all datasources, or of one'))
+  withConnection(rules.command('get').description('Show the rules of all datasources, or of one'))
     .option('--datasource <name>', 'Show only this datasource (_default: the cluster defaults)')
     .option('--full', 'Include the cluster defaults that follow')
     .option('--json', 'Print JSON (for one datasource, in the format of ./svc rules set)')
@@ -72,9 +72,9 @@ Examples:
   ./svc rules get --datasource flights --full
   ./svc rules get --datasource flights --json > flights-rules.json`,
     )
-    .action(async ({ home, datasource, full, json }: GetOptions) => {
+    .action(async ({ datasource, full, json, ...connection }: GetOptions) => {
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       if (datasource === undefined) {
         const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
         await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
@@ -91,7 +91,9 @@ Examples:
 }
 
 function addPreview(rules: Command): void {
-  withHome(rules.command('preview').description('Preview what rules would do, without changing anything'))
+  withConnection(
+    rules.command('preview').description('Preview what rules would do, without changing anything'),
+  )
     .argument(
       '<file>',
       'JSON list of rules, lists by datasource, or a complete request (- reads standard input)',
@@ -100,6 +102,10 @@ function addPreview(rules: Command): void {
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Preview at this time instead of the cluster time')
     .option('--full', 'Include the first 10,000 segments (with --json)')
+    .option(
+      '--fail-on <effects>',
+      'Exit with status 4 if the preview has one of these effects: unqueryable, unused, underReplicated, doesNotFit',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -109,40 +115,55 @@ To preview rules of a datasource that does not exist yet, use an object: {"name"
 Examples:
   ./svc rules preview flights-rules.json --datasource flights
   ./svc rules preview flights-rules.json --datasource flights --horizon P90D
+  ./svc rules preview flights-rules.json --datasource flights --fail-on unqueryable,doesNotFit
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
       const room = await import('../rules/index.ts')
       const json = room.readJson(file)
+      const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
       const body = room.previewRequestOf(json, options)
-      const client = await connectToHome(options.home)
+      const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
       const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as AnsweredPreview
-      if (options.json) {
-        printJson(answer)
-        return
+      const reason = room.failureReason(answer.summary.effects, failOn)
+      if (reason !== undefined) process.exitCode = exitStatus.refused
+      if (options.json) printJson(answer)
+      else {
+        await showPreview(answer)
+        if (Array.isArray(json) && options.datasource !== undefined)
+          await showTimeline(client, [options.datasource, json], {
+            now: answer.now,
+            data: room.keptRange(answer),
+          })
       }
-      const { formatTable } = await import('../terminal/index.ts')
-      const parts = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)]
-        .filter(({ rows }) => rows.length > 0)
-        .map(({ header, rows }) => formatTable(header, rows))
-      if (parts.length === 0) parts.push('No segments are affected.')
-      process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
-      if (Array.isArray(json) && options.datasource !== undefined)
-        await showTimeline(client, [options.datasource, json], {
-          now: answer.now,
-          data: room.keptRange(answer),
-        })
-      printWarnings(answer.warnings.map(({ message }) => message))
+      if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
     })
 }
 
+/** Prints a preview: what is lost, warnings, then the changes by tier and over time. */
+async function showPreview(answer: AnsweredPreview): Promise<void> {
+  const [room, { formatTable }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('../terminal/index.ts'),
+  ])
+  const textOf = ({ header, rows }: Table): string[] => (rows.length > 0 ? [formatTable(header, rows)] : [])
+  const { effects, datasources } = answer.summary
+  const parts = [room.lossSentences(effects).join('\n'), ...textOf(room.effectsTable(effects, datasources))]
+  process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
+  printWarnings(answer.warnings.map(({ message }) => message))
+  const details = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)].flatMap(
+    textOf,
+  )
+  for (const detail of details) process.stdout.write(`\n${detail}\n`)
+}
+
 function addDiff(rules: Command): void {
-  withHome(
+  withConnection(
     rules
       .command('diff')
-      .description('Compare the rules of a datasource with a file (exit status 1 if they differ)'),
+      .description('Compare the rules of a datasource with a file (exit status 5 if they differ)'),
   )
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
@@ -153,15 +174,15 @@ function addDiff(rules: Command): void {
 Example:
   ./svc rules diff flights-rules.json --datasource flights`,
     )
-    .action(async (file: string, { home, datasource, json }: DiffOptions) => {
+    .action(async (file: string, { datasource, json, ...connection }: DiffOptions) => {
       const room = await import('../rules/index.ts')
       const { formatRule, parseRules } = await import('@svc/domain/rules')
       const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
       const lines = room.diffOfRules(before, after)
       const isSame = lines.every(({ kind }) => kind === 'same')
-      process.exitCode = isSame ? 0 : 1
+      process.exitCode = isSame ? exitStatus.done : exitStatus.differs
       if (json) {
         printJson(lines)
         return
@@ -179,10 +200,13 @@ Example:
     })
 }
 
+const createAdvice = 'To set rules before the data arrives, add --create.'
+
 function addSet(rules: Command): void {
-  withHome(rules.command('set').description('Replace all rules of a datasource'))
+  withConnection(rules.command('set').description('Replace all rules of a datasource'))
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
+    .option('--create', 'Also set rules of a datasource that does not exist yet')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')
@@ -195,22 +219,25 @@ Examples:
   ./svc rules set flights-rules.json --datasource flights --author me --comment "one month is enough"
   echo '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]' | ./svc rules set - --datasource flights`,
     )
-    .action(async (file: string, { home, datasource, author, comment, json }: SetOptions) => {
-      const { auditHeaders, readRules, rulesPath, setRules } = await import('../rules/index.ts')
-      const headers = auditHeaders({ author, comment })
-      const list = readRules(file)
-      const client = await connectToHome(home)
-      const warnings = await setRules(existingHome(home), datasource, list, headers)
-      const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
-      const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
-      await printAnswer(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
-      if (!json) await showTimeline(client, [datasource, stored])
-      printWarnings(warnings)
-    })
+    .action(
+      async (file: string, { datasource, create, author, comment, json, ...connection }: SetOptions) => {
+        const room = await import('../rules/index.ts')
+        const headers = room.auditHeaders({ author, comment })
+        const list = room.readRules(file)
+        const client = await connect(connection)
+        if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
+        const warnings = await room.setRules(client, datasource, list, headers)
+        const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
+        const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
+        await printAnswer(json, stored, ({ rulesTable }) => rulesTable({ [datasource]: stored }), none)
+        if (!json) await showTimeline(client, [datasource, stored])
+        printWarnings(warnings)
+      },
+    )
 }
 
 function addHistory(rules: Command): void {
-  withHome(rules.command('history').description('Show who changed rules, when, and why, newest first'))
+  withConnection(rules.command('history').description('Show who changed rules, when, and why, newest first'))
     .option('--datasource <name>', 'Show only changes to this datasource')
     .option('--count <n>', 'Number of changes (default: those of the last week)')
     .option('--json', 'Print JSON (includes the rules)')
@@ -221,9 +248,9 @@ Examples:
   ./svc rules history
   ./svc rules history --datasource flights --count 10`,
     )
-    .action(async ({ home, datasource, count, json }: HistoryOptions) => {
+    .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const path =
         datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
@@ -265,8 +292,9 @@ async function showTimeline(
   process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
-/** The time of the cluster, which may differ from this machine's: an empty preview returns it. */
+/** The time of the cluster, which may differ from this machine's: an empty preview returns it. Druid has no previews. */
 async function timeOf(client: ClusterClient): Promise<string> {
+  if (client.interfaceName === 'druid') return new Date().toISOString()
   const nothing = { rules: {}, segments: [], servers: [] }
   return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { timedOut } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import { type Cluster, parseOptions } from '../cluster/index.ts'
@@ -51,7 +51,7 @@ export async function showStep(
     }
     display.show(seen, afterMs)
     if (afterMs >= stepTimeoutMs) {
-      throw unavailable(
+      throw timedOut(
         `Step timed out after ${formatSeconds(stepTimeoutMs)}: ${step.title}; ${missing.join(', ')}. Use --keep to keep the home with its logs.`,
       )
     }

@@ -14,9 +14,9 @@ export interface PromptHistory {
   remember(query: string): void
 }
 
-/** Reads the history from a file; it is empty if the file cannot be read. */
-export function openHistory(file: string): PromptHistory {
-  const entries = readEntries(file)
+/** Reads the history from a file; it is empty if the file cannot be read. Without a file, nothing is stored. */
+export function openHistory(file: string | undefined): PromptHistory {
+  const entries = file === undefined ? [] : readEntries(file)
   let shown: string[] | undefined
   return {
     entries,
@@ -33,7 +33,7 @@ export function openHistory(file: string): PromptHistory {
       entries.unshift(entry)
       entries.splice(maxHistory)
       shown?.splice(0, shown.length, ...entries)
-      writeFileSync(file, entries.toReversed().join('\n'), { mode: 0o600 })
+      if (file !== undefined) writeFileSync(file, entries.toReversed().join('\n'), { mode: 0o600 })
     },
   }
 }

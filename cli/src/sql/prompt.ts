@@ -18,9 +18,9 @@ type Run = (query: string, signal: AbortSignal) => Promise<void>
 
 /**
  * Runs an interactive prompt. `run` executes a query and is canceled by its signal; its errors are shown. `historyFile`
- * stores the queries.
+ * stores the queries, if there is one.
  */
-export async function runPrompt(historyFile: string, run: Run): Promise<void> {
+export async function runPrompt(historyFile: string | undefined, run: Run): Promise<void> {
   const history = openHistory(historyFile)
   const queries = cancelable(run)
   let typed = ''

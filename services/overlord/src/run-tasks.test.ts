@@ -13,8 +13,7 @@ import {
   saveTask,
   sql,
 } from '@svc/shared/postgres'
-import { killSegments } from '@svc/shared/task-running'
-import { parseKillSpec } from '@svc/shared/tasks'
+import { killSegments, parseKillSpec } from '@svc/shared/tasks'
 import { filesIn, indexTask, rowsOf, rowsText, storeSegments, waitUntil } from '@svc/shared/testing'
 import { ended, leaveFile, openTaskStores, startHeldInput, startWorker } from './testing/test-worker.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conflict, unavailable } from '@svc/domain/failure'
+import { conflict, timedOut, unavailable } from '@svc/domain/failure'
 import { retry } from './retry.ts'
 
 /** A function that throws these errors one after the other, and then returns its number of calls. */
@@ -14,8 +14,8 @@ function failingWith(...errors: Error[]): () => Promise<number> {
   }
 }
 
-test('retries while the service is unavailable', async () => {
-  assert.equal(await retry(failingWith(unavailable('x'), unavailable('y')), { timeoutMs: 10_000 }), 3)
+test('retries while the service is unavailable or does not answer in time', async () => {
+  assert.equal(await retry(failingWith(unavailable('x'), timedOut('y')), { timeoutMs: 10_000 }), 3)
 })
 
 test('does not retry a rejected request, or after the timeout', async () => {

@@ -3,7 +3,7 @@ import pRetry from 'p-retry'
 
 /** When to retry, and for how long. */
 export interface RetryOptions {
-  /** Whether a retry may help. Other errors are thrown at once. Default: whether it is an unavailable Failure. */
+  /** Whether a retry may help. Other errors are thrown at once. Default: whether it is a Failure that is unavailable or timed out. */
   readonly isTemporary?: (error: Error) => boolean
   readonly delayMs?: number
   /** Default: no limit. */
@@ -14,7 +14,8 @@ export interface RetryOptions {
   readonly onRetry?: (error: Error) => void
 }
 
-const isUnavailable = (error: Error): boolean => error instanceof Failure && error.code === 'unavailable'
+const isAboutAvailability = (error: Error): boolean =>
+  error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut')
 
 /**
  * Repeats `work`, which must be idempotent, until it succeeds. Throws the error of the last attempt if that is not
@@ -23,7 +24,7 @@ const isUnavailable = (error: Error): boolean => error instanceof Failure && err
 export async function retry<Result>(
   work: () => Promise<Result>,
   {
-    isTemporary = isUnavailable,
+    isTemporary = isAboutAvailability,
     delayMs = 200,
     timeoutMs = Number.POSITIVE_INFINITY,
     signal,
