@@ -1,5 +1,4 @@
-import { countOf } from '../terminal/index.ts'
-import type { Table } from './rules-table.ts'
+import { countOf, type Table } from '../terminal/index.ts'
 
 interface CopyTally {
   readonly segments: number
