@@ -5,6 +5,7 @@ import type { AnsweredPreview, AnsweredRule, RulesChange } from '../rules/index.
 import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
+
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
@@ -33,6 +34,7 @@ interface PreviewCommandOptions extends ConnectionOptions {
   readonly horizon?: string
   readonly now?: string
   readonly full?: boolean
+  readonly failOn?: string
   readonly json?: boolean
 }
 
@@ -41,7 +43,7 @@ interface DiffOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-const RULES = '/svc/coordinator/v1/rules'
+const allRulesPath = '/svc/coordinator/v1/rules'
 
 /** Adds `./svc rules` with its commands. */
 export function addRules(program: Command): void {
@@ -74,13 +76,13 @@ Examples:
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
       const client = await connect(connection)
       if (datasource === undefined) {
-        const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
+        const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
         await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
         return
       }
       const list = (await client.send(
         'GET',
-        `${RULES}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
+        `${allRulesPath}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await printAnswer(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
@@ -100,6 +102,10 @@ function addPreview(rules: Command): void {
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Preview at this time instead of the cluster time')
     .option('--full', 'Include the first 10,000 segments (with --json)')
+    .option(
+      '--fail-on <effects>',
+      'Exit with status 4 if the preview has one of these effects: unqueryable, unused, underReplicated, doesNotFit',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -109,33 +115,48 @@ To preview rules of a datasource that does not exist yet, use an object: {"name"
 Examples:
   ./svc rules preview flights-rules.json --datasource flights
   ./svc rules preview flights-rules.json --datasource flights --horizon P90D
+  ./svc rules preview flights-rules.json --datasource flights --fail-on unqueryable,doesNotFit
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
       const room = await import('../rules/index.ts')
       const json = room.readJson(file)
+      const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
       const body = room.previewRequestOf(json, options)
       const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
-      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
-      if (options.json) {
-        printJson(answer)
-        return
+      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as AnsweredPreview
+      const reason = room.failureReason(answer.summary.effects, failOn)
+      if (reason !== undefined) process.exitCode = exitStatus.refused
+      if (options.json) printJson(answer)
+      else {
+        await showPreview(answer)
+        if (Array.isArray(json) && options.datasource !== undefined)
+          await showTimeline(client, [options.datasource, json], {
+            now: answer.now,
+            data: room.keptRange(answer),
+          })
       }
-      const { formatTable } = await import('../terminal/index.ts')
-      const parts = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)]
-        .filter(({ rows }) => rows.length > 0)
-        .map(({ header, rows }) => formatTable(header, rows))
-      if (parts.length === 0) parts.push('No segments are affected.')
-      process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
-      if (Array.isArray(json) && options.datasource !== undefined)
-        await showTimeline(client, [options.datasource, json], {
-          now: answer.now,
-          data: room.keptRange(answer),
-        })
-      printWarnings(answer.warnings.map(({ message }) => message))
+      if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
     })
+}
+
+/** Prints a preview: what is lost, warnings, then the changes by tier and over time. */
+async function showPreview(answer: AnsweredPreview): Promise<void> {
+  const [room, { formatTable }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('../terminal/index.ts'),
+  ])
+  const textOf = ({ header, rows }: Table): string[] => (rows.length > 0 ? [formatTable(header, rows)] : [])
+  const { effects, datasources } = answer.summary
+  const parts = [room.lossSentences(effects).join('\n'), ...textOf(room.effectsTable(effects, datasources))]
+  process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
+  printWarnings(answer.warnings.map(({ message }) => message))
+  const details = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)].flatMap(
+    textOf,
+  )
+  for (const detail of details) process.stdout.write(`\n${detail}\n`)
 }
 
 function addDiff(rules: Command): void {
@@ -230,7 +251,8 @@ Examples:
     .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
       const client = await connect(connection)
-      const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
+      const path =
+        datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
       // Without a count the interface answers the oldest first.
@@ -259,7 +281,8 @@ async function showTimeline(
     import('@svc/domain/time'),
   ])
   const now = shown.now ?? (await timeOf(client))
-  const defaults = datasource === '_default' ? [] : parseRules(await client.send('GET', `${RULES}/_default`))
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
   const lines = timelinePicture({
     rules: [...parseRules(list), ...defaults, defaultRule],
     now: parseInstant(now),
@@ -273,7 +296,7 @@ async function showTimeline(
 async function timeOf(client: ClusterClient): Promise<string> {
   if (client.interfaceName === 'druid') return new Date().toISOString()
   const nothing = { rules: {}, segments: [], servers: [] }
-  return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now
+  return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
 }
 
 type RulesRoom = typeof import('../rules/index.ts')

@@ -1,4 +1,6 @@
 /** Retention rules on the command line: read from files, shown as tables and timelines, with the history of changes. */
+export * from './effects-text.ts'
+export * from './fail-on.ts'
 export * from './known-datasource.ts'
 export * from './preview-request.ts'
 export * from './preview-text.ts'

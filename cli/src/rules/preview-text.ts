@@ -1,4 +1,5 @@
-import { countOf, type Table } from '../terminal/index.ts'
+import { countOf, formatBytes, type Table } from '../terminal/index.ts'
+import type { AnsweredEffects } from './effects-text.ts'
 
 interface CopyTally {
   readonly segments: number
@@ -21,13 +22,16 @@ interface TierSummary {
   readonly bytesBefore: number
   readonly bytesAfter: number
   readonly doesNotFit: CopyTally
+  /** First time at which replicas do not fit. */
+  readonly doesNotFitFrom: string | null
 }
 
 /** A preview as returned by the coordinator. */
 export interface AnsweredPreview {
   readonly now: string
   readonly summary: {
-    readonly datasources: Readonly<Record<string, DatasourceSummary>>
+    readonly effects: AnsweredEffects
+    readonly datasources: Readonly<Record<string, DatasourceSummary & { readonly effects: AnsweredEffects }>>
     readonly tiers?: Readonly<Record<string, TierSummary>>
     readonly steps?: readonly {
       readonly now: string
@@ -37,26 +41,13 @@ export interface AnsweredPreview {
   readonly warnings: readonly { readonly type: string; readonly message: string }[]
 }
 
-const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-
-/** A number of bytes, for example `1.5 GB`. */
-export function formatBytes(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000
-    unit += 1
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
-}
-
 const amount = ({ copies, bytes }: CopyTally): string =>
   copies === 0 ? '' : `${copies} (${formatBytes(bytes)})`
 
 /** One row per datasource and tier: replicas before and after, and how many are loaded and dropped. */
 export function previewTable({ summary }: AnsweredPreview): Table {
-  const rows = Object.entries(summary.datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
-    const ofTiers = Object.entries(tiers)
+  const rows = Object.entries(summary.datasources).flatMap(([dataSource, { tiers }]) =>
+    Object.entries(tiers)
       .filter(([, { before, after }]) => before.copies + after.copies > 0)
       .map(([tier, { before, after, loaded, dropped }]) => [
         dataSource,
@@ -65,38 +56,24 @@ export function previewTable({ summary }: AnsweredPreview): Table {
         amount(after) || '0',
         amount(loaded),
         amount(dropped),
-      ])
-    const { segments, bytes } = markedUnused
-    const unused =
-      segments === 0
-        ? []
-        : [
-            [
-              dataSource,
-              'marked unused',
-              '',
-              `${countOf(segments, 'segment')} (${formatBytes(bytes)})`,
-              '',
-              '',
-            ],
-          ]
-    return [...ofTiers, ...unused]
-  })
+      ]),
+  )
   return { header: ['datasource', 'tier', 'copies before', 'after', 'loaded', 'dropped'], rows }
 }
 
 /** One row per tier: bytes before and after, capacity, and what exceeds it. */
 export function tiersTable({ summary }: AnsweredPreview): Table {
   return {
-    header: ['tier', 'servers', 'bytes before', 'after', 'capacity', 'does not fit'],
+    header: ['tier', 'servers', 'bytes before', 'after', 'capacity', 'does not fit', 'from'],
     rows: Object.entries(summary.tiers ?? {}).map(
-      ([tier, { servers, bytesBefore, bytesAfter, capacityBytes, doesNotFit }]) => [
+      ([tier, { servers, bytesBefore, bytesAfter, capacityBytes, doesNotFit, doesNotFitFrom }]) => [
         tier,
         String(servers),
         formatBytes(bytesBefore),
         formatBytes(bytesAfter),
         capacityBytes === null ? 'unlimited' : formatBytes(capacityBytes),
         amount(doesNotFit),
+        doesNotFitFrom?.split('T')[0] ?? '',
       ],
     ),
   }

@@ -1,3 +1,4 @@
+import { describeWantedCopies, parseRules } from '@svc/domain/rules'
 import type { Table } from '../terminal/index.ts'
 
 /** A rule as returned by the coordinator. */
@@ -41,17 +42,20 @@ export function historyTable(changes: readonly RulesChange[]): Table {
   }
 }
 
-function appliesTo({ type, period, interval, includeFuture }: AnsweredRule): string {
+function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
   if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
   if (typeof period !== 'string') return 'everything'
-  if (type.startsWith('dropBefore')) return `older than ${period}`
+  // Every rule for the time since its period says whether the future belongs to it.
+  if (includeFuture === undefined) return `older than ${period}`
   return includeFuture === false ? `the last ${period}` : `the last ${period} and the future`
 }
 
-function copiesOf({ type, tieredReplicants }: AnsweredRule): string {
-  if (type.startsWith('drop')) return 'none'
-  if (type.startsWith('broadcast')) return 'on every server'
-  const tiers = Object.entries((tieredReplicants ?? {}) as Record<string, number>)
+function copiesOf(answered: AnsweredRule): string {
+  const [rule] = parseRules([answered])
+  const action = rule && describeWantedCopies(rule).action
+  if (action === 'drop') return 'none'
+  if (action === 'broadcast') return 'on every server'
+  const tiers = Object.entries((answered.tieredReplicants ?? {}) as Record<string, number>)
   if (tiers.length === 0) return 'in deep storage only'
   return tiers.map(([tier, copies]) => `${tier} ${copies}`).join(', ')
 }

@@ -30,7 +30,7 @@ export function countOf(count: number, thing: string, things = `${thing}s`): str
 /** A number of bytes, for example `185.4 kB`. */
 export function formatBytes(sizeBytes: number): string {
   if (sizeBytes < 1000) return `${sizeBytes} B`
-  const units = ['kB', 'MB', 'GB', 'TB']
+  const units = ['kB', 'MB', 'GB', 'TB', 'PB']
   let value = sizeBytes
   let unit = ''
   while (value >= 1000 && units.length > 0) {

@@ -1,5 +1,6 @@
 import { createCompactionPlanner } from '@svc/shared/compaction-planning'
 import type { Election } from '@svc/shared/discovery'
+import { createDutyGroup } from '@svc/shared/duties'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
@@ -19,14 +20,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
-import {
-  cleanMetadata,
-  compactSegments,
-  createDutyGroup,
-  killAuditLog,
-  killUnusedSegments,
-  runRules,
-} from './duties/index.ts'
+import { cleanMetadata, compactSegments, killAuditLog, killUnusedSegments, runRules } from './duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory, watchReported } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'

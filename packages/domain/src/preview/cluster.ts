@@ -60,7 +60,16 @@ export interface RuleTarget {
   /** In the same order as the holders of the cluster. */
   readonly holders: readonly HolderTarget[]
   readonly byHolder: ReadonlyMap<number, HolderTarget>
+  /** Replicas that the rule requires in tiers without servers. */
+  readonly waiting: number
+  /** The first of these tiers. */
+  readonly waitingTiers: readonly string[]
+  /** Replicas that the rule requires in tiers with servers, in excess of one per server. */
+  readonly beyondServers: number
 }
+
+// Maximum number of tiers without servers to list. A rule may name thousands.
+const maxWaitingTiers = 20
 
 /** The replicas of a segment in a tier, or on brokers. */
 export interface HolderTarget {
@@ -87,16 +96,37 @@ export class RuleTargets {
   of(wanted: WantedCopies): RuleTarget {
     let target = this.byWanted.get(wanted)
     if (target === undefined) {
-      const holders = this.dueOf(wanted).flatMap(([holder, wantedCopies]) => {
-        const { servers, able } = this.cluster.holders[holder]!
-        const due = Math.min(wantedCopies, servers.length)
-        return due === 0 ? [] : [{ holder, due, copies: Math.min(due, able.length) }]
-      })
-      const byHolder = new Map(holders.map((one) => [one.holder, one]))
-      target = { action: wanted.action, holders, byHolder }
+      target = this.targetOf(wanted)
       this.byWanted.set(wanted, target)
     }
     return target
+  }
+
+  private targetOf(wanted: WantedCopies): RuleTarget {
+    const dues = this.dueOf(wanted)
+    const holders = dues.flatMap(([holder, wantedCopies]) => {
+      const { servers, able } = this.cluster.holders[holder]!
+      const due = Math.min(wantedCopies, servers.length)
+      return due === 0 ? [] : [{ holder, due, copies: Math.min(due, able.length) }]
+    })
+    const required = wanted.action === 'load' ? [...wanted.tieredReplicants] : []
+    const waiting = required.filter(([tier]) => this.serversOf(tier) === 0)
+    return {
+      action: wanted.action,
+      holders,
+      byHolder: new Map(holders.map((one) => [one.holder, one])),
+      waiting: waiting.reduce((sum, [, copies]) => sum + copies, 0),
+      waitingTiers: waiting.slice(0, maxWaitingTiers).map(([tier]) => tier),
+      beyondServers: required.reduce((sum, [tier, copies]) => {
+        const servers = this.serversOf(tier)
+        return servers === 0 ? sum : sum + Math.max(0, copies - servers)
+      }, 0),
+    }
+  }
+
+  private serversOf(tier: string): number {
+    const place = this.tierPlaces.get(tier)
+    return place === undefined ? 0 : this.cluster.tiers[place]!.servers.length
   }
 
   /** Returns the required replicas by holder. */

@@ -1,5 +1,6 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
 export type { PreviewServer } from './cluster.ts'
+export { type EffectName, effectNames } from './effects.ts'
 export { groupGivenSegments } from './given-segments.ts'
 export * from './parse-request.ts'
 export {

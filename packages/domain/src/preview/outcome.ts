@@ -49,6 +49,8 @@ export interface DatasourceOutcome extends PreviewRules {
   readonly before: readonly (Uint16Array | undefined)[]
   /** Replicas of overshadowed segments before the change, by holder. All of them are dropped. */
   readonly overshadowedBefore: readonly CopyTally[]
+  /** Replicas of each overshadowed segment on historicals before the change. */
+  readonly overshadowedCopies: Uint16Array
   /** Replicas at each position after the change, by holder. Undefined for holders that certainly have enough space. */
   readonly placed: (Uint16Array | undefined)[]
 }
@@ -103,10 +105,11 @@ function* countCopies(
   { indexes, count, overshadowedIndexes }: SegmentColumns,
   servers: readonly PreviewServer[],
   { holders, tiers }: PreviewCluster,
-): Generator<undefined, Pick<DatasourceOutcome, 'before' | 'overshadowedBefore'>> {
+): Generator<undefined, Pick<DatasourceOutcome, 'before' | 'overshadowedBefore' | 'overshadowedCopies'>> {
   const before: (Uint16Array | undefined)[] = holders.map(() => undefined)
   const overshadowedBefore = holders.map(noCopies)
-  if (servers.length === 0) return { before, overshadowedBefore }
+  const overshadowedCopies = new Uint16Array(overshadowedIndexes.length)
+  if (servers.length === 0) return { before, overshadowedBefore, overshadowedCopies }
   const tierPlaces = new Map(tiers.map(({ name }, place) => [name, place]))
   const holderOf = servers.map(({ type, tier }) => (type === 'broker' ? tiers.length : tierPlaces.get(tier)!))
   let position = 0
@@ -125,11 +128,12 @@ function* countCopies(
     segments.forEachCopy(index, (server) => {
       const holder = holderOf[server]!
       copies.set(holder, (copies.get(holder) ?? 0) + 1)
+      if (holder < tiers.length) overshadowedCopies[at]! += 1
     })
     for (const [holder, count] of copies)
       addCopies(overshadowedBefore[holder]!, 1, count, segments.sizeBytes(index))
   }
-  return { before, overshadowedBefore }
+  return { before, overshadowedBefore, overshadowedCopies }
 }
 
 /** Places replicas one by one in tiers that may run out of space: loaded replicas stay, then the newest come first. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { compileRules, defaultRule, matchRule, parseRules, RuleBoundaries } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { longRuleLists } from '../testing/index.ts'
-import { ETERNITY, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
+import { eternity, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
 import { columnsOf, groupGivenSegments, parsePreviewRequest, warningsOfList } from './index.ts'
 import { stepTimes } from './steps.ts'
 import { stretchesOf } from './stretches.ts'
@@ -58,16 +58,16 @@ describe('a preview request', () => {
   })
 
   test('accepts eternity as the interval of segments and rules', () => {
-    const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
+    const eternityText = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
     const { rows } = previewGiven({
-      rules: [{ type: 'loadByInterval', interval: eternity, tieredReplicants: { hot: 1 } }],
-      segments: [{ interval: eternity }, { interval: day(0) }],
+      rules: [{ type: 'loadByInterval', interval: eternityText, tieredReplicants: { hot: 1 } }],
+      segments: [{ interval: eternityText }, { interval: day(0) }],
       servers: [server('a', 'hot')],
     })
     assert.deepEqual(
       rows.map(({ interval, rule, loaded }) => [interval, rule!.index, loaded]),
       [
-        [eternity, 0, { hot: 1 }],
+        [eternityText, 0, { hot: 1 }],
         [day(0), 0, { hot: 1 }],
       ],
     )
@@ -227,17 +227,59 @@ describe('the summary', () => {
   test('shows what is loaded, marked unused, and kept, and what does not fit', () => {
     const none = { segments: 0, copies: 0, bytes: 0 }
     const twoTwice = { segments: 2, copies: 4, bytes: 40 }
+    const nowhere = { ...none, days: 0, interval: null }
+    const nothing = { segments: 0, bytes: 0, days: 0, interval: null }
+    const old = {
+      segments: 2,
+      bytes: 20,
+      days: 2,
+      interval: formatInterval({ start: parseInstant('2026-06-01'), end: parseInstant('2026-06-07') }),
+    }
+    const recent = formatInterval({ start: parseInstant('2026-06-13'), end: parseInstant('2026-06-15') })
+    const effects = {
+      unqueryable: { ...old, queryableBefore: 0 },
+      unused: old,
+      overshadowed: nothing,
+      underReplicated: nowhere,
+      doesNotFit: nowhere,
+      waitingForTier: { ...nowhere, tiers: [] },
+      moved: nowhere,
+      loaded: { ...twoTwice, days: 2, interval: recent },
+      dropped: nowhere,
+    }
     assert.deepEqual(previewGiven(request).summary, {
+      effects,
       datasources: {
         wiki: {
+          effects,
           tiers: { hot: { before: none, after: twoTwice, loaded: twoTwice, dropped: none } },
           markedUnused: { segments: 2, bytes: 20 },
           oldestInterval: day(12),
           newestInterval: day(13),
         },
       },
-      tiers: { hot: { servers: 2, bytesBefore: 0, bytesAfter: 40, doesNotFit: none, capacityBytes: 50 } },
+      tiers: {
+        hot: {
+          servers: 2,
+          bytesBefore: 0,
+          bytesAfter: 40,
+          doesNotFit: none,
+          capacityBytes: 50,
+          doesNotFitFrom: null,
+        },
+      },
     })
+  })
+
+  test('shows from when on replicas do not fit, now or at a later step', () => {
+    const rules = [{ type: 'loadByPeriod', period: 'P10D', tieredReplicants: { hot: 1 } }, load({ cold: 1 })]
+    const segments = [day(0), day(1), day(9)].map((interval) => ({ interval, size: 10 }))
+    const fromOf = (maxSize: number) => {
+      const servers = [server('a', 'hot'), server('b', 'cold', { maxSize })]
+      const { summary } = previewGiven({ rules, segments, servers, horizon: 'P12D' })
+      return (summary.tiers as Record<string, { doesNotFitFrom: string | null }>).cold!.doesNotFitFrom
+    }
+    assert.deepEqual([15, 25, 30].map(fromOf), ['2026-06-15T00:00:00.000Z', '2026-06-21T00:00:00.000Z', null])
   })
 
   test('continues into the future, and dropped data stays dropped', () => {
@@ -771,6 +813,69 @@ describe('warnings', () => {
     test(name, () => assert.deepEqual(typesOf({ rules, segments, servers: ofServers }), types))
   }
 
+  const months = (...periods: string[]) =>
+    periods.map((period) => ({ type: 'loadByPeriod', period, tieredReplicants: { hot: 1 } }))
+  const dropForever = { type: 'dropForever' }
+  const addedPeriods: [name: string, rules: object[], defaults: object[], message: string | undefined][] = [
+    [
+      'a month, then three',
+      [...months('P1M', 'P3M'), dropForever],
+      [],
+      'Datasource [preview]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ],
+    [
+      'a drop rule among the defaults',
+      months('P7D', 'P1M', 'P1Y'),
+      [dropForever],
+      'Datasource [preview]: rules [0], [1], [2] keep [P1Y] in all, not [P1Y1M7D], because every period ends now',
+    ],
+    ['older data is loaded', months('P1M', 'P3M'), [], undefined],
+    [
+      'older data is dropped only later',
+      [...months('P1M', 'P3M'), { type: 'dropBeforeByPeriod', period: 'P6M' }],
+      [],
+      undefined,
+    ],
+    ['one period', [...months('P1M'), dropForever], [], undefined],
+    ['the same period twice', [...months('P1M', 'P1M'), dropForever], [], undefined],
+    ['rules that are never reached', [load({ hot: 1 }), ...months('P1M', 'P3M'), dropForever], [], undefined],
+  ]
+  for (const [name, rules, defaultRules, message] of addedPeriods) {
+    test(`report periods that do not add up: ${name}`, () => {
+      const request = { rules, segments, servers, ...(defaultRules.length > 0 ? { defaultRules } : {}) }
+      const found = previewGiven(request).result.warnings.filter(({ type }) => type === 'periodsDoNotAddUp')
+      assert.deepEqual(
+        found.map((warning) => warning.message),
+        message === undefined ? [] : [message],
+      )
+    })
+  }
+
+  test('report periods that do not add up in a list by itself', () => {
+    const rules = parseRules([...months('P1M', 'P3M'), dropForever])
+    const ofList = (name: string) =>
+      finish(warningsOfList(name, rules, testNow)).map(({ message }) => message)
+    assert.deepEqual(ofList('wiki'), [
+      'Datasource [wiki]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ])
+    assert.deepEqual(ofList('_default'), [
+      'Datasource [_default]: default rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+    ])
+  })
+
+  test('suggest a tier that differs by a letter', () => {
+    const [warning] = previewGiven({ rules: [load({ hott: 1 })], segments, servers }).result.warnings
+    assert.deepEqual(warning, {
+      type: 'tierWithoutServers',
+      dataSource: 'preview',
+      tier: 'hott',
+      rule: { index: 0, type: 'loadForever', source: 'datasource' },
+      similarTier: 'hot',
+      message:
+        'Datasource [preview]: rule [0] [loadForever] requires [1] replicas in tier [hott], which has no servers, so none are loaded (did you mean [hot]?)',
+    })
+  })
+
   test('report default rules if they apply or change', () => {
     const request = { rules: [], defaultRules: [load({ cold: 1 }), load({ none: 1 })], segments, servers }
     const warnings = previewGiven(request).result.warnings
@@ -793,7 +898,7 @@ test('treats segments that differ in only one part of their id as different', ()
     { interval, version: 'v', partitionNum: 1 },
     { interval, version: 'v_1' },
     { interval, partitionNum: 1 },
-    { interval: formatInterval(ETERNITY) },
+    { interval: formatInterval(eternity) },
   ]
   assert.equal(
     finish(parsePreviewRequest({ rules: [], segments }, testNow)).segments!.length,
@@ -808,7 +913,7 @@ test('accepts the maximum time of a cluster clock, with a horizon of ten years',
 
 describe('an invalid request fails with its field', () => {
   const rule = { type: 'loadForever' }
-  const [eternityStart, eternityEnd] = formatInterval(ETERNITY).split('/')
+  const [eternityStart, eternityEnd] = formatInterval(eternity).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
     [[], 'request', /an object with rules/],
     [{}, 'rules', /Missing value for \[rules\]/],

@@ -1,18 +1,17 @@
 import { invalidInput } from '../failure/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
+import { Effects, effectsOf } from './effects.ts'
 import { decideOutcome, type Outcome, type PreviewInput } from './outcome.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import { decideSteps, type PreviewStep, stepTimes } from './steps.ts'
 import { capacityOf, type DatasourceSummary, summarize, type TierSummary } from './summary.ts'
 import { addTally, type CopyTally, noCopies } from './tallies.ts'
-import { type PreviewWarning, warningsOf } from './warnings.ts'
+import { type PreviewWarning, type WarningsContext, warningsOf } from './warnings.ts'
 
 /** The input of a preview, and what to include in the answer. */
-export interface PreviewQuestion extends PreviewInput {
+export interface PreviewQuestion extends PreviewInput, WarningsContext {
   /** Datasources to include in the answer. The others only take space on servers. */
   readonly concerned: ReadonlySet<string>
-  /** Whether the cluster's default rules change, too. */
-  readonly defaultsChange: boolean
   readonly horizon: Period | undefined
 }
 
@@ -21,6 +20,10 @@ export interface PreviewResult {
   readonly outcome: Outcome
   readonly concerned: ReadonlySet<string>
   readonly datasources: readonly DatasourceSummary[]
+  /** Effects by datasource, in the same order. */
+  readonly effects: readonly Effects[]
+  /** Effects on all these datasources. */
+  readonly totalEffects: Effects
   readonly tiers: readonly TierSummary[]
   readonly steps: readonly PreviewStep[] | undefined
   readonly warnings: readonly PreviewWarning[]
@@ -76,10 +79,17 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   }
   const outcome = yield* decideOutcome(question)
   const summaries: DatasourceSummary[] = []
+  const effects: Effects[] = []
+  const totalEffects = new Effects()
   const unplaced = outcome.cluster.tiers.map(noCopies)
   for (const datasource of outcome.datasources) {
     const found = yield* summarize(datasource, outcome)
     summaries.push(found.summary)
+    if (concerned.has(found.summary.dataSource)) {
+      const ofDatasource = yield* effectsOf(datasource, outcome)
+      effects.push(ofDatasource)
+      totalEffects.addAll(ofDatasource)
+    }
     found.unplaced.forEach((tally, tier) => {
       addTally(unplaced[tier]!, tally)
     })
@@ -89,9 +99,11 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     outcome,
     concerned,
     datasources: summaries.filter(({ dataSource }) => concerned.has(dataSource)),
+    effects,
+    totalEffects,
     tiers,
     steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
-    warnings: yield* warningsOf(outcome, concerned, question.defaultsChange, tiers),
+    warnings: yield* warningsOf(outcome, concerned, question, tiers),
   }
 }
 
@@ -154,42 +166,78 @@ const formatOptional = (interval: Interval | undefined): string | null =>
 
 /** Returns the summary as JSON. `withTiers` adds totals by tier. */
 export function formatSummary(
-  { outcome, datasources, tiers, steps }: PreviewResult,
+  { outcome, datasources, effects, totalEffects, tiers, steps }: PreviewResult,
   withTiers: boolean,
 ): Record<string, unknown> {
   const names = outcome.cluster.tiers.map(({ name }) => name)
-  const format = (ofDatasources: readonly DatasourceSummary[], ofTiers: readonly TierSummary[]) => ({
-    datasources: Object.fromEntries(
-      ofDatasources.map(({ dataSource, tiers: changes, markedUnused, oldestKept, newestKept }) => [
-        dataSource,
+  const formatDatasources = (summaries: readonly DatasourceSummary[], effectsAt?: readonly Effects[]) =>
+    Object.fromEntries(
+      summaries.map((summary, index) => [
+        summary.dataSource,
         {
-          tiers: Object.fromEntries(changes.map((change, index) => [names[index], change])),
-          markedUnused,
-          oldestInterval: formatOptional(oldestKept),
-          newestInterval: formatOptional(newestKept),
+          ...(effectsAt === undefined ? {} : { effects: effectsAt[index]!.format() }),
+          ...formatDatasource(summary, names),
         },
       ]),
-    ),
-    ...(withTiers ? { tiers: formatTiers(ofTiers) } : {}),
-  })
+    )
   return {
-    ...format(datasources, tiers),
+    effects: totalEffects.format(),
+    datasources: formatDatasources(datasources, effects),
+    ...(withTiers
+      ? { tiers: formatTiers(tiers, (tier) => firstMisfit(outcome.now, tiers, steps, tier)) }
+      : {}),
     ...(steps === undefined
       ? {}
       : {
           steps: steps.map((step) => ({
             now: formatInstant(step.now),
-            ...format(step.datasources, step.tiers),
+            datasources: formatDatasources(step.datasources),
+            ...(withTiers ? { tiers: formatTiers(step.tiers) } : {}),
           })),
         }),
   }
 }
 
-function formatTiers(tiers: readonly TierSummary[]): Record<string, unknown> {
+function formatDatasource(
+  { tiers, markedUnused, oldestKept, newestKept }: DatasourceSummary,
+  names: readonly string[],
+): Record<string, unknown> {
+  return {
+    tiers: Object.fromEntries(tiers.map((change, index) => [names[index], change])),
+    markedUnused,
+    oldestInterval: formatOptional(oldestKept),
+    newestInterval: formatOptional(newestKept),
+  }
+}
+
+/** Returns the first time at which replicas do not fit in a tier, given by index; undefined if they always fit. */
+function firstMisfit(
+  now: number,
+  tiers: readonly TierSummary[],
+  steps: readonly PreviewStep[] | undefined,
+  tier: number,
+): number | undefined {
+  const moments = [{ now, tiers }, ...(steps ?? [])]
+  return moments.find((moment) => moment.tiers[tier]!.doesNotFit.copies > 0)?.now
+}
+
+function formatTiers(
+  tiers: readonly TierSummary[],
+  misfitOf?: (tier: number) => number | undefined,
+): Record<string, unknown> {
   return Object.fromEntries(
-    tiers.map(({ tier, capacityBytes, ...rest }) => [
-      tier,
-      { ...rest, capacityBytes: Number.isFinite(capacityBytes) ? capacityBytes : null },
-    ]),
+    tiers.map(({ tier, capacityBytes, ...rest }, index) => {
+      const misfit = misfitOf?.(index)
+      return [
+        tier,
+        {
+          ...rest,
+          capacityBytes: Number.isFinite(capacityBytes) ? capacityBytes : null,
+          ...(misfitOf === undefined
+            ? {}
+            : { doesNotFitFrom: misfit === undefined ? null : formatInstant(misfit) }),
+        },
+      ]
+    }),
   )
 }

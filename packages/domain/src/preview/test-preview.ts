@@ -38,6 +38,7 @@ export function previewGiven(json: unknown): {
       servers: request.servers ?? [],
       serversBefore: [],
       concerned: new Set(groups.map(({ segments }) => segments.dataSource)),
+      knownDatasources: [],
       defaultsChange: request.defaultRules !== undefined,
       horizon: request.horizon,
     }),

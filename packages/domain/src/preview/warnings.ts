@@ -1,5 +1,7 @@
 import { defaultRule, defaultRulesName, type Rule, type RuleType } from '../rules/index.ts'
-import { formatInterval } from '../time/index.ts'
+import { formatInterval, formatPeriod } from '../time/index.ts'
+import { similarName } from '../validation/index.ts'
+import { findAddedPeriods } from './added-periods.ts'
 import type { PreviewCluster } from './cluster.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import type { TierSummary } from './summary.ts'
@@ -36,6 +38,23 @@ export type PreviewWarning = { readonly message: string } & (
       readonly dataSource: string
       readonly tier: string
       readonly rule: RuleReference
+      /** A tier with servers whose name differs by a letter. */
+      readonly similarTier?: string
+    }
+  | {
+      readonly type: 'datasourceWithoutSegments'
+      readonly dataSource: string
+      /** A datasource with segments whose name differs by a letter. */
+      readonly similarDatasource: string
+    }
+  | {
+      readonly type: 'periodsDoNotAddUp'
+      readonly dataSource: string
+      /** Load rules with increasing periods, followed by a drop rule. */
+      readonly rules: readonly RuleReference[]
+      /** The longest of the periods, which is what the rules keep. */
+      readonly keeps: string
+      readonly sum: string
     }
   | {
       readonly type: 'replicasAboveServers'
@@ -49,8 +68,18 @@ export type PreviewWarning = { readonly message: string } & (
   | { readonly type: 'doesNotFit'; readonly tier: string; readonly copies: number; readonly bytes: number }
 )
 
+/** What warnings depend on in addition to the outcome. */
+export interface WarningsContext {
+  /** Whether the cluster's default rules change, too. */
+  readonly defaultsChange: boolean
+  /** Datasources with segments that warnings may suggest instead of a mistyped one. */
+  readonly knownDatasources: readonly string[]
+}
+
 // Maximum number of warnings. More would not help.
 const maxWarnings = 1000
+// Maximum number of rules to list whose periods do not add up.
+const maxPeriodRules = 10
 // Maximum number of servers without storage to list.
 const maxServers = 20
 
@@ -77,7 +106,41 @@ export function* warningsOfList(
   rules: readonly Rule[],
   now: number,
 ): Generator<undefined, readonly PreviewWarning[]> {
-  return describeUnreached(dataSource, rules, yield* findUnreachedRules(rules, now))
+  return [
+    ...describeUnreached(dataSource, rules, yield* findUnreachedRules(rules, now)),
+    ...warningsOfPeriods(dataSource, rules, [], now),
+  ]
+}
+
+function listsOf(dataSource: string, rules: readonly Rule[]) {
+  return dataSource === defaultRulesName ? { own: [], defaults: rules } : { own: rules, defaults: [] }
+}
+
+/** Returns a warning about periods that do not add up. `following` are the rules after the list. */
+function warningsOfPeriods(
+  dataSource: string,
+  rules: readonly Rule[],
+  following: readonly Rule[],
+  now: number,
+): PreviewWarning[] {
+  const added = findAddedPeriods(rules, following, now)
+  if (added === undefined) return []
+  const lists = listsOf(dataSource, rules)
+  const [keeps, sum] = [formatPeriod(added.keeps), formatPeriod(added.sum)]
+  const numbers = added.indexes
+    .slice(0, maxPeriodRules)
+    .map((index) => `[${index}]`)
+    .join(', ')
+  return [
+    {
+      type: 'periodsDoNotAddUp',
+      dataSource,
+      rules: added.indexes.slice(0, maxPeriodRules).map((index) => referenceTo(lists, index)),
+      keeps,
+      sum,
+      message: `Datasource [${dataSource}]: ${dataSource === defaultRulesName ? 'default rules' : 'rules'} ${numbers} keep [${keeps}] in all, not [${sum}], because every period ends now`,
+    },
+  ]
 }
 
 function describeUnreached(
@@ -85,7 +148,7 @@ function describeUnreached(
   rules: readonly Rule[],
   unreached: readonly UnreachedRule[],
 ): PreviewWarning[] {
-  const lists = dataSource === defaultRulesName ? { own: [], defaults: rules } : { own: rules, defaults: [] }
+  const lists = listsOf(dataSource, rules)
   return unreached.map(({ index, hiddenBy }) => {
     const rule = referenceTo(lists, index)
     const hiding = hiddenBy.map((other) => referenceTo(lists, other))
@@ -107,7 +170,7 @@ function describeUnreached(
 export function* warningsOf(
   outcome: Outcome,
   concerned: ReadonlySet<string>,
-  defaultsChange: boolean,
+  { defaultsChange, knownDatasources }: WarningsContext,
   tiers: readonly TierSummary[],
 ): Generator<undefined, PreviewWarning[]> {
   const warnings: PreviewWarning[] = []
@@ -117,7 +180,11 @@ export function* warningsOf(
   function* warnOfList(dataSource: string, rules: readonly Rule[]): Generator<undefined, void> {
     const unreached = unreachedIn.get(rules) ?? (yield* findUnreachedRules(rules, outcome.now))
     unreachedIn.set(rules, unreached)
-    warnings.push(...describeUnreached(dataSource, rules, unreached.slice(0, maxWarnings)))
+    const following = dataSource === defaultRulesName ? [] : (ofDatasources[0]?.defaults ?? [])
+    warnings.push(
+      ...describeUnreached(dataSource, rules, unreached.slice(0, maxWarnings)),
+      ...warningsOfPeriods(dataSource, rules, following, outcome.now),
+    )
   }
   if (defaultsChange && ofDatasources[0] !== undefined)
     yield* warnOfList(defaultRulesName, ofDatasources[0].defaults)
@@ -125,6 +192,7 @@ export function* warningsOf(
     if (warnings.length >= maxWarnings) break
     yield* warnOfList(datasource.columns.dataSource, datasource.own)
     warnings.push(
+      ...warningsOfName(datasource, knownDatasources),
       ...warningsOfData(datasource, outcome.now).slice(0, maxWarnings),
       ...firstOf(warningsOfTiers(datasource, outcome.cluster), maxWarnings),
     )
@@ -137,6 +205,18 @@ export function* warningsOf(
     warnings.push({ type: 'doesNotFit', tier, copies, bytes, message })
   }
   return warnings.slice(0, maxWarnings)
+}
+
+/** Returns a warning if a datasource has no segments and is probably mistyped. */
+function warningsOfName(
+  { columns: { dataSource, count, overshadowed } }: DatasourceOutcome,
+  knownDatasources: Iterable<string>,
+): PreviewWarning[] {
+  if (count + overshadowed.segments > 0) return []
+  const similarDatasource = similarName(dataSource, knownDatasources)
+  if (similarDatasource === undefined) return []
+  const message = `Datasource [${dataSource}] has no segments (did you mean [${similarDatasource}]?)`
+  return [{ type: 'datasourceWithoutSegments', dataSource, similarDatasource, message }]
 }
 
 function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarning[] {
@@ -180,6 +260,7 @@ function* warningsOfTiers(
   const { dataSource } = columns
   const inUse = new Set(stretches.map(({ rule }) => rule))
   const servers = new Map(cluster.tiers.map((tier) => [tier.name, tier.servers.length]))
+  const tiersWithServers = cluster.tiers.filter((tier) => tier.servers.length > 0).map(({ name }) => name)
   let broadcasts = false
   const indexes = new Set([...own.keys(), ...[...inUse].sort((a, b) => a - b)])
   for (const index of indexes) {
@@ -191,8 +272,11 @@ function* warningsOfTiers(
       const count = servers.get(tier) ?? 0
       const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires [${replicas}] replicas in tier [${tier}]`
       if (count === 0) {
-        const message = `${subject}, which has no servers, so none are loaded`
-        yield { type: 'tierWithoutServers', dataSource, tier, rule, message }
+        const similarTier = similarName(tier, tiersWithServers)
+        const suggestion = similarTier === undefined ? '' : ` (did you mean [${similarTier}]?)`
+        const message = `${subject}, which has no servers, so none are loaded${suggestion}`
+        const similar = similarTier === undefined ? {} : { similarTier }
+        yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
       } else if (replicas > count) {
         const message = `${subject}, which has only [${count}] servers, and a server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }

@@ -60,6 +60,7 @@ interface Answer {
   }[]
   readonly segmentsTotal?: number
   readonly summary: {
+    readonly effects: Record<string, object>
     readonly datasources: Record<string, Record<string, unknown>>
     readonly tiers?: Record<string, Record<string, unknown>>
     readonly steps?: readonly object[]
@@ -236,28 +237,39 @@ describe('a preview of the live cluster', () => {
     assert.equal(rows, undefined)
     const none = { segments: 0, copies: 0, bytes: 0 }
     const eight = { segments: 4, copies: 8, bytes: 80 }
-    assert.deepEqual(summary.datasources, {
-      wiki: {
-        tiers: {
-          _default_tier: { before: eight, after: none, loaded: none, dropped: eight },
-          hot: {
-            before: { segments: 1, copies: 1, bytes: 10 },
-            after: { segments: 3, copies: 3, bytes: 30 },
-            loaded: { segments: 2, copies: 2, bytes: 20 },
-            dropped: none,
+    const { effects, ...rest } = summary.datasources.wiki!
+    assert.deepEqual(effects, summary.effects)
+    const lost = { segments: 1, bytes: 10, days: 1, interval: formatInterval(wiki[3]!.interval) }
+    assert.deepEqual(
+      [summary.effects.unqueryable, summary.effects.unused],
+      [{ ...lost, queryableBefore: 1 }, lost],
+    )
+    assert.deepEqual(
+      { wiki: rest },
+      {
+        wiki: {
+          tiers: {
+            _default_tier: { before: eight, after: none, loaded: none, dropped: eight },
+            hot: {
+              before: { segments: 1, copies: 1, bytes: 10 },
+              after: { segments: 3, copies: 3, bytes: 30 },
+              loaded: { segments: 2, copies: 2, bytes: 20 },
+              dropped: none,
+            },
           },
+          markedUnused: { segments: 1, bytes: 10 },
+          oldestInterval: formatInterval(wiki[2]!.interval),
+          newestInterval: formatInterval(wiki[0]!.interval),
         },
-        markedUnused: { segments: 1, bytes: 10 },
-        oldestInterval: formatInterval(wiki[2]!.interval),
-        newestInterval: formatInterval(wiki[0]!.interval),
       },
-    })
+    )
     assert.deepEqual(summary.tiers!.hot, {
       servers: 1,
       bytesBefore: 10,
       bytesAfter: 30,
       doesNotFit: none,
       capacityBytes: 1000,
+      doesNotFitFrom: null,
     })
     assert.deepEqual(
       warnings.map(({ type }) => type),
@@ -271,6 +283,21 @@ describe('a preview of the live cluster', () => {
     assert.deepEqual(await names({ rules: {}, defaultRules: month }), ['koalas', 'wiki'])
     assert.deepEqual(await names({ rules: { nodata: month } }), ['nodata'])
     assert.deepEqual(await names({ rules: {} }), [])
+  })
+
+  it('suggests a datasource with segments for one without', async () => {
+    const { warnings } = await answerTo({ rules: { wikki: month } })
+    assert.deepEqual(
+      warnings.filter(({ type }) => type === 'datasourceWithoutSegments'),
+      [
+        {
+          type: 'datasourceWithoutSegments',
+          dataSource: 'wikki',
+          similarDatasource: 'wiki',
+          message: 'Datasource [wikki] has no segments (did you mean [wiki]?)',
+        },
+      ],
+    )
   })
 
   it('shows the segments in pages', async () => {

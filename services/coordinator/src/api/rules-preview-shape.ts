@@ -1,3 +1,4 @@
+import type { EffectName } from '@svc/domain/preview'
 import { ruleTypes } from '@svc/domain/rules'
 import { z } from 'zod'
 
@@ -24,29 +25,65 @@ const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int(
 const tierChangeShape = z
   .object({ before: copiesShape, after: copiesShape, loaded: copiesShape, dropped: copiesShape })
   .meta({ title: 'PreviewedTierChange' })
-const datasourcesShape = z.record(
-  z.string(),
-  z
-    .object({
-      tiers: z.record(z.string(), tierChangeShape),
-      markedUnused: tallyShape,
-      oldestInterval: z.string().nullable(),
-      newestInterval: z.string().nullable(),
-    })
-    .meta({ title: 'PreviewedDatasource' }),
-)
-const tiersShape = z.record(
-  z.string(),
-  z
-    .object({
-      servers: z.int(),
-      capacityBytes: z.int().nullable(),
-      bytesBefore: z.int(),
-      bytesAfter: z.int(),
-      doesNotFit: copiesShape,
-    })
-    .meta({ title: 'PreviewedTier' }),
-)
+
+const extent = {
+  segments: z.int(),
+  bytes: z.int(),
+  days: z.int().nullable().describe('Number of UTC days with such segments; null if it is unlimited'),
+  interval: z
+    .string()
+    .nullable()
+    .describe('From the start of the first segment to the end of the last; null without segments'),
+}
+const affected = (description: string, more: z.ZodRawShape = {}) =>
+  z.object({ ...extent, ...more }).describe(description)
+const copies = { copies: z.int() }
+const effectsShape = z
+  .object({
+    unqueryable: affected('Segments without any replica afterwards, used or not', {
+      queryableBefore: z.int().describe('How many of them have a replica before the change'),
+    }),
+    unused: affected('Segments that a drop rule marks unused'),
+    overshadowed: affected('Segments that are marked unused because newer versions cover them'),
+    underReplicated: affected(
+      'Queryable segments with fewer replicas than their rule requires, and the missing replicas',
+      copies,
+    ),
+    doesNotFit: affected('Replicas that no server has space for', copies),
+    waitingForTier: affected('Replicas that rules require in tiers without servers', {
+      ...copies,
+      tiers: z.array(z.string()).describe('The first of these tiers'),
+    }),
+    moved: affected('Replicas that are dropped from one tier and loaded in another', copies),
+    loaded: affected('Other replicas that historicals load', copies),
+    dropped: affected('Other replicas that historicals drop', copies),
+  } satisfies Record<EffectName, unknown>)
+  .meta({ title: 'PreviewedEffects' })
+
+const datasource = {
+  tiers: z.record(z.string(), tierChangeShape),
+  markedUnused: tallyShape,
+  oldestInterval: z.string().nullable(),
+  newestInterval: z.string().nullable(),
+}
+const tier = {
+  servers: z.int(),
+  capacityBytes: z.int().nullable(),
+  bytesBefore: z.int(),
+  bytesAfter: z.int(),
+  doesNotFit: copiesShape,
+}
+const doesNotFitFrom = z
+  .string()
+  .nullable()
+  .describe('First time at which replicas do not fit, up to the horizon; null if all fit')
+const stepShape = z
+  .object({
+    now: z.string(),
+    datasources: z.record(z.string(), z.object(datasource)),
+    tiers: z.record(z.string(), z.object(tier)).optional(),
+  })
+  .meta({ title: 'PreviewStep' })
 
 /** Shape of the preview of a change of rules. */
 export const rulesPreviewShape = z
@@ -55,11 +92,15 @@ export const rulesPreviewShape = z
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),
     summary: z.object({
-      datasources: datasourcesShape,
-      tiers: tiersShape.optional(),
-      steps: z
-        .array(z.object({ now: z.string(), datasources: datasourcesShape, tiers: tiersShape.optional() }))
+      effects: effectsShape,
+      datasources: z.record(
+        z.string(),
+        z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+      ),
+      tiers: z
+        .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
         .optional(),
+      steps: z.array(stepShape).optional(),
     }),
     warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })),
   })

@@ -16,9 +16,9 @@ import {
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { createSlices } from '@svc/shared/runtime'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { createSlices } from '@svc/shared/slices'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -140,6 +140,7 @@ export function createPreviews({
         serversBefore: before,
         concerned,
         defaultsChange: request.defaultRules !== undefined,
+        knownDatasources: [...present].filter(readable),
         horizon: request.horizon,
       })
       for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
@@ -191,6 +192,7 @@ export function createPreviews({
         serversBefore: [],
         concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
         defaultsChange: isForAll,
+        knownDatasources: [],
         horizon: undefined,
       })
       for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)

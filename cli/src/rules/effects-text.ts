@@ -1,0 +1,116 @@
+import type { EffectName } from '@svc/domain/preview'
+import type { Table } from '../terminal/index.ts'
+import { countOf, formatBytes } from '../terminal/index.ts'
+
+/** The segments with one effect, as returned by the coordinator. */
+export interface AnsweredEffect {
+  readonly segments: number
+  /** Not given for effects on segments instead of replicas. */
+  readonly copies?: number
+  readonly bytes: number
+  readonly days: number | null
+  readonly interval: string | null
+}
+
+/** The effects of a preview, as returned by the coordinator. */
+export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
+  readonly unqueryable: { readonly queryableBefore: number }
+  readonly waitingForTier: { readonly tiers: readonly string[] }
+}
+
+/** The names of effects in text, with the losses first. */
+export const effectLabels: Readonly<Record<EffectName, string>> = {
+  unqueryable: 'unqueryable',
+  unused: 'marked unused',
+  overshadowed: 'overshadowed',
+  underReplicated: 'under-replicated',
+  doesNotFit: 'does not fit',
+  waitingForTier: 'tier without servers',
+  moved: 'moved',
+  loaded: 'loaded',
+  dropped: 'dropped',
+}
+
+/** Effects that are listed even if there are none. */
+const alwaysListed: ReadonlySet<string> = new Set<EffectName>([
+  'unqueryable',
+  'unused',
+  'underReplicated',
+  'doesNotFit',
+])
+
+/** What a change loses, in sentences. */
+export function lossSentences(effects: AnsweredEffects): string[] {
+  if (Object.values(effects).every(({ segments }) => segments === 0)) return ['No segment is affected.']
+  const { unqueryable, unused, waitingForTier, doesNotFit } = effects
+  const sentences = [
+    unqueryable.segments === 0 ? 'All data stays queryable.' : unqueryableSentence(unqueryable),
+  ]
+  if (unused.segments > 0) sentences.push(`${amountOf(unused)} ${areOf(unused.segments)} marked unused.`)
+  if (waitingForTier.segments > 0) {
+    const tiers = waitingForTier.tiers.map((tier) => `[${tier}]`).join(', ')
+    sentences.push(
+      `${countOf(waitingForTier.segments, 'segment')} ${waitingForTier.segments === 1 ? 'waits' : 'wait'} for tiers without servers: ${tiers}.`,
+    )
+  }
+  if (doesNotFit.segments > 0) {
+    const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
+    sentences.push(
+      `${amountOf(doesNotFit)} of data before ${lastDay} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
+    )
+  }
+  return sentences
+}
+
+function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): string {
+  const { segments, queryableBefore } = unqueryable
+  const now =
+    queryableBefore === segments ? 'queryable now' : `${count(queryableBefore)} of them queryable now`
+  return `${amountOf(unqueryable)} ${areOf(segments)} unqueryable afterwards (${now}).`
+}
+
+const areOf = (segments: number): string => (segments === 1 ? 'is' : 'are')
+
+/** One row per effect: in all if there are several datasources, then by datasource. */
+export function effectsTable(
+  total: AnsweredEffects,
+  datasources: Readonly<Record<string, { readonly effects: AnsweredEffects }>>,
+): Table {
+  const names = Object.keys(datasources)
+  const rows = names.length > 1 ? rowsOf('(all)', total, alwaysListed) : []
+  for (const [name, { effects }] of Object.entries(datasources))
+    rows.push(...rowsOf(name, effects, names.length > 1 ? new Set() : alwaysListed))
+  return { header: ['datasource', 'effect', 'segments', 'copies', 'bytes', 'days', 'data'], rows }
+}
+
+function rowsOf(dataSource: string, effects: AnsweredEffects, listed: ReadonlySet<string>): string[][] {
+  return (Object.keys(effectLabels) as EffectName[])
+    .filter((name) => effects[name].segments > 0 || listed.has(name))
+    .map((name) => {
+      const { segments, copies, bytes, days, interval } = effects[name]
+      return segments === 0
+        ? [dataSource, effectLabels[name], '0', '', '', '', '']
+        : [
+            dataSource,
+            effectLabels[name],
+            count(segments),
+            copies === undefined ? '' : count(copies),
+            formatBytes(bytes),
+            days === null ? 'unlimited' : count(days),
+            shortInterval(interval!),
+          ]
+    })
+}
+
+const count = (number: number): string => number.toLocaleString('en-US')
+
+function amountOf({ segments, bytes, days }: AnsweredEffect): string {
+  return `${countOf(segments, 'segment')} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`
+}
+
+/** An interval without times of day that are midnight. */
+function shortInterval(interval: string): string {
+  return interval.replaceAll('T00:00:00.000Z', '')
+}
+
+const dayOf = (instant: string): string => instant.split('T')[0]!

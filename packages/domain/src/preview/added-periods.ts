@@ -1,0 +1,50 @@
+import { isInRegion, type Rule, regionOf } from '../rules/index.ts'
+import { addPeriod, type Period, subtractPeriod } from '../time/index.ts'
+
+/** Load rules whose periods a reader may add up, although each of them ends now. */
+export interface AddedPeriods {
+  /** Numbers of the rules, from the shortest period to the longest. */
+  readonly indexes: readonly number[]
+  /** The longest period: older data is dropped. */
+  readonly keeps: Period
+  /** The sum of the periods. */
+  readonly sum: Period
+}
+
+/**
+ * Returns load rules with increasing periods if the rules drop what is older than the longest one. `[P1M]` and then
+ * `[P3M]` keep three months in all, not four. `following` are the rules after the list.
+ */
+export function findAddedPeriods(
+  rules: readonly Rule[],
+  following: readonly Rule[],
+  now: number,
+): AddedPeriods | undefined {
+  const found: { readonly index: number; readonly period: Period }[] = []
+  let longestMs = now
+  for (const [index, rule] of rules.entries()) {
+    if (rule.type.endsWith('Forever')) break
+    if (rule.type !== 'loadByPeriod') continue
+    const end = addPeriod(now, rule.period)
+    if (end <= longestMs) continue
+    longestMs = end
+    found.push({ index, period: rule.period })
+  }
+  const longest = found.at(-1)
+  if (longest === undefined || found.length < 2) return undefined
+  const windowStart = subtractPeriod(now, longest.period)
+  const older = [...rules, ...following].find((rule) =>
+    isInRegion(regionOf(rule, now), windowStart - 2, windowStart - 1),
+  )
+  if (older?.type.startsWith('drop') !== true) return undefined
+  return {
+    indexes: found.map(({ index }) => index),
+    keeps: longest.period,
+    sum: found.map(({ period }) => period).reduce(addUnits),
+  }
+}
+
+function addUnits(a: Period, b: Period): Period {
+  const units = Object.keys(a) as (keyof Period)[]
+  return Object.fromEntries(units.map((unit) => [unit, a[unit] + b[unit]])) as unknown as Period
+}
