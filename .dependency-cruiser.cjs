@@ -119,7 +119,7 @@ module.exports = {
         pathNot: [
           '\\.test\\.ts$',
           '/test-[^/]+\\.ts$',
-          '^(packages|services)/[^/]+/src/testing/',
+          '^((packages|services)/[^/]+|cli)/src/testing/',
           '^packages/shared/src/hostile-inputs/',
           '^cli/src/development/',
         ],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { testClient } from '../client/test-client.ts'
 import { formatTable } from '../terminal/index.ts'
+import { testClient } from '../testing/index.ts'
 import {
   checkSelection,
   datasourcesTable,
