@@ -32,8 +32,12 @@ export function addDev(program: Command): void {
     .command('docs')
     .description('Regenerate the documents that are generated from the source')
     .action(async () => {
-      const { writeDocuments } = await import('../development/index.ts')
-      for (const file of await writeDocuments()) process.stdout.write(`Wrote ${file}\n`)
+      const [{ writeDocuments }, { commandsDocument }] = await Promise.all([
+        import('../development/index.ts'),
+        import('./commands-document.ts'),
+      ])
+      for (const file of await writeDocuments({ 'docs/commands.md': commandsDocument(program) }))
+        process.stdout.write(`Wrote ${file}\n`)
     })
   addWriting(dev)
   addBench(dev)

@@ -54,6 +54,6 @@ export function credentialsOf({ user, passwordFile }: LoginOptions): string | un
 }
 
 /** The password in a file, without the line break at its end. */
-function readPassword(file: string): string {
+export function readPassword(file: string): string {
   return readInputText(file, 'password').replace(/\r?\n$/, '')
 }

@@ -1,8 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
-
+import type { AnsweredPreview, AnsweredRule, RulesChange } from '../rules/index.ts'
+import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 

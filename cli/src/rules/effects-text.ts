@@ -1,6 +1,6 @@
 import type { EffectName } from '@svc/domain/preview'
+import type { Table } from '../terminal/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
-import type { Table } from './rules-table.ts'
 
 /** The segments with one effect, as returned by the coordinator. */
 export interface AnsweredEffect {

@@ -1,6 +1,5 @@
-import { countOf, formatBytes } from '../terminal/index.ts'
+import { countOf, formatBytes, type Table } from '../terminal/index.ts'
 import type { AnsweredEffects } from './effects-text.ts'
-import type { Table } from './rules-table.ts'
 
 interface CopyTally {
   readonly segments: number

@@ -1,4 +1,5 @@
 import { describeWantedCopies, parseRules } from '@svc/domain/rules'
+import type { Table } from '../terminal/index.ts'
 
 /** A rule as returned by the coordinator. */
 export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
@@ -14,12 +15,6 @@ export interface RulesChange {
   /** The rules as JSON. */
   readonly payload: string
   readonly auditTime: string
-}
-
-/** Header and rows of a table. */
-export interface Table {
-  readonly header: readonly string[]
-  readonly rows: readonly (readonly string[])[]
 }
 
 /** One row per rule, in order of evaluation, numbered from 0 as in messages of the cluster. */
