@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timedOut } from '@svc/domain/failure'
-import { retry } from '@svc/shared/retry'
 import type { Interval } from '@svc/domain/time'
+import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import { type Cluster, parseOptions } from '../cluster/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
