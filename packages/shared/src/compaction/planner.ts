@@ -16,6 +16,7 @@ import { type Interval, parseInterval } from '@svc/domain/time'
 import { totalWorkerCapacity } from '../discovery/index.ts'
 import {
   type CompactTaskRecord,
+  type Database,
   loadClusterCompactionConfig,
   loadCompactionConfigs,
   loadCompactionSupervisors,
@@ -63,102 +64,78 @@ interface Remembered {
   readonly findings: DatasourceFindings
 }
 
+/** The findings of the last plan, which the next plan reuses where nothing has changed. */
+class KnownFindings {
+  private readonly byDatasource = new Map<string, Remembered>()
+
+  search(
+    config: CompactionConfig,
+    segments: readonly CompactionSegment[],
+    locks: readonly LockedInterval[],
+  ): DatasourceFindings {
+    const key = JSON.stringify([formatCompactionConfig(config), locks])
+    const known = this.byDatasource.get(config.dataSource)
+    if (known?.segments === segments && known.key === key) return known.findings
+    const findings = searchDatasource(config, segments, locks)
+    this.byDatasource.set(config.dataSource, { segments, key, findings })
+    return findings
+  }
+
+  /** Forgets all other datasources. */
+  retain(dataSources: ReadonlySet<string>): void {
+    for (const dataSource of this.byDatasource.keys())
+      if (!dataSources.has(dataSource)) this.byDatasource.delete(dataSource)
+  }
+}
+
 /** Creates a planner that reads only changes, and plans again only for datasources with changes. */
 export function createCompactionPlanner(
   context: Pick<ServiceContext, 'database' | 'discovery' | 'clock'>,
 ): CompactionPlanner {
   const { database, discovery, clock } = context
   const inventory = createCompactionInventory(database)
-  let remembered = new Map<string, Remembered>()
+  const known = new KnownFindings()
   let last: Promise<unknown> = Promise.resolve()
-
-  const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
-    useSupervisors ? 'supervisors' : 'duty'
-
-  async function configsOf(driver: CompactionDriver): Promise<CompactionConfig[]> {
-    if (driver === 'duty') return await loadCompactionConfigs(database)
-    const supervisors = await loadCompactionSupervisors(database)
-    return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
-  }
-
-  function search(
-    config: CompactionConfig,
-    segments: readonly CompactionSegment[],
-    locks: readonly LockedInterval[],
-  ): DatasourceFindings {
-    const key = JSON.stringify([formatCompactionConfig(config), locks])
-    const known = remembered.get(config.dataSource)
-    if (known?.segments === segments && known.key === key) return known.findings
-    const findings = searchDatasource(config, segments, locks)
-    remembered.set(config.dataSource, { segments, key, findings })
-    return findings
-  }
 
   async function planNow(
     requestedDriver: CompactionDriver | undefined,
     given: PlanAssumptions,
   ): Promise<LivePlan> {
     const present = await loadClusterCompactionConfig(database)
-    const driver = requestedDriver ?? driverOf(present)
-    const cluster = given.cluster ?? present
-    const list = given.configs ?? (await configsOf(driver))
+    const list = given.configs ?? (await configsOf(database, requestedDriver ?? driverOf(present)))
     const configs = new Map(list.map((config) => [config.dataSource, config]))
-    if (given.segments !== undefined) {
-      const byDatasource = Map.groupBy(given.segments, ({ dataSource }) => dataSource)
-      const found: DatasourceFindings[] = []
-      for (const config of list) {
-        found.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
-        await setImmediate()
-      }
-      return assembled(cluster, configs, found, [])
+    const { findings, past } =
+      given.segments === undefined
+        ? await searchLive(list, given.configs === undefined)
+        : { findings: await searchGiven(list, given.segments), past: [] }
+    const cluster = given.cluster ?? present
+    return {
+      cluster,
+      configs,
+      findings: new Map(findings.map((one) => [one.config.dataSource, one])),
+      plan: assemblePlan(cluster, totalWorkerCapacity(discovery), findings),
+      past,
     }
+  }
+
+  /** Searches the current segments. A preview must not evict findings that the next plan can reuse. */
+  async function searchLive(configs: readonly CompactionConfig[], isPresent: boolean) {
     // Read tasks before segments: a task that ends in between still counts as running, so its interval must wait.
-    const tasks = await loadCompactTasks(database, clock.now() - pastMs)
-    const past = tasks.flatMap(readPast)
-    const unfinished = Map.groupBy(
-      past.filter(({ ended }) => ended === undefined),
-      ({ dataSource }) => dataSource,
-    )
-    const locks = Map.groupBy(await loadTaskLocks(database), ({ dataSource }) => dataSource)
-    await inventory.refresh([...configs.keys()])
-    const found: DatasourceFindings[] = []
-    for (const config of list) {
-      const { dataSource, taskPriority } = config
-      // Tasks of a lower priority are preempted.
-      const blocking = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
-      const own = [...blocking, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
-        dataSource,
-        interval,
-        taskId,
-      }))
-      const segments = inventory.segmentsOf(dataSource)
-      // A preview must not evict findings that the next plan can reuse.
-      found.push(
-        given.configs === undefined ? search(config, segments, own) : searchDatasource(config, segments, own),
+    const { past, locksOf } = await loadLocks(database, clock.now() - pastMs)
+    const dataSources = new Set(configs.map(({ dataSource }) => dataSource))
+    await inventory.refresh([...dataSources])
+    const findings: DatasourceFindings[] = []
+    for (const config of configs) {
+      const segments = inventory.segmentsOf(config.dataSource)
+      const locks = locksOf(config)
+      findings.push(
+        isPresent ? known.search(config, segments, locks) : searchDatasource(config, segments, locks),
       )
       // Other requests run between datasources.
       await setImmediate()
     }
-    if (given.configs === undefined) {
-      remembered = new Map([...remembered].filter(([dataSource]) => configs.has(dataSource)))
-    }
-    return assembled(cluster, configs, found, past)
-  }
-
-  function assembled(
-    cluster: ClusterCompactionConfig,
-    configs: ReadonlyMap<string, CompactionConfig>,
-    found: readonly DatasourceFindings[],
-    past: readonly PastCompaction[],
-  ): LivePlan {
-    const plan = assemblePlan(cluster, totalWorkerCapacity(discovery), found)
-    return {
-      cluster,
-      configs,
-      findings: new Map(found.map((one) => [one.config.dataSource, one])),
-      plan,
-      past,
-    }
+    if (isPresent) known.retain(dataSources)
+    return { findings, past }
   }
 
   return {
@@ -170,6 +147,49 @@ export function createCompactionPlanner(
       return next
     },
   }
+}
+
+const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
+  useSupervisors ? 'supervisors' : 'duty'
+
+async function configsOf(database: Database, driver: CompactionDriver): Promise<CompactionConfig[]> {
+  if (driver === 'duty') return await loadCompactionConfigs(database)
+  const supervisors = await loadCompactionSupervisors(database)
+  return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
+}
+
+/** Searches segments that a preview assumes. */
+async function searchGiven(
+  configs: readonly CompactionConfig[],
+  segments: readonly CompactionSegment[],
+): Promise<DatasourceFindings[]> {
+  const byDatasource = Map.groupBy(segments, ({ dataSource }) => dataSource)
+  const findings: DatasourceFindings[] = []
+  for (const config of configs) {
+    findings.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
+    await setImmediate()
+  }
+  return findings
+}
+
+/** Returns past compact tasks, and the intervals of each datasource that must wait for locks or running tasks. */
+async function loadLocks(database: Database, sinceMs: number) {
+  const past = (await loadCompactTasks(database, sinceMs)).flatMap(readPast)
+  const unfinished = Map.groupBy(
+    past.filter(({ ended }) => ended === undefined),
+    ({ dataSource }) => dataSource,
+  )
+  const locks = Map.groupBy(await loadTaskLocks(database), ({ dataSource }) => dataSource)
+  const locksOf = ({ dataSource, taskPriority }: CompactionConfig): LockedInterval[] => {
+    // Tasks of a lower priority are preempted.
+    const blocking = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
+    return [...blocking, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
+      dataSource,
+      interval,
+      taskId,
+    }))
+  }
+  return { past, locksOf }
 }
 
 /** Converts a task for scheduling. Returns an empty list if the task has no valid interval. */
