@@ -54,8 +54,16 @@ const allConfigsShape = z
   })
   .meta({ title: 'CompactionConfigs' })
 
+type Context = Pick<ServiceContext, 'database' | 'clock'>
+
 /** Returns the endpoints for the compaction configurations that the coordinator's compaction duty uses. */
-export function compactionConfigRoutes({ database, clock }: ServiceContext): Route[] {
+export const compactionConfigRoutes = (context: Context): Route[] => [
+  ...allConfigsRoutes(context),
+  ...taskSlotRoutes(context),
+  ...oneConfigRoutes(context),
+]
+
+function allConfigsRoutes({ database, clock }: Context): Route[] {
   return [
     route({
       method: 'GET',
@@ -80,6 +88,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
     }),
+  ]
+}
+
+function taskSlotRoutes({ database, clock }: Context): Route[] {
+  return [
     route({
       method: 'POST',
       path: `${path}/taskslots`,
@@ -113,6 +126,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
         throw methodNotAllowed('Unsupported method [GET]: expected [POST]')
       },
     }),
+  ]
+}
+
+function oneConfigRoutes({ database, clock }: Context): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${path}/:dataSource`,

@@ -1,8 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CompactionConfig, MetricSchema, PartitionsSpec } from '@svc/domain/compaction'
-import { maxRowsPerSegmentOf, partitionsOf, targetRowsOf } from '@svc/domain/compaction'
+import {
+  type CompactionConfig,
+  maxRowsPerSegmentOf,
+  partitionsOf,
+  targetRowsOf,
+} from '@svc/domain/compaction'
 import { Failure, invalidInput } from '@svc/domain/failure'
+import type { MetricSchema, PartitionsSpec } from '@svc/domain/specs'
 import type { Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../../deep-storage/index.ts'
 import { literal } from '../../duckdb/index.ts'
@@ -80,29 +85,15 @@ interface Part {
  * storage, disk). A failure leaves nothing behind in deep storage.
  */
 export async function rewriteSegments(order: RewriteOrder, options: RewriteOptions): Promise<RewriteResult> {
-  const { config, sources, buckets } = order
+  const { sources } = order
   const { deepStorage } = options
   const folder = await openTaskFolder(options.workDirectory)
-  const pushed: WrittenSegment[] = []
-  let rowsWritten = 0
-  let writtenAs: WrittenSegment['columns']
-  const report = (phase: RewriteProgress['phase'], fraction: number): void =>
-    options.onProgress?.({ phase, fraction, rowsWritten, segmentsWritten: pushed.length })
-
-  async function push(file: string, interval: Interval, partition: number, rows: number, named: Named) {
-    const { dataSource } = config
-    const path = segmentPath({ dataSource, interval, partition, pathPrefix: options.pathPrefix })
-    const stored = await deepStorage.push(file, path)
-    await rm(file, { force: true })
-    pushed.push({ interval, ...stored, totalRows: rows, ...named })
-    rowsWritten += rows
-  }
-
+  const output = createOutput(order.config.dataSource, options)
   try {
     await folder.clear()
-    report('fetching', 0)
+    output.report('fetching', 0)
     const paths = await fetchFiles(sources, folder.input, deepStorage, (done) =>
-      report('fetching', done / sources.length),
+      output.report('fetching', done / sources.length),
     )
     await mkdir(folder.segments, { recursive: true })
     const engine = await openEngine({
@@ -114,63 +105,96 @@ export async function rewriteSegments(order: RewriteOrder, options: RewriteOptio
     })
     try {
       await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
-      const files = new Map(
-        (await inspectFiles(sources, paths, engine)).map((file) => [file.source.id, file]),
-      )
-      const fileOf = (id: string): InputFile => {
-        const file = files.get(id)
-        if (file === undefined) throw new Error(`Segment [${id}] is not among the sources`)
-        return file
-      }
-      const read = new Set(buckets.flatMap(({ rewritten }) => rewritten.map(({ id }) => id)))
-      const columns = writtenColumns(
-        config,
-        [...files.values()].filter(({ source }) => read.has(source.id)),
-      )
-      const named = {
-        dimensions: columns.dimensions.map(({ name }) => name),
-        metrics: columns.metrics.map(({ name }) => name),
-      }
-      for (const [index, { interval, rewritten, kept }] of buckets.entries()) {
-        const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
-        const written = await writeBucket(engine, inputs, interval, columns, config, folder.segments)
-        for (const [partition, { file, rows }] of written.entries()) {
-          // All files have the same columns.
-          writtenAs ??= await columnsOf(engine, file)
-          await push(file, interval, partition, rows, { ...named, columns: writtenAs })
-        }
-        for (const [partition, id] of kept.entries()) {
-          const { path, source, columns: present } = fileOf(id)
-          const names = {
-            dimensions: namesOf(source.dimensions),
-            metrics: namesOf(source.metrics),
-            columns: [...present].map(([name, type]) => ({ name, type })),
-          }
-          await push(path, interval, written.length + partition, source.totalRows, names)
-        }
-        report('rewriting', (index + 1) / buckets.length)
-      }
-      const rowsRead = [...files.values()].reduce(
-        (sum, { source }) => sum + (read.has(source.id) ? source.totalRows : 0),
-        0,
-      )
-      return {
-        segments: pushed,
-        dimensions: columns.dimensions,
-        metrics: columns.metrics,
-        rowsRead,
-        rowsWritten,
-      }
+      const files = await inspectFiles(sources, paths, engine)
+      return await writeBuckets(order, files, folder.segments, engine, output)
     } finally {
       engine.close()
     }
   } catch (error) {
-    for (const { path, checksum } of pushed) {
-      await deepStorage.remove({ type: 'local', path, checksum }).catch(() => undefined)
-    }
+    await output.discard()
     throw error
   } finally {
     await folder.clear()
+  }
+}
+
+/** The segments that a rewrite has pushed so far. */
+interface Output {
+  readonly segments: readonly WrittenSegment[]
+  rowsWritten(): number
+  report(phase: RewriteProgress['phase'], fraction: number): void
+  /** Moves a file to deep storage. */
+  push(file: string, interval: Interval, partition: number, rows: number, named: Named): Promise<void>
+  /** Removes what was pushed. */
+  discard(): Promise<void>
+}
+
+function createOutput(dataSource: string, options: RewriteOptions): Output {
+  const { deepStorage, pathPrefix, onProgress } = options
+  const segments: WrittenSegment[] = []
+  let rowsWritten = 0
+  return {
+    segments,
+    rowsWritten: () => rowsWritten,
+    report: (phase, fraction) =>
+      onProgress?.({ phase, fraction, rowsWritten, segmentsWritten: segments.length }),
+    push: async (file, interval, partition, rows, named) => {
+      const path = segmentPath({ dataSource, interval, partition, pathPrefix })
+      const stored = await deepStorage.push(file, path)
+      await rm(file, { force: true })
+      segments.push({ interval, ...stored, totalRows: rows, ...named })
+      rowsWritten += rows
+    },
+    discard: async () => {
+      for (const { path, checksum } of segments)
+        await deepStorage.remove({ type: 'local', path, checksum }).catch(() => undefined)
+    },
+  }
+}
+
+/** Writes the segments of all buckets, and pushes them together with the files that are kept. */
+async function writeBuckets(
+  { config, buckets }: RewriteOrder,
+  found: readonly InputFile[],
+  folder: string,
+  engine: Engine,
+  output: Output,
+): Promise<RewriteResult> {
+  const files = new Map(found.map((file) => [file.source.id, file]))
+  const fileOf = (id: string): InputFile => {
+    const file = files.get(id)
+    if (file === undefined) throw new Error(`Segment [${id}] is not among the sources`)
+    return file
+  }
+  const ids = new Set(buckets.flatMap(({ rewritten }) => rewritten.map(({ id }) => id)))
+  const read = [...files.values()].filter(({ source }) => ids.has(source.id))
+  const columns = writtenColumns(config, read)
+  const named = {
+    dimensions: columns.dimensions.map(({ name }) => name),
+    metrics: columns.metrics.map(({ name }) => name),
+  }
+  let writtenAs: WrittenSegment['columns']
+  for (const [index, { interval, rewritten, kept }] of buckets.entries()) {
+    const inputs = rewritten.map(({ id, times }): BucketInput => ({ file: fileOf(id), times }))
+    const written = await writeBucket(engine, inputs, interval, columns, config, folder)
+    for (const [partition, { file, rows }] of written.entries()) {
+      // All files have the same columns.
+      writtenAs ??= await columnsOf(engine, file)
+      await output.push(file, interval, partition, rows, { ...named, columns: writtenAs })
+    }
+    for (const [partition, id] of kept.entries()) {
+      const file = fileOf(id)
+      const { totalRows } = file.source
+      await output.push(file.path, interval, written.length + partition, totalRows, namesOfFile(file))
+    }
+    output.report('rewriting', (index + 1) / buckets.length)
+  }
+  return {
+    segments: output.segments,
+    dimensions: columns.dimensions,
+    metrics: columns.metrics,
+    rowsRead: read.reduce((sum, { source }) => sum + source.totalRows, 0),
+    rowsWritten: output.rowsWritten(),
   }
 }
 
@@ -178,6 +202,12 @@ type Named = Pick<WrittenSegment, 'dimensions' | 'metrics' | 'columns'>
 
 // The names are joined with commas again, so they do not need to be split.
 const namesOf = (names: string): string[] => (names === '' ? [] : [names])
+
+const namesOfFile = ({ source, columns }: InputFile): Named => ({
+  dimensions: namesOf(source.dimensions),
+  metrics: namesOf(source.metrics),
+  columns: [...columns].map(([name, type]) => ({ name, type })),
+})
 
 /** Writes the rows of a bucket to files in a folder. */
 async function writeBucket(

@@ -62,17 +62,8 @@ export function rowFilterSql(
         : `(${compare(filter.dimension, '=', filter.value, isNumber(column(filter.dimension)))})`
     case 'equals':
       return `(${compare(filter.column, '=', filter.matchValue, filter.matchValueType !== 'STRING')})`
-    case 'in': {
-      const { dimension, values } = filter
-      const numeric = isNumber(column(dimension))
-      const given = values.flatMap((value) => (value === null ? [] : [value]))
-      const list = given.map((value) => (numeric ? numberLiteral(value) : literal(String(value))))
-      const found =
-        list.length === 0
-          ? 'false'
-          : `${numeric ? numberSql(column(dimension)) : textSql(column(dimension))} IN (${list.join(', ')})`
-      return given.length === values.length ? `(${found})` : `(${found} OR ${column(dimension).sql} IS NULL)`
-    }
+    case 'in':
+      return `(${isOneOfSql(column(filter.dimension), filter.values)})`
     case 'bound': {
       const { dimension, lowerStrict, upperStrict, ordering } = filter
       return `(${between(dimension, filter, [lowerStrict, upperStrict], ordering === 'numeric')})`
@@ -85,19 +76,29 @@ export function rowFilterSql(
       const escaped = filter.escape === undefined ? '' : ` ESCAPE ${literal(filter.escape)}`
       return `(${textSql(column(filter.dimension))} LIKE ${literal(filter.pattern)}${escaped})`
     }
-    case 'interval': {
-      const { sql } = column('__time')
-      const parts = filter.intervals.map((text) => {
-        const { start, end } = parseInterval(text)
-        const bounds = [
-          Number.isFinite(start) ? [`${sql} >= ${instantLiteral(start)}`] : [],
-          Number.isFinite(end) ? [`${sql} < ${instantLiteral(end)}`] : [],
-        ].flat()
-        return bounds.length === 0 ? 'true' : `(${bounds.join(' AND ')})`
-      })
-      return `(${parts.join(' OR ')})`
-    }
+    case 'interval':
+      return `(${filter.intervals.map((text) => isWithinSql(column('__time'), text)).join(' OR ')})`
   }
+}
+
+/** Returns the condition that a column has one of the values. Null is a value like the others. */
+function isOneOfSql(column: FilterColumn, values: readonly (FilterValue | null)[]): string {
+  const numeric = isNumber(column)
+  const given = values.filter((value) => value !== null)
+  const list = given.map((value) => (numeric ? numberLiteral(value) : literal(String(value))))
+  const found =
+    list.length === 0 ? 'false' : `${numeric ? numberSql(column) : textSql(column)} IN (${list.join(', ')})`
+  return given.length === values.length ? found : `${found} OR ${column.sql} IS NULL`
+}
+
+/** Returns the condition that a time is within an interval. */
+function isWithinSql({ sql }: FilterColumn, interval: string): string {
+  const { start, end } = parseInterval(interval)
+  const bounds = [
+    Number.isFinite(start) ? [`${sql} >= ${instantLiteral(start)}`] : [],
+    Number.isFinite(end) ? [`${sql} < ${instantLiteral(end)}`] : [],
+  ].flat()
+  return bounds.length === 0 ? 'true' : `(${bounds.join(' AND ')})`
 }
 
 /** Returns the names of the columns that a filter refers to. */

@@ -1,6 +1,7 @@
-import type { CompactionConfig, MetricSchema } from '@svc/domain/compaction'
+import type { CompactionConfig } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { MetricType } from '@svc/domain/segment'
+import type { MetricSchema } from '@svc/domain/specs'
 import type { StoredType } from '../../ingestion/index.ts'
 import type { InputFile } from './source-files.ts'
 

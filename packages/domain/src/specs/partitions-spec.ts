@@ -1,19 +1,20 @@
-import { invalidInput } from '../../failure/index.ts'
+import { invalidInput } from '../failure/index.ts'
 import {
+  converted,
   described,
   optional,
   type Reader,
   readByType,
+  readCount,
   readFields,
   readFlag,
-  readInteger,
   readList,
   readName,
   readOneOf,
   refuse,
   schemaOf,
   titled,
-} from '../../validation/index.ts'
+} from '../validation/index.ts'
 
 /** Starts a new segment after a number of rows. */
 export interface DynamicPartitionsSpec {
@@ -57,8 +58,8 @@ const orNone = (read: Reader<number>): Reader<number | null> =>
   described({ ...schemaOf(optional(read)), minimum: -1 }, (json, field) =>
     json === -1 ? null : optional(read)(json, field),
   )
-const rowCount = orNone(readInteger(1, maxRows))
-const names = (min: number) => readList(readName(), { min, max: 1000 })
+const rowCount = orNone(readCount(1, maxRows))
+const names = (min: 0 | 1) => readList(readName(), { min, max: 1000 })
 const type = <const Type extends string>(name: Type) => readOneOf([name])
 
 function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string): void {
@@ -73,23 +74,23 @@ function assertOneGiven(values: Readonly<Record<string, unknown>>, owner: string
 const dynamicFields = readFields({
   type: type('dynamic'),
   maxRowsPerSegment: rowCount,
-  maxTotalRows: orNone(readInteger(1, maxTotalRows)),
+  maxTotalRows: orNone(readCount(1, maxTotalRows)),
 })
-const readDynamic: Reader<DynamicPartitionsSpec> = described(dynamicFields, (json, field) => {
-  const spec = dynamicFields(json, field)
-  return { ...spec, maxRowsPerSegment: spec.maxRowsPerSegment ?? defaultRowsPerSegment }
-})
+const readDynamic: Reader<DynamicPartitionsSpec> = converted(dynamicFields, (spec) => ({
+  ...spec,
+  maxRowsPerSegment: spec.maxRowsPerSegment ?? defaultRowsPerSegment,
+}))
 
 const hashedFields = readFields({
   type: type('hashed'),
-  numShards: orNone(readInteger(1, 100_000)),
+  numShards: orNone(readCount(1, 100_000)),
   partitionDimensions: optional(names(0), []),
   partitionFunction: optional(readOneOf(['murmur3_32_abs']), 'murmur3_32_abs' as const),
   maxRowsPerSegment: rowCount,
   targetRowsPerSegment: rowCount,
 })
-const readHashed: Reader<HashedPartitionsSpec> = described(hashedFields, (json, field) => {
-  const { targetRowsPerSegment, ...spec } = hashedFields(json, field)
+const readHashed: Reader<HashedPartitionsSpec> = converted(hashedFields, (read, field) => {
+  const { targetRowsPerSegment, ...spec } = read
   const { numShards } = spec
   assertOneGiven({ targetRowsPerSegment, maxRowsPerSegment: spec.maxRowsPerSegment, numShards }, field)
   const given = targetRowsPerSegment ?? spec.maxRowsPerSegment
@@ -103,8 +104,7 @@ const rangeFields = readFields({
   partitionDimensions: names(1),
   assumeGrouped: optional(readFlag, false),
 })
-const readRange: Reader<RangePartitionsSpec> = described(rangeFields, (json, field) => {
-  const spec = rangeFields(json, field)
+const readRange: Reader<RangePartitionsSpec> = converted(rangeFields, (spec, field) => {
   const { targetRowsPerSegment, maxRowsPerSegment } = spec
   assertOneGiven({ targetRowsPerSegment, maxRowsPerSegment }, field)
   if (targetRowsPerSegment === null && maxRowsPerSegment === null) {
@@ -115,6 +115,11 @@ const readRange: Reader<RangePartitionsSpec> = described(rangeFields, (json, fie
     )
   }
   return spec
+})
+
+/** Reads a partitionsSpec that must be dynamic, and fills in its defaults. */
+export const readDynamicPartitions: Reader<DynamicPartitionsSpec> = readByType<DynamicPartitionsSpec>({
+  dynamic: readDynamic,
 })
 
 /** Reads a partitionsSpec and fills in its defaults. */

@@ -5,16 +5,18 @@ import {
   type Granularity,
   granularities,
   readPeriod,
-} from '../../time/index.ts'
+} from '../time/index.ts'
 import {
+  checked,
+  converted,
   described,
   isJsonObject,
+  type JsonObject,
   optional,
   type Reader,
-  readFields,
   readFlag,
   refuse,
-} from '../../validation/index.ts'
+} from '../validation/index.ts'
 
 /** How rows are partitioned by time and rolled up. Null leaves the existing data unchanged. */
 export interface GranularitySpec {
@@ -52,12 +54,22 @@ const lengthOf = (granularity: Granularity): number => {
 }
 const ofOneLength = granularities.filter((name) => !['ALL', 'MONTH', 'QUARTER', 'YEAR'].includes(name))
 
+/** Reads a granularity by name, ignoring case. */
+export const readGranularityName: Reader<Granularity> = described(
+  { type: 'string', description: allowed },
+  (json, field) => {
+    const found = typeof json === 'string' ? findGranularity(json) : undefined
+    if (found === undefined) throw refuse(field, json, allowed)
+    return found
+  },
+)
+
 /** Reads a granularity by name, ignoring case, or from the object form of Druid 37. */
 export const readGranularity: Reader<Granularity> = described(
   { type: ['string', 'object'], additionalProperties: true, description: `${allowed}, or an object` },
   (json, field) => {
-    const found =
-      typeof json === 'string' ? findGranularity(json) : isJsonObject(json) ? ofObject(json) : undefined
+    if (!isJsonObject(json)) return readGranularityName(json, field)
+    const found = ofObject(json)
     if (found === undefined) throw refuse(field, json, allowed)
     return found
   },
@@ -77,17 +89,29 @@ function ofObject({ type, ...more }: Readonly<Record<string, unknown>>): Granula
   return undefined
 }
 
-const readSegmentGranularity: Reader<Granularity> = described(readGranularity, (json, field) => {
-  const granularity = readGranularity(json, field)
-  if (granularity === 'NONE') {
-    throw refuse(field, json, `one of [${granularities.filter((name) => name !== 'NONE').join(', ')}]`)
-  }
-  return granularity
-})
+const segmentGranularity = (read: Reader<Granularity>): Reader<Granularity> =>
+  checked(
+    read,
+    (granularity) => granularity !== 'NONE',
+    `one of [${granularities.filter((name) => name !== 'NONE').join(', ')}]`,
+  )
 
-/** Reads a granularitySpec. */
-export const readGranularitySpec: Reader<GranularitySpec> = readFields({
-  segmentGranularity: optional(readSegmentGranularity),
-  queryGranularity: optional(readGranularity),
+/** Returns the readers of the fields that every granularitySpec has. `read` reads one granularity. */
+export const granularityFields = (read: Reader<Granularity>) => ({
+  segmentGranularity: optional(segmentGranularity(read)),
+  queryGranularity: optional(read),
   rollup: optional(readFlag),
 })
+
+/** Adds the conditions between fields to the reader of a granularitySpec. */
+export const checkedGranularitySpec = <Spec extends GranularitySpec>(read: Reader<Spec>): Reader<Spec> =>
+  converted(read, (spec, field, json) => {
+    if (spec.segmentGranularity === 'ALL' && spec.queryGranularity === 'ALL') {
+      throw refuse(
+        `${field}.queryGranularity`,
+        (json as JsonObject).queryGranularity,
+        'a granularity other than ALL when [segmentGranularity] is ALL',
+      )
+    }
+    return spec
+  })
