@@ -14,7 +14,7 @@ interface WaitOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-const states = ['ready', 'known', 'loaded', 'settled', 'tasks'] as const
+const states = ['ready', 'loaded', 'tasks'] as const
 
 /** Adds `./svc wait`. */
 export function addWait(program: Command): void {
@@ -28,14 +28,9 @@ export function addWait(program: Command): void {
       'after',
       `
 States:
-  ready    every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
-  known    the leader has the report of every server, so that a preview does not guess
-  loaded   servers have loaded the segments that rules load
-  settled  known, load queues are empty, and a complete duty run changed nothing; replicas that the servers cannot have
-           do not count
-  tasks    no task is running or waiting
-
-Druid does not report whether it is known or settled.
+  ready   every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
+  loaded  servers have loaded the segments that rules load
+  tasks   no task is running or waiting
 
 Exit status: 0 when the state is reached, 6 after the timeout, with what was lacking.
 
@@ -62,7 +57,7 @@ Examples:
 async function conditionOf(state: string, options: WaitOptions): Promise<Condition> {
   const { datasource: dataSource, replicas = false } = options
   if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state loaded')
-  if (dataSource !== undefined && !['loaded', 'tasks'].includes(state))
+  if (dataSource !== undefined && state === 'ready')
     throw invalidInput('Option --datasource requires the state loaded or tasks')
   const waiting = await import('../waiting/index.ts')
   switch (state) {
@@ -74,10 +69,6 @@ async function conditionOf(state: string, options: WaitOptions): Promise<Conditi
       return connected(options, (client) =>
         waiting.segmentsAreLoaded(client, { dataSource, allReplicas: replicas }),
       )
-    case 'known':
-      return connected(options, waiting.clusterIsKnown)
-    case 'settled':
-      return connected(options, waiting.clusterIsSettled)
     case 'tasks':
       return connected(options, (client) => waiting.tasksAreDone(client, dataSource))
     default:

@@ -80,30 +80,3 @@ export const tasksAreDone =
       .filter(({ count }) => count > 0)
       .map(({ state, count }) => `${countOf(count, 'task')} ${count === 1 ? 'is' : 'are'} ${state}`)
   }
-
-/** What the leader reports about the cluster. */
-interface AnsweredClusterState {
-  readonly known: boolean
-  readonly settled: boolean
-  /** Why the cluster is not known or not settled. */
-  readonly reasons: readonly string[]
-}
-
-const clusterState = async (client: ClusterClient): Promise<AnsweredClusterState> =>
-  (await client.send('GET', '/svc/coordinator/v1/clusterState')) as AnsweredClusterState
-
-/** The leader has the report of every server. */
-export const clusterIsKnown =
-  (client: ClusterClient): Condition =>
-  async () => {
-    const { known, reasons } = await clusterState(client)
-    return known ? [] : reasons
-  }
-
-/** The cluster is known, load queues are empty, and a complete duty run changed nothing. */
-export const clusterIsSettled =
-  (client: ClusterClient): Condition =>
-  async () => {
-    const { settled, reasons } = await clusterState(client)
-    return settled ? [] : reasons
-  }

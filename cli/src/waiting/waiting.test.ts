@@ -2,14 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cancelled, invalidInput, unavailable } from '@svc/domain/failure'
 import { testClient } from '../testing/index.ts'
-import {
-  clusterIsKnown,
-  clusterIsSettled,
-  leadersAnswer,
-  segmentsAreLoaded,
-  tasksAreDone,
-  waitUntil,
-} from './index.ts'
+import { leadersAnswer, segmentsAreLoaded, tasksAreDone, waitUntil } from './index.ts'
 
 const { signal } = new AbortController()
 const coordinator = 'GET /svc/coordinator/v1'
@@ -77,13 +70,6 @@ describe('a cluster', () => {
       'GET /svc/indexer/v1/tasks?state=waiting': [{}],
     })
     assert.deepEqual(await tasksAreDone(tasks, undefined)(), ['2 tasks are running', '1 task is waiting'])
-  })
-
-  it('is known or settled if the leader says so', async () => {
-    const answer = { known: true, settled: false, reasons: ['the load queue of [a] is not empty'] }
-    const state = testClient({ [`${coordinator}/clusterState`]: answer })
-    assert.deepEqual(await clusterIsKnown(state)(), [])
-    assert.deepEqual(await clusterIsSettled(state)(), answer.reasons)
   })
 
   it('is ready at a URL if the leaders answer and there is a broker', async () => {
