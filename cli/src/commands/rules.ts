@@ -5,7 +5,6 @@ import type { AnsweredPreview, AnsweredRule, RulesChange } from '../rules/index.
 import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
-
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
