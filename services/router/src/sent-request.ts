@@ -5,7 +5,7 @@ import { callerAddressHeader, createAddressSigner } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import type { Dispatcher } from 'undici'
 import { addressOfCaller, sentHeaders } from './headers.ts'
-import type { Target } from './target.ts'
+import type { Target } from './role-of-path.ts'
 
 /** Max time until the head of a response arrives, except for queries. */
 export const headersTimeoutMs = 60_000

@@ -1,6 +1,6 @@
 import { unavailable } from '@svc/domain/failure'
 import type { ServiceContext } from '@svc/shared/service'
-import type { Target } from './target.ts'
+import type { Target } from './role-of-path.ts'
 
 // A query may take long, but requests to a broker that crashed or hangs must fail. A stopping broker leaves discovery
 // a few seconds before it stops, and uses this time to finish its queries.

@@ -5,7 +5,7 @@ import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { leaderRoutes } from '@svc/shared/duties'
+import { leaderAndDutyRoutes } from '@svc/shared/duties'
 import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
@@ -33,7 +33,7 @@ const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape
 export function clusterRoutes(view: ClusterView): Route[] {
   const { context, leadership, dutyGroups } = view
   return [
-    ...leaderRoutes('coordinator', base, {
+    ...leaderAndDutyRoutes('coordinator', base, {
       discovery: context.discovery,
       dutyGroups,
       term: leadership.term,

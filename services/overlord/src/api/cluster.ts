@@ -1,6 +1,6 @@
 import { formatInstant } from '@svc/domain/time'
 import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
-import { type LeaderView, leaderRoutes } from '@svc/shared/duties'
+import { type LeaderView, leaderAndDutyRoutes } from '@svc/shared/duties'
 import { config, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { countRunningTasks, loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
@@ -34,7 +34,7 @@ export const clusterRoutes = (
   context: Context,
   parts: Omit<LeaderView, 'discovery'> & { readonly runner: Pick<TaskRunner, 'lastCompletedAt'> },
 ): Route[] => [
-  ...leaderRoutes('overlord', '/svc/indexer/v1', { ...parts, discovery: context.discovery }),
+  ...leaderAndDutyRoutes('overlord', '/svc/indexer/v1', { ...parts, discovery: context.discovery }),
   ...workerRoutes(context, parts.runner),
   ...assignmentRoutes,
 ]

@@ -27,7 +27,7 @@ const dutyGroupShape = z
   .meta({ title: 'DutyGroup' })
 
 /** Returns the endpoints about the leader of a role and its duties, below `base`. */
-export function leaderRoutes(
+export function leaderAndDutyRoutes(
   role: LeadingRole,
   base: string,
   { discovery, dutyGroups, term }: LeaderView,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fc, separators, starts, strayTargets, ways } from '@svc/shared/testing'
-import { targetOf } from './target.ts'
+import { targetOf } from './role-of-path.ts'
 
 const prefixes = {
   coordinator: ['/svc/coordinator', '/svc/simulation'],
