@@ -21,6 +21,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
 import {
   createSegmentInventory,
@@ -32,7 +33,6 @@ import {
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
 import { createDirectoryFollowers, createFirstUsers, type DirectoryFollowers } from './users/index.ts'
-import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 function buildCoordinator(context: ServiceContext): ServicePart {
   const { settings, database } = context
@@ -56,7 +56,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   })
   const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
-  watchCoordinator(context.metrics, view)
+  registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
     routes: coordinatorRoutes(view, planner, dutyGroups.compaction, followers),

@@ -10,7 +10,7 @@ import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-sta
 import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { createDutyGroups } from './duties/index.ts'
-import { watchOverlord } from './watch-overlord.ts'
+import { registerOverlordMetrics } from './overlord-metrics.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
   const { settings } = context
@@ -25,7 +25,12 @@ function buildOverlord(context: ServiceContext): ServicePart {
   const planner = createCompactionPlanner(context)
   const term = () => election?.term()
   const dutyGroups = createDutyGroups(context, { planner, sender, isLeading: (one) => term() === one })
-  watchOverlord(context.metrics, { database: context.database, runner, dutyGroups: dutyGroups.all, term })
+  registerOverlordMetrics(context.metrics, {
+    database: context.database,
+    runner,
+    dutyGroups: dutyGroups.all,
+    term,
+  })
   return {
     details: { workerCapacity: runner.capacity },
     routes: [

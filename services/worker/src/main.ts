@@ -1,5 +1,5 @@
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
-import { createTaskRunner, watchTaskRunner } from '@svc/shared/task-running'
+import { createTaskRunner, registerTaskRunnerMetrics } from '@svc/shared/task-running'
 
 /** A server that only runs tasks. It adds task slots to those of the overlords. */
 function buildWorker(context: ServiceContext): ServicePart {
@@ -8,7 +8,7 @@ function buildWorker(context: ServiceContext): ServicePart {
     allowedRoots: settings.get('svc.ingestion.local.allowedRoots'),
     allowedHosts: settings.get('svc.ingestion.http.allowedHosts'),
   })
-  watchTaskRunner(metrics, runner)
+  registerTaskRunnerMetrics(metrics, runner)
   return {
     routes: [],
     details: { workerCapacity: runner.capacity },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createMetrics } from '../metrics/index.ts'
 import { recordingLogger, waitUntil } from '../testing/index.ts'
-import { createDutyGroup, watchDuties } from './index.ts'
+import { createDutyGroup, registerDutyMetrics } from './index.ts'
 
 type Run = (term: number) => Promise<object | undefined>
 
@@ -165,7 +165,7 @@ describe('the metrics of duties', () => {
     }
     const { group } = setUp(scope, { fine: nothing, failing })
     const metrics = createMetrics('overlord')
-    watchDuties(metrics, [group])
+    registerDutyMetrics(metrics, [group])
     const samples = async () =>
       (await metrics.text()).text.split('\n').filter((line) => /^svc_duty_(runs|failures)/.test(line))
     const counted = (runs: number, failures: number) => [

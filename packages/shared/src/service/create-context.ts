@@ -11,7 +11,7 @@ import { followStores } from '../tls/index.ts'
 import { type Configuration, configuredName } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
 import type { FollowedDirectory } from './directory-source.ts'
-import { watchServer } from './watch-server.ts'
+import { registerServerMetrics } from './server-metrics.ts'
 
 /** What becomes known while a server starts. */
 export interface StartedParts {
@@ -77,7 +77,7 @@ export function createContext(
     },
     stopping,
   }
-  watchServer(context.metrics, readiness, stores)
+  registerServerMetrics(context.metrics, readiness, stores)
   return { context, journal, name }
 }
 

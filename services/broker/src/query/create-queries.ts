@@ -11,10 +11,10 @@ import type { ServedView } from '../served/index.ts'
 import { datasourceRoutes } from './datasource-routes.ts'
 import { createFetchedFiles } from './fetched-files.ts'
 import type { TableSources } from './prepare-tables.ts'
+import { registerQueryMetrics } from './query-metrics.ts'
 import { queryRoutes } from './query-routes.ts'
 import { createRunningQueries } from './running-queries.ts'
 import { createUsedSegments } from './used-segments.ts'
-import { watchQueries } from './watch-queries.ts'
 
 /** The part of a broker that answers queries. */
 export interface Queries {
@@ -45,7 +45,7 @@ export function createQueries(
     spillDirectory: path.join(workDirectory, 'parse'),
     onReject: (reason) => context.metrics.count('svc_queries_rejected_total', { reason }),
   })
-  watchQueries(context.metrics, processes)
+  registerQueryMetrics(context.metrics, processes)
   const files = createFetchedFiles({
     directory: path.join(directory, 'segments'),
     maxSizeBytes: settings.get('svc.query.cacheSize'),

@@ -3,7 +3,7 @@ import type { Readiness } from '../runtime/index.ts'
 import { certificateEnds, type FollowedStores } from '../tls/index.ts'
 
 /** Registers the metrics of every server. */
-export function watchServer(metrics: Metrics, readiness: Readiness, stores: FollowedStores): void {
+export function registerServerMetrics(metrics: Metrics, readiness: Readiness, stores: FollowedStores): void {
   metrics.observe('svc_ready', () => [{ value: readiness.isReady() && readiness.troubles() === '' ? 1 : 0 }])
   metrics.observe('svc_tls_certificate_expiry_seconds', () =>
     Object.entries(certificateEnds(stores.current())).map(([certificate, end]: [string, number]) => ({

@@ -2,7 +2,10 @@ import type { Metrics } from '../metrics/index.ts'
 import type { TaskRunner } from './task-runner.ts'
 
 /** Registers the metrics of a server's task slots. */
-export function watchTaskRunner(metrics: Metrics, runner: Pick<TaskRunner, 'capacity' | 'running'>): void {
+export function registerTaskRunnerMetrics(
+  metrics: Metrics,
+  runner: Pick<TaskRunner, 'capacity' | 'running'>,
+): void {
   metrics.observe('svc_task_slots', () => {
     const used = runner.running().length
     return [

@@ -3,7 +3,7 @@ import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { watchDuties } from '@svc/shared/duties'
+import { registerDutyMetrics } from '@svc/shared/duties'
 import type { Metrics, MetricValue } from '@svc/shared/metrics'
 import type { ClusterView } from './api/cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
@@ -22,9 +22,9 @@ interface LoadPicture {
 const pictureAgeMs = 5000
 
 /** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
-export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
+export function registerCoordinatorMetrics(metrics: Metrics, view: ClusterView): void {
   metrics.observe('svc_leader', () => [{ value: view.leadership.term() === undefined ? 0 : 1 }])
-  watchDuties(metrics, view.dutyGroups)
+  registerDutyMetrics(metrics, view.dutyGroups)
   observeLoads(metrics, view)
 }
 

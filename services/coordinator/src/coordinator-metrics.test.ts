@@ -6,8 +6,8 @@ import { createDutyGroup } from '@svc/shared/duties'
 import { createMetrics } from '@svc/shared/metrics'
 import { ensureDefaultRules, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
+import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createSegmentInventory, followRules, ServerInventory } from './inventory/index.ts'
-import { countCopyChanges, watchCoordinator } from './watch-coordinator.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -65,7 +65,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
       return rules.current()
     },
   }
-  watchCoordinator(metrics, { context, leadership, segments, servers, rules: counted, dutyGroups })
+  registerCoordinatorMetrics(metrics, { context, leadership, segments, servers, rules: counted, dutyGroups })
   const valuesOf = async (name: string): Promise<Record<string, number>> => {
     const lines = (await metrics.text()).text.split('\n').filter((line) => line.startsWith(`${name}{`))
     return Object.fromEntries(

@@ -2,7 +2,7 @@ import type { Metrics } from '../metrics/index.ts'
 import type { DutyGroup } from './duty-group.ts'
 
 /** Registers the metrics of a server's duties. */
-export function watchDuties(metrics: Metrics, groups: readonly Pick<DutyGroup, 'times'>[]): void {
+export function registerDutyMetrics(metrics: Metrics, groups: readonly Pick<DutyGroup, 'times'>[]): void {
   const duties = () => groups.flatMap((group) => group.times())
   metrics.observe('svc_duty_runs_total', () =>
     duties().map(({ duty, runs }) => ({ labels: { duty }, value: runs })),

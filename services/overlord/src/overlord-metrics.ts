@@ -1,10 +1,10 @@
-import { type DutyGroup, watchDuties } from '@svc/shared/duties'
+import { type DutyGroup, registerDutyMetrics } from '@svc/shared/duties'
 import type { Metrics } from '@svc/shared/metrics'
 import { countTasks, type Database } from '@svc/shared/postgres'
-import { type TaskRunner, watchTaskRunner } from '@svc/shared/task-running'
+import { registerTaskRunnerMetrics, type TaskRunner } from '@svc/shared/task-running'
 
 /** What the metrics of an overlord are read from. */
-export interface WatchedOverlord {
+export interface ObservedOverlord {
   readonly database: Database
   readonly runner: TaskRunner
   readonly dutyGroups: readonly DutyGroup[]
@@ -13,13 +13,13 @@ export interface WatchedOverlord {
 }
 
 /** Registers the metrics of an overlord. Only the leader reports the tasks of the cluster. */
-export function watchOverlord(
+export function registerOverlordMetrics(
   metrics: Metrics,
-  { database, runner, dutyGroups, term }: WatchedOverlord,
+  { database, runner, dutyGroups, term }: ObservedOverlord,
 ): void {
   metrics.observe('svc_leader', () => [{ value: term() === undefined ? 0 : 1 }])
-  watchDuties(metrics, dutyGroups)
-  watchTaskRunner(metrics, runner)
+  registerDutyMetrics(metrics, dutyGroups)
+  registerTaskRunnerMetrics(metrics, runner)
   metrics.observe('svc_tasks', async () => {
     if (term() === undefined) return []
     const counts = await countTasks(database)
