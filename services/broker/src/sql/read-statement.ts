@@ -16,9 +16,9 @@ import {
   SqlText,
   textOf,
 } from './functions/index.ts'
-import { offeredFunctions, offeredTableFunctions } from './offered-functions.ts'
 import type { Parameter } from './parameter.ts'
 import { queryFailure } from './query-failure.ts'
+import { supportedFunctions, supportedTableFunctions } from './supported-functions.ts'
 import { TimeConditions, type WrittenCondition } from './time-conditions.ts'
 
 /** A table that a query reads. */
@@ -311,7 +311,7 @@ class StatementReader {
   private tableFunctions = new WeakSet<object>()
 
   private offered(node: JsonObject): ReadonlySet<string> {
-    return this.tableFunctions.has(node) ? offeredTableFunctions : offeredFunctions
+    return this.tableFunctions.has(node) ? supportedTableFunctions : supportedFunctions
   }
 
   private readQueryNode(node: JsonObject, scope: ReadonlySet<string>): ReadonlySet<string> {

@@ -1,3 +1,6 @@
+// To support a function that DuckDB lacks, or that has another meaning there, do not add it here: define it in
+// functions/function-calls.ts, or an aggregate in functions/aggregates.ts.
+
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
 /**
@@ -5,7 +8,7 @@ const words = (text: string): string[] => text.trim().split(/\s+/)
  * that reveal the server, its settings, its files, or other queries, that wait, that advance a sequence, or that run a
  * string as SQL. Functions of a later DuckDB are excluded until they are listed here.
  */
-export const offeredFunctions: ReadonlySet<string> = new Set([
+export const supportedFunctions: ReadonlySet<string> = new Set([
   // Operators.
   ...words(
     `!__postfix !~~ !~~* % & && * ** + - ->> / // <-> << <=> <@ >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~ -> ~* !~ !~*`,
@@ -67,7 +70,7 @@ export const offeredFunctions: ReadonlySet<string> = new Set([
 ])
 
 /** The table functions that a query may call. */
-export const offeredTableFunctions: ReadonlySet<string> = new Set([
+export const supportedTableFunctions: ReadonlySet<string> = new Set([
   'range',
   'generate_series',
   'unnest',
