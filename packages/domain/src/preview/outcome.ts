@@ -9,9 +9,9 @@ import {
   type RuleTarget,
   RuleTargets,
 } from './cluster.ts'
-import { certainlyFits, type TierDemand, TierRoom } from './placement.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import { columnsOf } from './segments.ts'
+import { certainlyFits, type TierDemand, TierRoom } from './simulated-placement.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
 
