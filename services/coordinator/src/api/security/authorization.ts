@@ -4,12 +4,12 @@ import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
 import { shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
+import { authorizerUserRoutes } from './authorizer-user-routes.ts'
 import { type Authorizers, authorizerPath, openAuthorizers } from './authorizers.ts'
-import type { ChangeSecurity } from './change.ts'
+import type { ChangeSecurity } from './change-security.ts'
 import { groupMappingRoutes } from './group-mapping-routes.ts'
 import { refreshRoute } from './refresh-route.ts'
 import { roleRoutes } from './role-routes.ts'
-import { userRoutes } from './user-routes.ts'
 
 /** Returns the endpoints for the users, roles, permissions, and group mappings of authorizers. */
 export function authorizationRoutes(
@@ -18,7 +18,7 @@ export function authorizationRoutes(
 ): Route[] {
   const authorizers = openAuthorizers(context, change)
   return [
-    ...userRoutes(authorizers),
+    ...authorizerUserRoutes(authorizers),
     ...roleRoutes(authorizers),
     ...groupMappingRoutes(authorizers),
     ...cachedMapRoutes(authorizers),

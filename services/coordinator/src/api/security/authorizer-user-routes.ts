@@ -3,14 +3,14 @@ import { addAuthorizationUser, removeAuthorizationUser } from '@svc/shared/postg
 import { namesShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
-import { expect, nameParameter } from './change.ts'
+import { expect, nameParameter } from './change-security.ts'
 import { roleAssignmentRoutes } from './role-assignment-routes.ts'
 import { fullRole, rolesShape, viewQuery } from './shown-roles.ts'
 
 const userShape = z.object({ name: z.string(), roles: rolesShape }).meta({ title: 'User' })
 
 /** Returns the endpoints for the users of an authorizer and their roles. */
-export function userRoutes(authorizers: Authorizers): Route[] {
+export function authorizerUserRoutes(authorizers: Authorizers): Route[] {
   return [
     route({
       method: 'GET',

@@ -2,7 +2,7 @@ import { emptyAnswer, type Route, type RouteInput, route, securityConfig } from 
 import { loadSecurityDirectory, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
 import type { AuthorizerDirectory } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change.ts'
+import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './change-security.ts'
 
 /** The path of one authorizer. */
 export const authorizerPath = '/svc-ext/basic-security/authorization/db/:authorizer'

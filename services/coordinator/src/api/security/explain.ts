@@ -8,8 +8,8 @@ import { shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { verdictOf } from './access-verdict.ts'
 import { authorizerOf, knowledgeOfChain } from './chain-knowledge.ts'
-import { emptyAuthorizer, expect } from './change.ts'
-import { findEndpoint } from './endpoint-access.ts'
+import { emptyAuthorizer, expect } from './change-security.ts'
+import { findEndpoint } from './find-endpoint.ts'
 
 const text = z.string({ error: 'a single value' }).min(1, { error: 'a non-empty string' })
 

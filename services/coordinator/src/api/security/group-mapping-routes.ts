@@ -6,7 +6,7 @@ import { namesShape } from '@svc/shared/shapes'
 import { listOf, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type Authorizers, authorizerPath, entryOf, readAuthorizer } from './authorizers.ts'
-import { expect, nameParameter } from './change.ts'
+import { expect, nameParameter } from './change-security.ts'
 import { roleAssignmentRoutes } from './role-assignment-routes.ts'
 import { fullRole, rolesShape, viewQuery } from './shown-roles.ts'
 

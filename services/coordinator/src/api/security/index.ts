@@ -2,17 +2,17 @@
 import type { Route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
-import { securityAuditRoute } from './audit.ts'
-import { authenticationRoutes } from './authentication.ts'
+import { securityAuditRoute } from './audit-route.ts'
 import { authorizationRoutes } from './authorization.ts'
-import { securityChanges } from './change.ts'
+import { securityChanges } from './change-security.ts'
 import { explainRoute } from './explain.ts'
+import { loginUserRoutes } from './login-user-routes.ts'
 
 /** Returns all endpoints under /svc-ext/basic-security that only the coordinator serves. */
 export function securityRoutes(context: ServiceContext, followers: DirectoryFollowers): Route[] {
   const change = securityChanges(context, followers)
   return [
-    ...authenticationRoutes(context, change),
+    ...loginUserRoutes(context, change),
     ...authorizationRoutes(context, change),
     explainRoute(context),
     securityAuditRoute(context),

@@ -11,7 +11,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
 import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
-import { type ChangeSecurity, expect, nameParameter } from './change.ts'
+import { type ChangeSecurity, expect, nameParameter } from './change-security.ts'
 import { isLoginName } from './has-administrator.ts'
 import { refreshRoute } from './refresh-route.ts'
 
@@ -37,7 +37,7 @@ interface StoredUsers {
 }
 
 /** Returns the endpoints for users who can log in. */
-export function authenticationRoutes(
+export function loginUserRoutes(
   context: Pick<ServiceContext, 'settings' | 'database' | 'directory'>,
   change: ChangeSecurity,
 ): Route[] {
@@ -58,7 +58,7 @@ export function authenticationRoutes(
       (await loadSecurityDirectory(database)).authenticators[authenticator] ?? {},
   }
   return [
-    ...loginUserRoutes(stored),
+    ...readUserRoutes(stored),
     createUserRoute(stored, change),
     deleteUserRoute(stored, change),
     passwordRoute(stored, change, settings.get('svc.auth.credentials.minLength')),
@@ -67,7 +67,7 @@ export function authenticationRoutes(
   ]
 }
 
-function loginUserRoutes(stored: StoredUsers): Route[] {
+function readUserRoutes(stored: StoredUsers): Route[] {
   return [
     route({
       method: 'GET',

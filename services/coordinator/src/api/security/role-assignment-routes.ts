@@ -1,7 +1,7 @@
 import type { Route } from '@svc/shared/http'
 import { assignMappingRole, assignRole, unassignMappingRole, unassignRole } from '@svc/shared/postgres'
 import { type Authorizers, entryOf, readAuthorizer } from './authorizers.ts'
-import { expect } from './change.ts'
+import { expect } from './change-security.ts'
 
 /** Users and group mappings both have roles. */
 const owners = {

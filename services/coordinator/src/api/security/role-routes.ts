@@ -5,7 +5,7 @@ import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
 import { shapedParser, shapeOf } from '@svc/shared/wire'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
-import { expect, nameParameter } from './change.ts'
+import { expect, nameParameter } from './change-security.ts'
 import { permissionsShape, roleShape, showPermissions, type View, viewQuery } from './shown-roles.ts'
 
 /** Returns the endpoints for the roles of an authorizer and their permissions. */
