@@ -2,7 +2,6 @@
  * Compaction: its configuration, which intervals to compact in which order and with how many task slots, and what a task
  * reads and writes.
  */
-export * from './compact-task.ts'
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
 export * from './config/index.ts'
@@ -14,3 +13,4 @@ export * from './rewriting/index.ts'
 export * from './schedule.ts'
 export * from './slots.ts'
 export * from './status.ts'
+export * from './task-to-submit.ts'

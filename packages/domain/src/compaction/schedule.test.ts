@@ -5,12 +5,12 @@ import { formatInterval, overlaps, parseInterval } from '../time/index.ts'
 import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import {
   type CompactionCandidate,
-  compactTask,
   delayAfterFailures,
   type PastCompaction,
   planCompaction,
   type ScheduleInput,
   scheduleCompactions,
+  taskToSubmit,
 } from './index.ts'
 import { testSegment } from './test-segments.ts'
 
@@ -204,7 +204,7 @@ describe('the compaction task', () => {
     })
     const [candidate] = candidatesOf(['2026-01-03/P1D'], { granularitySpec: { segmentGranularity: 'MONTH' } })
     const origin = { slots: 1, configFingerprint: 'c', segmentsFingerprint: 's', reason: 'not compacted yet' }
-    assert.deepEqual(compactTask('id', candidate!, config, 'native', origin), {
+    assert.deepEqual(taskToSubmit('id', candidate!, config, 'native', origin), {
       type: 'compact',
       id: 'id',
       dataSource: 'wiki',

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import {
   type CompactionCandidate,
   type CompactionConfig,
-  compactTask,
   engineOf,
   formatCompactionConfig,
   type PastCompaction,
   scheduleCompactions,
+  taskToSubmit,
 } from '@svc/domain/compaction'
 import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
@@ -57,7 +57,7 @@ export async function submitCompactions(
     const { config: configFingerprint, segments: segmentsFingerprint } = fingerprintsOf(candidate)
     const origin = { slots, configFingerprint, segmentsFingerprint, reason: candidate.reason }
     const id = newTaskId('auto_compact', candidate.dataSource)
-    const body = compactTask(id, candidate, config, engineOf(cluster, config), origin)
+    const body = taskToSubmit(id, candidate, config, engineOf(cluster, config), origin)
     try {
       const call = { method: 'POST', path: '/svc/indexer/v1/task', body, signal: stopping } as const
       await client.callLeader('overlord', call)

@@ -1,6 +1,7 @@
 /** Servers that load segments: what they serve, how they take load and drop requests, and how they report. */
 export { createDataServer, type DataServer } from './data-server.ts'
 export { KnownLeader, type RequestStamp } from './known-leader.ts'
+export { type ReportedChanges, ReportLog } from './report-log.ts'
 export {
   type AwaitedServer,
   type Report,
@@ -10,15 +11,14 @@ export {
   reportPath,
   reportSchema,
   type ServerReport,
-} from './report.ts'
-export { type ReportedChanges, ReportLog } from './report-log.ts'
+} from './report-schema.ts'
 export {
   type FileTaker,
   segmentFilesPath,
   segmentFilesRoute,
   takeFiles,
 } from './segment-files.ts'
-export { type SegmentHolders, segmentHoldersPath } from './segment-holders.ts'
+export { type SegmentHolders, segmentHoldersPath } from './segment-holders-path.ts'
 export { sendReport } from './send-report.ts'
 export { type ChangesSince, ServedSegments } from './served-segments.ts'
 export {

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../service/index.ts'
-import { type Report, type ReportAnswer, reportPath } from './report.ts'
+import { type Report, type ReportAnswer, reportPath } from './report-schema.ts'
 
 // Short, so that when a leader hangs, its servers report to the next leader before that one decides without them.
 const timeoutMs = 3000

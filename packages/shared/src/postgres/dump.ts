@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { from as copyFrom } from 'pg-copy-streams'
 import { copyOut, withoutTimeout } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
-import { knownMigrations, migrateSchema } from './schema.ts'
+import { knownMigrations, migrateSchema } from './migrate.ts'
 
 /** A dumped table, with its columns in the order of the dump. */
 export interface DumpedTable {

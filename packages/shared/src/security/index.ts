@@ -1,5 +1,4 @@
 /** Authentication and authorization of callers, and the identity of the servers in calls to each other. */
-export type { LoginOrigin, RefusalReason } from './authentication.ts'
 export { basicHeader } from './basic-header.ts'
 export {
   type AuthorizerOptions,
@@ -19,6 +18,7 @@ export {
 export { loginChain, reachableAuthenticators } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export { type LdapLogins, openLdapLogins } from './ldap-logins.ts'
+export type { LoginOrigin, RefusalReason } from './login-types.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
 export { type Recognition, recognize } from './recognize.ts'

@@ -3,7 +3,7 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { LoginVerdict } from '@svc/domain/access'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client } from 'ldapts'
-import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
+import { createLdapGuard, LdapUnavailable } from './ldap-guard.ts'
 import type { LdapSettings } from './ldap-settings.ts'
 
 /** A connection to a directory, for one request. */
@@ -39,7 +39,7 @@ export function createLdapRequests(
   settings: LdapSettings,
   onTrouble: OnTrouble,
 ): LdapRequests {
-  const guard = createDirectoryGuard(
+  const guard = createLdapGuard(
     settings.readTimeoutMs,
     (error) => !(error instanceof RefusedName) && !(error instanceof Failure),
   )
@@ -69,7 +69,7 @@ export function createLdapRequests(
       } catch (error) {
         // Too many concurrent logins are not a problem of the directory.
         if (error instanceof Failure) throw error
-        if (!(error instanceof DirectoryAway) || !error.isRepeated)
+        if (!(error instanceof LdapUnavailable) || !error.isRepeated)
           onTrouble(
             `The directory of authenticator [${name}] is unavailable; rejecting logins that need it with 503`,
             { url: settings.url, error: describeError(error) },

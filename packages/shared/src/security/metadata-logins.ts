@@ -1,7 +1,7 @@
 import { hasControlCharacter } from '@svc/domain/validation'
 import { keepNewest } from '../runtime/index.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { digestOf } from './login-digest.ts'
-import { createLoginLimit } from './login-limit.ts'
 import {
   type Credentials,
   hashPassword,
@@ -42,7 +42,7 @@ const rememberedLogins = 1000
 export function createMetadataLogins(onOutdated: OnOutdated | undefined): MetadataLogins {
   const digest = digestOf()
   const verified = new Map<string, string>()
-  const hashing = createLoginLimit(hashesAtOnce, hashesWaiting)
+  const hashing = createConcurrencyLimit(hashesAtOnce, hashesWaiting)
 
   async function renew(authenticator: string, user: string, password: string, outdated: Credentials) {
     if (!onOutdated || !isOutdated(outdated)) return

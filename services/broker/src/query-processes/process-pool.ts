@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { answerDescriptor } from './query-protocol.ts'
 
-const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
+const processFile = fileURLToPath(new URL('./query-process-main.ts', import.meta.url))
 
 /** A process that runs one query at a time. */
 export interface QueryProcess {

@@ -4,7 +4,7 @@ import { type RetentionRun, serversThatCannotHold } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import type { Logger } from '@svc/shared/runtime'
 import type { ServerInventory } from '../inventory/index.ts'
-import { Notice } from './notice.ts'
+import { ChangeNotice } from './change-notice.ts'
 
 /** A run of the rules that has been applied. */
 interface AppliedRun {
@@ -22,9 +22,9 @@ export function createRunWarnings(
   table: Pick<SegmentTable, 'idOf'>,
 ): (applied: AppliedRun) => void {
   const warnStuckQueues = createStuckQueueWarning(logger, servers)
-  const tiers = new Notice()
-  const fullTiers = new Notice()
-  const unableServers = new Notice()
+  const tiers = new ChangeNotice()
+  const fullTiers = new ChangeNotice()
+  const unableServers = new ChangeNotice()
   return ({ run, rules, loadingServers, replicantLifetime }) => {
     const withoutServers = run.tiersWithoutServers()
     if (tiers.changes([...withoutServers.keys()]))
@@ -55,7 +55,7 @@ function createStuckQueueWarning(
   servers: Pick<ServerInventory, 'queues' | 'servers'>,
 ): (replicantLifetime: number) => void {
   const runsStartedAtMs: number[] = []
-  const stuckServers = new Notice()
+  const stuckServers = new ChangeNotice()
   return (replicantLifetime) => {
     runsStartedAtMs.push(performance.now())
     while (runsStartedAtMs.length > replicantLifetime + 1) runsStartedAtMs.shift()

@@ -1,3 +1,3 @@
 /** The periodic duties of the leading overlord. */
-export { createDutyGroups } from './duty-groups.ts'
+export { createDutyGroups } from './create-duty-groups.ts'
 export { queueTasks } from './queue-tasks.ts'

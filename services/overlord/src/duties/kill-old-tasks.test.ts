@@ -6,7 +6,7 @@ import { createCompactionPlanner } from '@svc/shared/compaction'
 import { acquireLease, finishAttempt, loadTasks, saveTask, sql } from '@svc/shared/postgres'
 import { taskLogFile } from '@svc/shared/task-running'
 import { createTestContext, createTestStores, temporaryFolder, waitUntil } from '@svc/shared/testing'
-import { createDutyGroups } from './duty-groups.ts'
+import { createDutyGroups } from './create-duty-groups.ts'
 import { eraseOldLogs, eraseOldTasks } from './kill-old-tasks.ts'
 
 const stores = await createTestStores({ after })

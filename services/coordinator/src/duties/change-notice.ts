@@ -1,5 +1,5 @@
 /** Decides when to log a condition that may last for many runs: when it begins or changes, not at every run. */
-export class Notice {
+export class ChangeNotice {
   private last: readonly string[] = []
 
   /** Notes the affected names. Returns whether there are any, and they differ from those of the last call. */

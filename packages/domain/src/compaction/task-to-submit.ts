@@ -17,7 +17,7 @@ export interface CompactTaskOrigin {
  * contains the interval, or only the uncompacted segments if only those are rewritten. It stores the compaction state,
  * so that the new segments count as compacted.
  */
-export function compactTask(
+export function taskToSubmit(
   id: string,
   candidate: CompactionCandidate,
   config: CompactionConfig,

@@ -1,4 +1,4 @@
-import { createLoginLimit } from './login-limit.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
 
 // Concurrent requests of this server to one directory, and requests that may wait. Further requests are rejected.
 const maxRequests = 8
@@ -8,7 +8,7 @@ const maxWaitingRequests = 256
 const pauseMs = 1000
 
 /** A directory did not respond in time. `isRepeated`: the request was not sent, because earlier ones had failed. */
-export class DirectoryAway extends Error {
+export class LdapUnavailable extends Error {
   readonly isRepeated: boolean
 
   constructor(message: string, isRepeated: boolean) {
@@ -17,13 +17,13 @@ export class DirectoryAway extends Error {
   }
 }
 
-const leftAlone = () => new DirectoryAway('No response to other logins', true)
-const tooLate = (maxMs: number) => new DirectoryAway(`No response within [${maxMs}] ms`, false)
+const leftAlone = () => new LdapUnavailable('No response to other logins', true)
+const tooLate = (maxMs: number) => new LdapUnavailable(`No response within [${maxMs}] ms`, false)
 
 /** Keeps an unresponsive directory from blocking logins. */
-export interface DirectoryGuard {
+export interface LdapGuard {
   /**
-   * Sends a request to the directory, with a signal that aborts it on timeout. Throws `DirectoryAway` after at most
+   * Sends a request to the directory, with a signal that aborts it on timeout. Throws `LdapUnavailable` after at most
    * `maxMs`, including the time in the queue, or immediately during a pause.
    */
   run<Answer>(request: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
@@ -33,11 +33,8 @@ export interface DirectoryGuard {
  * Creates a guard that gives each request `maxMs`; `isUnavailable` returns whether an error means that the directory is
  * unavailable.
  */
-export function createDirectoryGuard(
-  maxMs: number,
-  isUnavailable: (error: unknown) => boolean,
-): DirectoryGuard {
-  const limit = createLoginLimit(maxRequests, maxWaitingRequests)
+export function createLdapGuard(maxMs: number, isUnavailable: (error: unknown) => boolean): LdapGuard {
+  const limit = createConcurrencyLimit(maxRequests, maxWaitingRequests)
   let failedAt = Number.NEGATIVE_INFINITY
   let isFailing = false
   let isTrying = false

@@ -1,7 +1,7 @@
 import { unavailable } from '@svc/domain/failure'
 
-/** Returns a function that limits concurrent work. It throws unavailable if too much work is waiting. */
-export function createLoginLimit(
+/** Returns a function that limits the concurrent work of logins. It throws unavailable if too much work is waiting. */
+export function createConcurrencyLimit(
   atOnce: number,
   maxWaiting: number,
 ): <Result>(work: () => Promise<Result>) => Promise<Result> {

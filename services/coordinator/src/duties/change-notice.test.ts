@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Notice } from './notice.ts'
+import { ChangeNotice } from './change-notice.ts'
 
 test('a notice reports names that differ from the last ones', () => {
-  const notice = new Notice()
+  const notice = new ChangeNotice()
   const calls = [[], ['a'], ['a'], ['a', 'b'], ['b'], [], ['b']]
   assert.deepEqual(
     calls.map((names) => notice.changes(names)),
@@ -12,7 +12,7 @@ test('a notice reports names that differ from the last ones', () => {
 })
 
 test('a notice returns names that the last call did not have', () => {
-  const notice = new Notice()
+  const notice = new ChangeNotice()
   const calls = [['a'], ['a', 'b'], ['b'], ['a', 'b'], [], ['b']]
   assert.deepEqual(
     calls.map((names) => notice.added(names)),
