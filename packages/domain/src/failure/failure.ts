@@ -1,5 +1,6 @@
 /** Who can fix a failure. */
-export type Persona = 'USER' | 'ADMIN' | 'OPERATOR' | 'DEVELOPER'
+export const personas = ['USER', 'ADMIN', 'OPERATOR', 'DEVELOPER'] as const
+export type Persona = (typeof personas)[number]
 
 /**
  * The kinds of failures: the `errorCode` in the response, the `category` that clients can branch on, and the persona

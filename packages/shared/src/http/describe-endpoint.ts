@@ -64,8 +64,8 @@ export function describeEndpoint(route: Route): EndpointDescription {
   }
 }
 
-/** Uses the input side of schemas, also for responses: these may contain additional fields. */
-function schemaOf(shape: z.ZodType): JsonSchema {
+/** Returns the JSON schema of a shape: of its input side, also for responses, which may contain additional fields. */
+export function schemaOf(shape: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     io: 'input',
     unrepresentable: 'any',

@@ -1,10 +1,6 @@
-import {
-  Failure,
-  type FailureCode,
-  type FailureContext,
-  failureKinds,
-  type Persona,
-} from '@svc/domain/failure'
+import { Failure, type FailureCode, failureKinds, personas } from '@svc/domain/failure'
+import { z } from 'zod'
+import { type JsonSchema, schemaOf } from './describe-endpoint.ts'
 
 /** The HTTP status of each failure code. This is the only such table. */
 export const statusOf: Readonly<Record<FailureCode, number>> = {
@@ -24,15 +20,20 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   timedOut: 504,
 }
 
+const errorShape = z.object({
+  error: z.literal('svcException'),
+  errorCode: z.enum(Object.keys(statusOf) as FailureCode[]),
+  persona: z.enum(personas),
+  category: z.string(),
+  errorMessage: z.string(),
+  context: z.record(z.string(), z.string()),
+})
+
 /** The JSON body of every error. */
-export interface ErrorBody {
-  readonly error: 'svcException'
-  readonly errorCode: FailureCode
-  readonly persona: Persona
-  readonly category: string
-  readonly errorMessage: string
-  readonly context: FailureContext
-}
+export type ErrorBody = Readonly<z.infer<typeof errorShape>>
+
+/** Returns the JSON schema of `ErrorBody`. */
+export const errorSchema = (): JsonSchema => schemaOf(errorShape)
 
 /** Returns the error body for a failure. */
 export function errorBody(failure: Failure): ErrorBody {

@@ -9,7 +9,7 @@ export {
   type EndpointDescription,
   type JsonSchema,
 } from './describe-endpoint.ts'
-export { errorBody, failureOf, statusOf } from './error-body.ts'
+export { errorBody, errorSchema, failureOf, statusOf } from './error-body.ts'
 export {
   JsonPieces,
   jsonList,

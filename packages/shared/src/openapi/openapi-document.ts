@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Role } from '../config/index.ts'
-import { type Access, type AnswerDescription, type EndpointDescription, statusOf } from '../http/index.ts'
+import {
+  type Access,
+  type AnswerDescription,
+  type EndpointDescription,
+  errorSchema,
+  statusOf,
+} from '../http/index.ts'
 
 /** The endpoints of a server of one role. */
 export interface ServerEndpoints {
@@ -95,7 +101,7 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
     paths: Object.fromEntries(sorted.map(([path, methods]) => [path, Object.fromEntries(methods)])),
     components: {
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
-      schemas: { Error: errorSchema, ...shapes.byTitle() },
+      schemas: { Error: errorSchema(), ...shapes.byTitle() },
       responses: {
         Error: errorResponse('The request failed; the body says why'),
         Busy: errorResponse('Too many failed logins, queries, or large requests', {
@@ -110,19 +116,6 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       },
     },
   }
-}
-
-const errorSchema = {
-  type: 'object',
-  required: ['error', 'errorCode', 'persona', 'category', 'errorMessage', 'context'],
-  properties: {
-    error: { type: 'string', const: 'svcException' },
-    errorCode: { type: 'string', enum: Object.keys(statusOf) },
-    persona: { type: 'string', enum: ['USER', 'ADMIN', 'OPERATOR', 'DEVELOPER'] },
-    category: { type: 'string' },
-    errorMessage: { type: 'string' },
-    context: { type: 'object' },
-  },
 }
 
 const errorResponse = (description: string, headers?: Json): Json => ({
