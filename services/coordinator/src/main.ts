@@ -6,6 +6,7 @@ import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
+import { clusterStateRoute } from './api/cluster-state.ts'
 import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
@@ -19,6 +20,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { trackClusterState } from './cluster-state/index.ts'
 import {
   cleanMetadata,
   compactSegments,
@@ -54,6 +56,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     segments.table,
   )
   const reportedServers = watchReported(context, servers)
+  const clusterState = trackClusterState(context, segments, servers, rules, reportedServers)
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leaderSinceMs = 0
@@ -82,6 +85,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
           isLeader,
           leaderSinceMs: () => leaderSinceMs,
+          clusterState,
           reportedServers,
         }),
       ],
@@ -113,7 +117,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups }
   watchCoordinator(context.metrics, view)
-  const previews = createPreviews(view)
+  const previews = createPreviews(view, clusterState)
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   let election: Election | undefined
   return {
@@ -123,6 +127,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       ...clockAndDutyRunRoutes(view),
       ...faultRoutes(context, servers),
       ...clusterRoutes(view),
+      clusterStateRoute(view, clusterState),
       ...serverRoutes(view),
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
@@ -142,6 +147,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers.reset()
           segments.reset()
           reportedServers.restart()
+          clusterState.restart()
           // Refresh while the servers report. If this fails, the first run tries again.
           segments.refresh().catch(() => undefined)
           for (const group of dutyGroups) group.start(term)

@@ -89,19 +89,25 @@ const stepShape = z
 export const rulesPreviewShape = z
   .object({
     now: z.string(),
+    known: z
+      .boolean()
+      .describe('Whether the leader has the report of every server; there is no preview until then'),
+    reasons: z.array(z.string()).optional().describe('Why the cluster is not known'),
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),
-    summary: z.object({
-      effects: effectsShape,
-      datasources: z.record(
-        z.string(),
-        z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
-      ),
-      tiers: z
-        .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
-        .optional(),
-      steps: z.array(stepShape).optional(),
-    }),
-    warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })),
+    summary: z
+      .object({
+        effects: effectsShape,
+        datasources: z.record(
+          z.string(),
+          z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+        ),
+        tiers: z
+          .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
+          .optional(),
+        steps: z.array(stepShape).optional(),
+      })
+      .optional(),
+    warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })).optional(),
   })
   .meta({ title: 'RulesPreview' })

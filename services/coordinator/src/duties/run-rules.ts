@@ -4,6 +4,7 @@ import {
   RetentionPlanner,
   type RetentionRun,
   serversThatCannotHold,
+  type UnusedSegments,
 } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import {
@@ -16,6 +17,7 @@ import {
 import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
+import { type ClusterStateTracker, describeShortages } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -42,6 +44,8 @@ export interface RunRulesInput {
   isLeader(term: number): boolean
   /** When this server became the leader, in milliseconds of the monotonic clock of this process. */
   leaderSinceMs(): number
+  /** Records what complete runs did. */
+  readonly clusterState: Pick<ClusterStateTracker, 'beginRun'>
   /** Which servers of the cluster have reported to this leader. */
   readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
 }
@@ -104,10 +108,13 @@ export function runRules(input: RunRulesInput): Duty {
 
   /** Returns the plan with segment IDs and server names, because numbers may be reused while this duty waits. */
   function named(plan: RetentionPlan, names: readonly (string | undefined)[], takesOvershadowed: boolean) {
+    const isWaiting = ({ reason }: UnusedSegments) => reason === 'overshadowed' && !takesOvershadowed
+    const waiting = plan.markUnused.filter(isWaiting)
     return {
       unused: plan.markUnused
-        .filter(({ reason }) => takesOvershadowed || reason !== 'overshadowed')
+        .filter((segments) => !isWaiting(segments))
         .flatMap(({ rows }) => rows.map((row) => table.idOf(row))),
+      waiting: waiting.reduce((sum, { rows }) => sum + rows.length, 0),
       loads: copiesOf(plan.loads, names),
       drops: copiesOf(plan.drops, names),
     }
@@ -157,7 +164,8 @@ export function runRules(input: RunRulesInput): Duty {
     warnedUnableServers = key
   }
 
-  function warnTroubles(run: RetentionRun): void {
+  /** Warns once about replicas that the servers cannot have. Returns all of them, in sentences. */
+  function warnTroubles(run: RetentionRun): string[] {
     const withoutServers = run.tiersWithoutServers()
     const tiers = JSON.stringify([...withoutServers.keys()])
     if (tiers !== warnedTiers && withoutServers.size > 0) {
@@ -166,7 +174,8 @@ export function runRules(input: RunRulesInput): Duty {
       })
     }
     warnedTiers = tiers
-    const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
+    const allUnplaced = run.unplaced()
+    const unplaced = allUnplaced.filter(({ reason }) => reason === 'noRoom')
     const unplacedKey = JSON.stringify(unplaced.map(({ tier }) => tier))
     if (unplacedKey !== warnedUnplaced && unplaced.length > 0) {
       logger.warn('Not enough capacity in tier', {
@@ -177,6 +186,7 @@ export function runRules(input: RunRulesInput): Duty {
       })
     }
     warnedUnplaced = unplacedKey
+    return describeShortages(allUnplaced, withoutServers)
   }
 
   return {
@@ -198,6 +208,7 @@ export function runRules(input: RunRulesInput): Duty {
         logger.warn('Server missed its heartbeats; ignoring its replicas', { silentServer: server })
       }
       if (config.pauseCoordination) return undefined
+      const endRun = input.clusterState.beginRun({ rules: currentRules, config })
       const parts = serverPartsOf(config)
       const loadingServers = servers.loadingServers(performance.now(), parts)
       const limits = loadingLimitsOf(config, table.usedCount, loadingServers.length)
@@ -212,6 +223,7 @@ export function runRules(input: RunRulesInput): Duty {
       const stamp = { term, isLeader, turbo: new Set(config.turboLoadingNodes) }
       const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= overshadowedWaitMs(config)
       const done = { loads: 0, drops: 0, markedUnused: 0 }
+      let waitingOvershadowed = 0
       let requests = noRequests()
       const sendRequests = async (): Promise<void> => {
         const sent = requests
@@ -221,7 +233,8 @@ export function runRules(input: RunRulesInput): Duty {
         done.drops += queued.drops
       }
       for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
-        const { unused, loads, drops } = named(part, names, hasLedLongEnough)
+        const { unused, waiting, loads, drops } = named(part, names, hasLedLongEnough)
+        waitingOvershadowed += waiting
         done.markedUnused += await markAll(unused, term)
         // Push one by one, because a broadcast rule may produce more requests than a call can take as arguments.
         for (const load of loads) requests.loads.push(load)
@@ -240,10 +253,12 @@ export function runRules(input: RunRulesInput): Duty {
       const cloned = await queueRequests(clonesOf(parts, limits), stamp, database, servers, sender)
       done.loads += cloned.loads
       done.drops += cloned.drops
-      warnTroubles(run)
+      const shortages = warnTroubles(run)
       warnUnableServers(currentRules, loadingServers)
       warnStuckQueues(config.replicantLifetime)
-      if (done.loads + done.drops + done.markedUnused + moved.loads === 0) return undefined
+      const hasChanged = done.loads + done.drops + done.markedUnused + moved.loads > 0
+      endRun({ hasChanged, waitingOvershadowed, shortages })
+      if (!hasChanged) return undefined
       return moved.loads > 0 ? { ...done, moves: moved.loads } : done
     },
   }

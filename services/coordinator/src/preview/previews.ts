@@ -19,6 +19,7 @@ import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { createSlices } from '@svc/shared/runtime'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -72,14 +73,14 @@ interface PreviewedCluster {
   readonly rules: FollowedRules
 }
 
-/** Creates previews of the state that the leader knows. They run one at a time, in slices. */
-export function createPreviews({
-  context,
-  leadership,
-  segments,
-  servers,
-  rules,
-}: PreviewedCluster): Previews {
+/**
+ * Creates previews of the state that the leader knows. They run one at a time, in slices. Nothing is previewed before
+ * the leader knows the cluster.
+ */
+export function createPreviews(
+  { context, leadership, segments, servers, rules }: PreviewedCluster,
+  clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
+): Previews {
   const { clock, database } = context
   const { table } = segments
   const slices = createSlices()
@@ -104,6 +105,10 @@ export function createPreviews({
       liveCluster(),
       given === undefined ? segments.refresh() : undefined,
     ])
+    const reasons = given && request.servers ? [] : clusterState.unknownReasons()
+    if (reasons.length > 0) {
+      return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
+    }
     const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, stored, dataSource)
     const defaults = request.defaultRules ?? stored.get(defaultRulesName)
     if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
@@ -144,7 +149,7 @@ export function createPreviews({
         horizon: request.horizon,
       })
       for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
-      const parts = [`{"now":${JSON.stringify(formatInstant(request.now ?? now))}`]
+      const parts = [`{"now":${JSON.stringify(formatInstant(request.now ?? now))},"known":true`]
       if (groups !== undefined) {
         const places = subjects.map((_, index) => groups[index]?.places ?? [])
         parts.push(',"segments":[', yield* inSlices(yield* rowsInPlaces(result, places)), ']')
@@ -169,6 +174,12 @@ export function createPreviews({
       return await slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
     }
     const [stored, loading] = await Promise.all([rules.current(), liveCluster(), segments.refresh()])
+    if (clusterState.unknownReasons().length > 0) {
+      return await slices.run(
+        () => warningsOfList(dataSource, stored.get(dataSource) ?? [], clock.now()),
+        signal,
+      )
+    }
     const defaults = stored.get(defaultRulesName) ?? []
     return await slices.run(function* () {
       const wanted = isForAll ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
