@@ -408,7 +408,7 @@ describe('nothing is created', () => {
           names.some((name) => existsSync(path.join(folder, name, 'tasks/snapshot/segments.arriving'))),
       )
       child.kill('SIGINT')
-      assert.equal(await ended, 1)
+      assert.equal(await ended, 130)
       assert.match(message.join(''), /Interrupted by SIGINT/)
       nothingLeft()
     } finally {

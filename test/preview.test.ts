@@ -276,7 +276,7 @@ describe('./svc rules', () => {
 
   test('diff shows what would change, set changes it, and then diff shows nothing', async () => {
     const differs = await svcRules('diff', file, '--datasource', dataSource)
-    assert.equal(differs.status, 1, differs.stderr)
+    assert.equal(differs.status, 5, differs.stderr)
     assert.match(differs.stdout, /^- \{.*dropBeforeByPeriod/m)
     assert.match(differs.stdout, /^\+ \{"type":"dropForever"\}$/m)
     const set = await svcRules('set', file, '--datasource', dataSource)
@@ -290,16 +290,16 @@ describe('./svc rules', () => {
     assert.match(history.stdout, new RegExp(instants.now.replaceAll('.', '\\.')))
   })
 
-  test('invalid input exits with status 2, and a refused request with status 1', async () => {
+  test('invalid input exits with status 2, wherever it is noticed', async () => {
     writeFileSync(file, '{"rules":[],"horizon":"P10000Y"}')
     const refused = await svcRules('preview', file)
-    assert.equal(refused.status, 1)
+    assert.equal(refused.status, 2)
     assert.match(refused.stderr, /Invalid value \[P10000Y\] for \[horizon\]/)
     writeFileSync(file, '5')
     assert.equal((await svcRules('preview', file)).status, 2)
     writeFileSync(file, JSON.stringify(rules))
     const unknown = await svcRules('preview', file, '--datasource', 'fligths')
-    assert.deepEqual([unknown.status, unknown.stdout], [1, ''])
+    assert.deepEqual([unknown.status, unknown.stdout], [2, ''])
     assert.match(unknown.stderr, /^svc: Unknown datasource \[fligths\]: .* Similar names are \[flights\]/)
   })
 })

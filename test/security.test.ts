@@ -133,7 +133,7 @@ describe('explain', () => {
     const ofDirectory = await explain('alice', path)
     assert.equal(ofDirectory.status, 0, ofDirectory.stdout)
     const nobody = await explain('nobody', path)
-    assert.equal(nobody.status, 1, nobody.stderr)
+    assert.equal(nobody.status, 4, nobody.stderr)
     assert.match(nobody.stdout, /^Denied: /)
     const group = 'cn=analysts,ou=groups,dc=example,dc=org'
     const byGroup = await explain('bob', '/status', '--group', group, '--json')

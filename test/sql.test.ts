@@ -527,7 +527,7 @@ describe('./svc sql', () => {
   })
   test('reports invalid queries', async () => {
     const refused = await sql('SELECT nope FROM flights')
-    assert.equal(refused.status, 1)
+    assert.equal(refused.status, 2)
     assert.match(refused.stderr, /^svc: Line \[1\], column \[8\]: /)
     assert.equal((await sql('--json', '--csv', 'SELECT 1')).status, 2)
     assert.match(

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { addCommands, exitStatusOf } from './commands/index.ts'
+import { addCommands, exitStatus, exitStatusHelp, exitStatusOf } from './commands/index.ts'
 
 const program = new Command('svc')
   .description(
@@ -16,7 +16,7 @@ const program = new Command('svc')
   .showHelpAfterError('Run ./svc <command> --help for usage.')
   .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
   .exitOverride()
-  .addHelpText('after', '\nExit status: 0 success, 1 failure, 2 invalid usage.')
+  .addHelpText('after', exitStatusHelp())
 addCommands(program)
 
 // A closed pipe, such as `| head`, is not a failure, and must not stop a cluster.
@@ -31,11 +31,11 @@ function expandHelp([first, ...command]: readonly string[]): string[] {
 }
 
 try {
-  process.exitCode = 0
+  process.exitCode = exitStatus.done
   await program.parseAsync(expandHelp(process.argv.slice(2)), { from: 'user' })
 } catch (error) {
   if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : 2
+    process.exitCode = error.exitCode === 0 ? exitStatus.done : exitStatus.invalidInput
   } else {
     process.exitCode = exitStatusOf(error)
   }

@@ -1,17 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { conflict, type Failure, unavailable } from '@svc/domain/failure'
-import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
-import { trustStoreFile } from '../pki/index.ts'
-import { isRunning } from '../processes/index.ts'
-import { describeConnectionError } from './connection-error.ts'
-import { errorMessageOf, type ServiceAnswer, sendRequest } from './request.ts'
+import {
+  conflict,
+  type Failure,
+  forbidden,
+  invalidInput,
+  notFound,
+  timedOut,
+  unauthorized,
+  unavailable,
+} from '@svc/domain/failure'
+import type { HomeLayout } from '../home/index.ts'
+import { accessToCluster, type ClusterAccess, sendTo } from './cluster-access.ts'
+import { headersAt, type InterfaceName, pathAt } from './interface-name.ts'
+import { errorMessageOf, type ServiceAnswer } from './request.ts'
 
-/** Sends requests to the router of one cluster as its admin. */
+/** Sends requests to the router of one cluster. Paths are those of svc, also if the cluster is Druid's. */
 export interface ClusterClient {
   readonly routerUrl: string
+  readonly interfaceName: InterfaceName
   /**
-   * Sends a request and returns the body of the answer. Throws a Failure with the message of the answer: `conflict` if
-   * the request was rejected, `unavailable` if a retry may help.
+   * Sends a request and returns the body of the answer. Throws a Failure with the message of the answer: `unavailable` or
+   * `timedOut` if a retry may help, otherwise one that matches the status.
    */
   send(
     method: string,
@@ -28,56 +36,50 @@ export interface ClusterClient {
   ): Promise<ServiceAnswer>
 }
 
-/** How to reach the router of one cluster as its admin. */
-export interface ClusterAccess {
-  readonly routerUrl: string
-  /** The certificates to trust, PEM; undefined without TLS. */
-  readonly trusted: string | undefined
-  /** `name:password`; undefined if no login is required. */
-  readonly credentials: string | undefined
-}
-
-/** How to reach the cluster that is running in a home. Throws a Failure if none is. */
-export function accessToCluster(home: HomeLayout): ClusterAccess {
-  const run = readRunFile(home)
-  if (!run || !isRunning(run.supervisor)) {
-    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`)
-  }
-  const { routerUrl } = run
-  const trusted = routerUrl.startsWith('https:') ? readFileSync(trustStoreFile(home.pki), 'utf8') : undefined
-  const password = run.profile === 'secure' ? readSecret(home, 'admin-password') : undefined
-  return { routerUrl, trusted, credentials: password === undefined ? undefined : `admin:${password}` }
-}
-
-/** A client for the cluster that is running in a home. Throws a Failure if none is. */
+/** A client for the cluster that is running in a home, logged in as its admin. Throws a Failure if none is. */
 export function connectToCluster(home: HomeLayout): ClusterClient {
-  const { routerUrl, trusted, credentials } = accessToCluster(home)
-  const request: ClusterClient['request'] = async (method, path, body, headers) => {
-    const answer = await sendRequest({
+  return clientOf(accessToCluster(home))
+}
+
+/** A client for a cluster. */
+export function clientOf(access: ClusterAccess): ClusterClient {
+  const { routerUrl, interfaceName } = access
+  const request: ClusterClient['request'] = async (method, path, body, headers = {}) => {
+    const answer = await sendTo(access, {
       method,
-      url: `${routerUrl}${path}`,
-      trusted,
-      credentials,
+      path: pathAt(interfaceName, routerUrl, path),
       body,
-      ...(headers ? { headers } : {}),
-    }).catch((error: unknown) => {
-      throw unavailable(`Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}`)
+      headers: headersAt(interfaceName, headers),
     })
-    if (answer.status < 200 || answer.status > 299) {
-      throw rejectionOf(answer, `${method} ${path.split('?', 1)[0]}`)
-    }
-    return answer
+    if (answer.status >= 200 && answer.status <= 299) return answer
+    const message = `${errorMessageOf(answer)} (${method} ${path.split('?', 1)[0]})`
+    throw rejectionOf(answer.status, message, access)
   }
   return {
     routerUrl,
+    interfaceName,
     request,
     send: async (method, path, body, headers) => (await request(method, path, body, headers)).body,
   }
 }
 
-function rejectionOf(answer: ServiceAnswer, request: string): Failure {
-  if (answer.status === 401)
-    return conflict('The cluster rejected the stored admin password of this home. It may have been changed.')
-  const message = `${errorMessageOf(answer)} (${request})`
-  return answer.status < 500 ? conflict(message) : unavailable(message)
+const kindOfStatus: Readonly<Record<number, (message: string) => Failure>> = {
+  400: invalidInput,
+  403: forbidden,
+  404: notFound,
+  408: timedOut,
+  // A condition of the request was not met.
+  412: forbidden,
+  504: timedOut,
+}
+
+/** The Failure for an answer with an error status. */
+export function rejectionOf(
+  status: number,
+  message: string,
+  { rejectedLogin }: Pick<ClusterAccess, 'rejectedLogin'>,
+): Failure {
+  if (status === 401) return unauthorized(rejectedLogin)
+  const kind = kindOfStatus[status] ?? (status < 500 ? conflict : unavailable)
+  return kind(message)
 }

@@ -10,3 +10,12 @@ export function describeConnectionError(error: unknown): string {
     return `TLS handshake failed: ${reason ?? /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? code}`
   return message
 }
+
+/** What to do about a failed connection, as a sentence to append; empty if there is nothing to suggest. */
+export function hintFor(error: unknown, url: string): string {
+  const { message, code } = error as NodeJS.ErrnoException
+  if (/certificate|self.signed|issuer/i.test(message))
+    return '. Use --trust to select the CA certificates to trust.'
+  // A server with TLS closes a plain connection.
+  return url.startsWith('http:') && code === 'ECONNRESET' ? '. If the port uses TLS, use https://.' : ''
+}

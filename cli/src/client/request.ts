@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import { timedOut } from '@svc/domain/failure'
 
 /** One request to a service. */
 export interface ServiceRequest {
@@ -22,7 +23,7 @@ export interface ServiceAnswer {
 }
 
 /**
- * Sends one request and reads the entire answer. Rejects with the error of the connection; any status is an answer.
+ * Sends one request and reads the entire answer. Rejects with the error of the connection, or with timedOut; any status is an answer.
  * Uses Node's own modules: loading a client library would take longer than the request.
  */
 export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswer> {
@@ -47,7 +48,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = send(url, options, resolve)
-    outgoing.once('timeout', () => outgoing.destroy(new Error(`timed out after ${options.timeout} ms`)))
+    outgoing.once('timeout', () => outgoing.destroy(timedOut(`timed out after ${options.timeout} ms`)))
     outgoing.once('error', reject)
     outgoing.end(body)
   })
@@ -58,8 +59,10 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
 }
 
 /** The message of an error answer, or its status if it has no message. */
-export function errorMessageOf(answer: ServiceAnswer): string {
-  const message = (answer.body as { errorMessage?: unknown } | undefined)?.errorMessage
+export function errorMessageOf(answer: Pick<ServiceAnswer, 'status' | 'body'>): string {
+  // Druid has endpoints that answer only with `error`.
+  const { errorMessage, error } = (answer.body ?? {}) as { errorMessage?: unknown; error?: unknown }
+  const message = errorMessage ?? error
   return typeof message === 'string' ? message : `status ${answer.status}`
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
+import { conflict, invalidInput, timedOut, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import {
   claimAddedProcess,
@@ -157,7 +157,7 @@ async function untilReady(
     const { isHealthy, problem } = await fetchHealth(url, trusted)
     if (isHealthy) return
     if (performance.now() >= deadline) {
-      throw unavailable(
+      throw timedOut(
         `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? lastError() ?? 'no response'}`,
       )
     }

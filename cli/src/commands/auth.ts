@@ -1,11 +1,11 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { collect } from './collect.ts'
-import { connectToHome, withHome } from './home-option.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { exitStatus } from './exit-status.ts'
 import { printJson } from './print.ts'
 
-interface ExplainOptions {
-  readonly home?: string
+interface ExplainOptions extends ConnectionOptions {
   readonly method: string
   readonly authorizer?: string
   readonly group?: readonly string[]
@@ -15,7 +15,7 @@ interface ExplainOptions {
 /** Adds `./svc auth` with its commands. */
 export function addAuth(program: Command): void {
   const auth = program.command('auth').description('Explain who may do what in a running cluster')
-  withHome(auth.command('explain').description('Explain why a user may or may not make a request'))
+  withConnection(auth.command('explain').description('Explain why a user may or may not make a request'))
     .argument('<user>', 'User name')
     .argument('<path>', 'Request path, for example /svc/coordinator/v1/rules/flights')
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
@@ -25,7 +25,7 @@ export function addAuth(program: Command): void {
     .addHelpText(
       'after',
       `
-Exit status: 0 if the request is allowed, 1 if it is denied.
+Exit status: 0 if the request is allowed, 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
@@ -37,12 +37,12 @@ Examples:
         throw invalidInput(
           `Invalid value [${options.method}] for [--method]: expected GET, POST, PUT, or DELETE`,
         )
-      const client = await connectToHome(options.home)
+      const client = await connect(options)
       const { explainAccess, explanationText } = await import('../auth/index.ts')
       const { authorizer, group: groups = [], json } = options
       const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
       if (json) printJson(explanation)
       else process.stdout.write(explanationText(explanation))
-      process.exitCode = explanation.allowed ? 0 : 1
+      process.exitCode = explanation.allowed ? exitStatus.done : exitStatus.refused
     })
 }

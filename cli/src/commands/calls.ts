@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { exitStatus } from './exit-status.ts'
 import { existingHome, withHome } from './home-option.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
@@ -48,6 +49,6 @@ servers is listed twice. Requests that the router forwards for its callers are n
       }
       for (const { instance: name, reason } of missing)
         process.stderr.write(`svc: Failed to query ${name}: ${reason}\n`)
-      process.exitCode = missing.length > 0 ? 1 : 0
+      process.exitCode = missing.length > 0 ? exitStatus.failed : exitStatus.done
     })
 }

@@ -1,11 +1,10 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { connectToHome, withHome } from './home-option.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 
 const CLOCK = '/svc/simulation/v1/clock'
 
-interface ClockOptions {
-  readonly home?: string
+interface ClockOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
@@ -55,12 +54,12 @@ interface Move {
 }
 
 function addMove(clock: Command, name: string, about: string, move?: Move): void {
-  const command = withHome(clock.command(name, { isDefault: move === undefined }).description(about))
+  const command = withConnection(clock.command(name, { isDefault: move === undefined }).description(about))
   if (move) command.argument(...move.argument)
   command.option('--json', 'Print JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)
-    const client = await connectToHome(options.home)
+    const client = await connect(options)
     const answer = (await client.send(change ? 'POST' : 'GET', CLOCK, change)) as AnsweredClock
     process.stdout.write(
       options.json ? `${JSON.stringify(answer)}\n` : `${answer.now} (${paceOf(answer.rate)})\n`,

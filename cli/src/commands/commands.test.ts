@@ -244,7 +244,7 @@ test('a second Ctrl-C exits at once', async () => {
   child.kill('SIGINT')
   await untilPrinted(child, 'Stopping')
   child.kill('SIGINT')
-  assert.equal((await outcome).status, 1)
+  assert.equal((await outcome).status, 130)
   while (processes.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 10))
 })
 
@@ -256,7 +256,7 @@ test('Ctrl-C during startup leaves nothing behind', async () => {
   const processes = processesOf(home)
   child.kill('SIGINT')
   const { status, stderr } = await outcome
-  assert.equal(status, 1)
+  assert.equal(status, 130)
   assert.match(stderr, /^svc: Interrupted by SIGINT\n$/)
   assert.deepEqual(processes.filter(isRunning), [])
   assert.equal(readRunFile(homeLayout(home)), undefined)

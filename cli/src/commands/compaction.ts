@@ -2,31 +2,27 @@ import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { CompactionChange, ListedTask, Table } from '../compaction/index.ts'
-import { connectToHome, withHome } from './home-option.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
-interface PreviewOptions {
-  readonly home?: string
+interface PreviewOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-interface StatusOptions {
-  readonly home?: string
+interface StatusOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly full?: boolean
   readonly json?: boolean
 }
 
-interface SetOptions {
-  readonly home?: string
+interface SetOptions extends ConnectionOptions {
   readonly author?: string
   readonly comment?: string
   readonly json?: boolean
 }
 
-interface HistoryOptions {
-  readonly home?: string
+interface HistoryOptions extends ConnectionOptions {
   readonly datasource: string
   readonly count?: string
   readonly json?: boolean
@@ -48,7 +44,9 @@ export function addCompaction(program: Command): void {
 }
 
 function addPreview(compaction: Command): void {
-  withHome(compaction.command('preview').description('Preview what would be compacted, and in which order'))
+  withConnection(
+    compaction.command('preview').description('Preview what would be compacted, and in which order'),
+  )
     .argument('<file>', 'JSON overrides (- reads standard input)')
     .option('--json', 'Print JSON')
     .addHelpText(
@@ -61,10 +59,10 @@ Examples:
   echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
   echo '{}' | ./svc compaction preview - --json`,
     )
-    .action(async (file: string, { home, json }: PreviewOptions) => {
+    .action(async (file: string, { json, ...connection }: PreviewOptions) => {
       const room = await import('../compaction/index.ts')
       const request = room.previewRequest(room.readJsonFile(file))
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
       await printTables([
@@ -76,7 +74,7 @@ Examples:
 }
 
 function addStatus(compaction: Command): void {
-  withHome(compaction.command('status').description('Show compaction progress'))
+  withConnection(compaction.command('status').description('Show compaction progress'))
     .option('--datasource <name>', 'Show only this datasource')
     .option('--full', 'Include every interval (requires --json)')
     .option('--json', 'Print JSON')
@@ -87,9 +85,9 @@ Examples:
   ./svc compaction status
   ./svc compaction status --datasource flights --full --json`,
     )
-    .action(async ({ home, datasource, full, json }: StatusOptions) => {
+    .action(async ({ datasource, full, json, ...connection }: StatusOptions) => {
       if (full && !json) throw invalidInput('Option --full requires --json')
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const one = datasource === undefined ? '' : encodeURIComponent(datasource)
       const status = client.send('GET', `${base}/status/datasources${one && `/${one}`}${full ? '?full' : ''}`)
       const listed = await Promise.all(
@@ -121,7 +119,7 @@ Examples:
 }
 
 function addSet(compaction: Command): void {
-  withHome(
+  withConnection(
     compaction
       .command('set')
       .description('Set the compaction configuration of datasources or of the cluster'),
@@ -139,14 +137,14 @@ Examples:
   echo '{"dataSource":"flights","granularitySpec":{"segmentGranularity":"MONTH"}}' | ./svc compaction set -
   echo '{"useSupervisors":true,"compactionTaskSlotRatio":0.5}' | ./svc compaction set -`,
     )
-    .action(async (file: string, { home, author, comment, json }: SetOptions) => {
+    .action(async (file: string, { author, comment, json, ...connection }: SetOptions) => {
       const [{ configsToSet, readJsonFile }, { auditHeaders }] = await Promise.all([
         import('../compaction/index.ts'),
         import('../rules/index.ts'),
       ])
       const configs = configsToSet(readJsonFile(file))
       const headers = auditHeaders({ author, comment })
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const stored: unknown[] = []
       for (const { dataSource, config } of configs) {
         const path =
@@ -167,7 +165,7 @@ Examples:
 }
 
 function addHistory(compaction: Command): void {
-  withHome(
+  withConnection(
     compaction
       .command('history')
       .description('Show who changed the compaction configuration of a datasource'),
@@ -182,9 +180,9 @@ Examples:
   ./svc compaction history --datasource flights
   ./svc compaction history --datasource flights --count 10 --json`,
     )
-    .action(async ({ home, datasource, count, json }: HistoryOptions) => {
+    .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const path = `${base}/config/datasources/${encodeURIComponent(datasource)}/history`
       const query = count === undefined ? '' : `?count=${count}`
       const { entries } = (await client.send('GET', `${path}${query}`)) as { entries: CompactionChange[] }

@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from './exit-status.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
@@ -39,7 +40,7 @@ export function addWriting(dev: Command): void {
     .action(async (part: string | undefined) => {
       const lines = (await loadWriting()).checkWording(part)
       for (const line of lines) process.stdout.write(`${line}\n`)
-      if (lines.length > 0) process.exitCode = 1
+      if (lines.length > 0) process.exitCode = exitStatus.failed
     })
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addWriting } from './dev-writing.ts'
+import { exitStatus } from './exit-status.ts'
 import { parseHome } from './home-option.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printFigures, printProgress } from './print.ts'
@@ -25,7 +26,7 @@ export function addDev(program: Command): void {
     .description('Check types, lint, format, dead code, dependency directions, and wording')
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
-      process.exitCode = (await runChecks()) ? 0 : 1
+      process.exitCode = (await runChecks()) ? exitStatus.done : exitStatus.failed
     })
   dev
     .command('docs')

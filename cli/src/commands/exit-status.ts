@@ -1,4 +1,4 @@
-import { describeError, Failure } from '@svc/domain/failure'
+import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
 
 /** The exit statuses. They mean the same for every command, so that scripts can branch on them. */
 export const exitStatus = {
@@ -12,13 +12,45 @@ export const exitStatus = {
   interrupted: 130,
 } as const
 
-/** Prints the error to stderr and returns the exit status: 2 for invalid usage, 1 for anything else. */
-export function exitStatusOf(error: unknown): 1 | 2 {
+/** The number of an exit status. */
+export type ExitStatus = (typeof exitStatus)[keyof typeof exitStatus]
+
+/** What each exit status means, for the help and for docs/commands.md. */
+export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string>> = {
+  done: 'done',
+  failed: 'failed, or not ready',
+  invalidInput: 'invalid usage or input',
+  notKnown: 'the cluster is not known yet: the leader still waits for reports of servers',
+  refused: 'refused by a condition, a policy, or a missing permission',
+  differs: 'the compared things differ',
+  timedOut: 'timed out',
+  interrupted: 'interrupted, for example by Ctrl-C',
+}
+
+const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
+  invalidInput: exitStatus.invalidInput,
+  forbidden: exitStatus.refused,
+  requestTimedOut: exitStatus.timedOut,
+  timedOut: exitStatus.timedOut,
+  cancelled: exitStatus.interrupted,
+}
+
+/** Prints the error to stderr and returns the exit status. */
+export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof Failure) {
     process.stderr.write(`svc: ${error.message}\n`)
-    return error.code === 'invalidInput' ? 2 : 1
+    return statusOfCode[error.code] ?? exitStatus.failed
   }
   // An unexpected error is a bug; its stack helps to fix it.
   process.stderr.write(`svc: ${describeError(error)}\n${error instanceof Error ? `${error.stack}\n` : ''}`)
-  return 1
+  return exitStatus.failed
+}
+
+/** The exit statuses as a list for the help. */
+export function exitStatusHelp(): string {
+  const lines = Object.entries(exitStatus).map(
+    ([name, status]) =>
+      `  ${String(status).padEnd(4)} ${exitStatusMeanings[name as keyof typeof exitStatus]}`,
+  )
+  return `\nExit status:\n${lines.join('\n')}`
 }

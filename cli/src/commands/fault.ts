@@ -3,10 +3,10 @@ import { type FaultKind, faultKinds, faultLimits, maxKillReason } from '@svc/dom
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { connectToHome, existingHome, withHome } from './home-option.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { existingHome } from './home-option.ts'
 
-interface FaultOptions {
-  readonly home?: string
+interface FaultOptions extends ConnectionOptions {
   readonly probability?: string
   readonly delay?: string
   readonly for?: string
@@ -93,7 +93,7 @@ function addAnswering(
   description: string,
   send: (options: FaultOptions, argument?: string) => Promise<Shown>,
 ): Command {
-  return withHome(fault.command(name).description(description))
+  return withConnection(fault.command(name).description(description))
     .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
       // Commander passes the argument first, if there is one, then the options, then the command.
@@ -106,8 +106,8 @@ function addAnswering(
     })
 }
 
-async function send({ home }: FaultOptions, method: string, rest = '', body?: unknown): Promise<unknown> {
-  const client = await connectToHome(home)
+async function send(options: FaultOptions, method: string, rest = '', body?: unknown): Promise<unknown> {
+  const client = await connect(options)
   return await client.send(method, `${faultsPath}${rest}`, body)
 }
 
@@ -123,6 +123,7 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
 
 /** Only the home knows instance names; the cluster knows servers, including virtual ones, by host and port. */
 async function nameOf(options: FaultOptions, target: string): Promise<string> {
+  if (options.url !== undefined) return target
   const { processesOf } = await import('../home/index.ts')
   const services = processesOf(existingHome(options.home)).filter(({ url }) => url.startsWith('http'))
   // The first instance has the name of its role: among several of that role, the name means this one.
@@ -144,7 +145,7 @@ async function nameOf(options: FaultOptions, target: string): Promise<string> {
 
 /** The data servers that the cluster knows, and the targets of faults: a disconnected server may be unknown. */
 async function dataServers(options: FaultOptions): Promise<string[]> {
-  const client = await connectToHome(options.home)
+  const client = await connect(options)
   const known = (await client.send('GET', '/svc/coordinator/v1/servers')) as string[]
   const faults = (await send(options, 'GET')) as AnsweredFault[]
   return [...known, ...faults.map(({ target }) => target)]

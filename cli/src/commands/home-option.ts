@@ -1,6 +1,5 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { ClusterClient } from '../client/index.ts'
 import { defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.ts'
 
 /** Adds the option that names the home. */
@@ -29,10 +28,4 @@ export function existingHome(
   const home = homeLayout(folder ?? defaultHome)
   if (!isHome(home)) throw notFound(`There is no cluster in [${home.root}]. ${advice}`)
   return home
-}
-
-/** A client of the cluster of a home, logged in as its admin. Throws a Failure if there is no such home. */
-export async function connectToHome(folder: string | undefined): Promise<ClusterClient> {
-  const { connectToCluster } = await import('../client/index.ts')
-  return connectToCluster(existingHome(folder))
 }

@@ -23,7 +23,7 @@ import { addStatus } from './status.ts'
 import { addUp } from './up.ts'
 import { addWorker } from './worker.ts'
 
-export { exitStatusOf } from './exit-status.ts'
+export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
 
 /** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {

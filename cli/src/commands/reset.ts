@@ -1,5 +1,6 @@
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from './exit-status.ts'
 import { existingHome, selectAnother, withHome } from './home-option.ts'
 
 /** Adds `./svc reset`. */
@@ -18,7 +19,7 @@ export function addReset(program: Command): void {
       }
       if (!options.yes && !(await isConfirmed(home.root))) {
         process.stdout.write('Nothing was deleted.\n')
-        process.exitCode = 1
+        process.exitCode = exitStatus.failed
         return
       }
       deleteHome(home)

@@ -2,35 +2,32 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
-import { connectToHome, existingHome, withHome } from './home-option.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
-interface GetOptions {
-  readonly home?: string
+interface GetOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly full?: boolean
   readonly json?: boolean
 }
 
-interface SetOptions {
-  readonly home?: string
+interface SetOptions extends ConnectionOptions {
   readonly datasource: string
+  readonly create?: boolean
   readonly author?: string
   readonly comment?: string
   readonly json?: boolean
 }
 
-interface HistoryOptions {
-  readonly home?: string
+interface HistoryOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly count?: string
   readonly json?: boolean
 }
 
-interface PreviewCommandOptions {
-  readonly home?: string
+interface PreviewCommandOptions extends ConnectionOptions {
   readonly datasource?: string
   readonly horizon?: string
   readonly now?: string
@@ -39,8 +36,7 @@ interface PreviewCommandOptions {
   readonly json?: boolean
 }
 
-interface DiffOptions {
-  readonly home?: string
+interface DiffOptions extends ConnectionOptions {
   readonly datasource: string
   readonly json?: boolean
 }
@@ -60,7 +56,7 @@ export function addRules(program: Command): void {
 }
 
 function addGet(rules: Command): void {
-  withHome(rules.command('get').description('Show the rules of all datasources, or of one'))
+  withConnection(rules.command('get').description('Show the rules of all datasources, or of one'))
     .option('--datasource <name>', 'Show only this datasource (_default: the cluster defaults)')
     .option('--full', 'Include the cluster defaults that follow')
     .option('--json', 'Print JSON (for one datasource, in the format of ./svc rules set)')
@@ -74,9 +70,9 @@ Examples:
   ./svc rules get --datasource flights --full
   ./svc rules get --datasource flights --json > flights-rules.json`,
     )
-    .action(async ({ home, datasource, full, json }: GetOptions) => {
+    .action(async ({ datasource, full, json, ...connection }: GetOptions) => {
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       if (datasource === undefined) {
         const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
         await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
@@ -93,7 +89,9 @@ Examples:
 }
 
 function addPreview(rules: Command): void {
-  withHome(rules.command('preview').description('Preview what rules would do, without changing anything'))
+  withConnection(
+    rules.command('preview').description('Preview what rules would do, without changing anything'),
+  )
     .argument(
       '<file>',
       'JSON list of rules, lists by datasource, or a complete request (- reads standard input)',
@@ -123,7 +121,7 @@ Examples:
       const json = room.readJson(file)
       const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
       const body = room.previewRequestOf(json, options)
-      const client = await connectToHome(options.home)
+      const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
       const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
@@ -160,10 +158,10 @@ async function showPreview(answer: AnsweredPreview): Promise<void> {
 }
 
 function addDiff(rules: Command): void {
-  withHome(
+  withConnection(
     rules
       .command('diff')
-      .description('Compare the rules of a datasource with a file (exit status 1 if they differ)'),
+      .description('Compare the rules of a datasource with a file (exit status 5 if they differ)'),
   )
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
@@ -174,15 +172,15 @@ function addDiff(rules: Command): void {
 Example:
   ./svc rules diff flights-rules.json --datasource flights`,
     )
-    .action(async (file: string, { home, datasource, json }: DiffOptions) => {
+    .action(async (file: string, { datasource, json, ...connection }: DiffOptions) => {
       const room = await import('../rules/index.ts')
       const { formatRule, parseRules } = await import('@svc/domain/rules')
       const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
       const lines = room.diffOfRules(before, after)
       const isSame = lines.every(({ kind }) => kind === 'same')
-      process.exitCode = isSame ? 0 : 1
+      process.exitCode = isSame ? exitStatus.done : exitStatus.differs
       if (json) {
         printJson(lines)
         return
@@ -200,10 +198,13 @@ Example:
     })
 }
 
+const createAdvice = 'To set rules before the data arrives, add --create.'
+
 function addSet(rules: Command): void {
-  withHome(rules.command('set').description('Replace all rules of a datasource'))
+  withConnection(rules.command('set').description('Replace all rules of a datasource'))
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
+    .option('--create', 'Also set rules of a datasource that does not exist yet')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')
@@ -216,22 +217,25 @@ Examples:
   ./svc rules set flights-rules.json --datasource flights --author me --comment "one month is enough"
   echo '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]' | ./svc rules set - --datasource flights`,
     )
-    .action(async (file: string, { home, datasource, author, comment, json }: SetOptions) => {
-      const { auditHeaders, readRules, rulesPath, setRules } = await import('../rules/index.ts')
-      const headers = auditHeaders({ author, comment })
-      const list = readRules(file)
-      const client = await connectToHome(home)
-      const warnings = await setRules(existingHome(home), datasource, list, headers)
-      const stored = (await client.send('GET', rulesPath(datasource))) as AnsweredRule[]
-      const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
-      await printAnswer(json, stored, (room) => room.rulesTable({ [datasource]: stored }), none)
-      if (!json) await showTimeline(client, [datasource, stored])
-      printWarnings(warnings)
-    })
+    .action(
+      async (file: string, { datasource, create, author, comment, json, ...connection }: SetOptions) => {
+        const room = await import('../rules/index.ts')
+        const headers = room.auditHeaders({ author, comment })
+        const list = room.readRules(file)
+        const client = await connect(connection)
+        if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
+        const warnings = await room.setRules(client, datasource, list, headers)
+        const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
+        const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
+        await printAnswer(json, stored, ({ rulesTable }) => rulesTable({ [datasource]: stored }), none)
+        if (!json) await showTimeline(client, [datasource, stored])
+        printWarnings(warnings)
+      },
+    )
 }
 
 function addHistory(rules: Command): void {
-  withHome(rules.command('history').description('Show who changed rules, when, and why, newest first'))
+  withConnection(rules.command('history').description('Show who changed rules, when, and why, newest first'))
     .option('--datasource <name>', 'Show only changes to this datasource')
     .option('--count <n>', 'Number of changes (default: those of the last week)')
     .option('--json', 'Print JSON (includes the rules)')
@@ -242,9 +246,9 @@ Examples:
   ./svc rules history
   ./svc rules history --datasource flights --count 10`,
     )
-    .action(async ({ home, datasource, count, json }: HistoryOptions) => {
+    .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
-      const client = await connectToHome(home)
+      const client = await connect(connection)
       const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
@@ -284,8 +288,9 @@ async function showTimeline(
   process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
-/** The time of the cluster, which may differ from this machine's: an empty preview returns it. */
+/** The time of the cluster, which may differ from this machine's: an empty preview returns it. Druid has no previews. */
 async function timeOf(client: ClusterClient): Promise<string> {
+  if (client.interfaceName === 'druid') return new Date().toISOString()
   const nothing = { rules: {}, segments: [], servers: [] }
   return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now
 }

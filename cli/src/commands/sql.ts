@@ -1,9 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { accessOf, type ConnectionOptions, withConnection } from './connection-options.ts'
+import { existingHome } from './home-option.ts'
 
-interface SqlCommandOptions {
-  readonly home?: string
+interface SqlCommandOptions extends ConnectionOptions {
   readonly json?: boolean
   readonly csv?: boolean
   readonly timeout?: string
@@ -12,7 +12,7 @@ interface SqlCommandOptions {
 
 /** Adds `./svc sql`. */
 export function addSql(program: Command): void {
-  withHome(program.command('sql').description('Query a running cluster with SQL, as its admin'))
+  withConnection(program.command('sql').description('Query a running cluster with SQL'))
     .argument('[query]', 'SELECT statement (default: a prompt, or standard input if it is not a terminal)')
     .option('--json', 'Print JSON (an array of objects)')
     .option('--csv', 'Print CSV with a header line')
@@ -36,12 +36,8 @@ Examples:
         throw invalidInput(
           `Invalid value [${timeout}] for [--timeout]: expected a whole number of seconds from 1 to 999999`,
         )
-      const home = existingHome(options.home)
-      const [{ querySql, runPrompt, showAnswer }, { accessToCluster }] = await Promise.all([
-        import('../sql/index.ts'),
-        import('../client/index.ts'),
-      ])
-      const access = accessToCluster(home)
+      const access = await accessOf(options)
+      const { querySql, runPrompt, showAnswer } = await import('../sql/index.ts')
       const shownAs = json ? 'json' : csv ? 'csv' : 'table'
       const run = async (text: string, signal: AbortSignal): Promise<void> => {
         const answer = await querySql(
@@ -58,11 +54,16 @@ Examples:
         await showAnswer(answer, shownAs, process.stdout, process.stderr)
       }
       if (query === undefined && process.stdin.isTTY) {
-        await runPrompt(home.sqlHistory, run)
+        await runPrompt(historyFile(options), run)
         return
       }
       const { text } = await import('node:stream/consumers')
       // Ending this command closes the connection, which cancels the query.
       await run(query ?? (await text(process.stdin)), new AbortController().signal)
     })
+}
+
+/** Where the prompt keeps its queries. Those of a cluster at a URL are not kept: they may belong to another user. */
+function historyFile({ url, home }: SqlCommandOptions): string | undefined {
+  return url === undefined ? existingHome(home).sqlHistory : undefined
 }

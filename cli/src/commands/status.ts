@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { exitStatus } from './exit-status.ts'
 import { existingHome, withHome } from './home-option.ts'
 import { printJson } from './print.ts'
 
@@ -38,6 +39,6 @@ export function addStatus(program: Command): void {
           if (!listed.has(fault)) process.stdout.write(`${fault.target}: ${describeFault(fault)}\n`)
         if (status.problem) process.stdout.write(`${status.problem}\n`)
       }
-      process.exitCode = status.isReady ? 0 : 1
+      process.exitCode = status.isReady ? exitStatus.done : exitStatus.failed
     })
 }

@@ -1,4 +1,5 @@
-import { unavailable } from '@svc/domain/failure'
+import { cancelled } from '@svc/domain/failure'
+import { exitStatus } from './exit-status.ts'
 
 /** A request by the user or the system to stop this process. */
 export interface StopRequest {
@@ -16,8 +17,8 @@ export function stopRequest(): StopRequest {
   const controller = new AbortController()
   const requested = new Promise<void>((resolve) => {
     const onSignal = (name: NodeJS.Signals) => {
-      if (controller.signal.aborted) process.exit(1)
-      controller.abort(unavailable(`Interrupted by ${name}`))
+      if (controller.signal.aborted) process.exit(exitStatus.interrupted)
+      controller.abort(cancelled(`Interrupted by ${name}`))
       resolve()
     }
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(name, onSignal)

@@ -2,6 +2,7 @@
 // IPC channel, reports its progress there, and keeps running when that command exits.
 import { describeError, Failure } from '@svc/domain/failure'
 import { startCluster } from '../cluster/index.ts'
+import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { summarize } from './summary.ts'
 import type { DetachedMessage, DetachedOptions } from './up-detached.ts'
@@ -15,12 +16,12 @@ try {
   report({ kind: 'ready', summary: summarize(cluster) })
   await requested
   await cluster.stop()
-  process.exit(0)
+  process.exit(exitStatus.done)
 } catch (error) {
   const code = error instanceof Failure ? error.code : 'internalServerError'
   report({ kind: 'failed', code, message: describeError(error) })
   if (!(error instanceof Failure)) console.error(error)
-  process.exitCode = 1
+  process.exitCode = exitStatus.failed
   if (process.connected) process.disconnect?.()
 }
 

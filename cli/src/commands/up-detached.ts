@@ -4,6 +4,7 @@ import path from 'node:path'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
+import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { printStep, printSummary, type Summary } from './summary.ts'
 
@@ -71,5 +72,5 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   child.disconnect()
   child.unref()
   printSummary(summary, { json })
-  if (summary.notReady.length > 0) process.exitCode = 1
+  if (summary.notReady.length > 0) process.exitCode = exitStatus.failed
 }

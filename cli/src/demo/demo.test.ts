@@ -100,7 +100,7 @@ describe('ingestion and rules in a running cluster', () => {
   test('reports the message with which the overlord rejects a task', async () => {
     const args = ['ingest', file, ...home, '--datasource', 'a/b', '--timestamp', 'time']
     const { status, stderr } = await svc(args)
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /^svc: (?=.*--datasource)(?=.*\[a\/b\]).* \(POST \/svc\/indexer\/v1\/task\)\n$/)
     assert.deepEqual(inputs(), [])
   })
@@ -108,7 +108,10 @@ describe('ingestion and rules in a running cluster', () => {
   test('sets rules from standard input, shows them, and records them in the history', async () => {
     const rules = '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]'
     const audit = ['--author', 'me', '--comment', 'a month is enough']
-    const set = await svc(['rules', 'set', '-', ...home, '--datasource', 'other', ...audit], rules)
+    const set = await svc(
+      ['rules', 'set', '-', ...home, '--datasource', 'other', '--create', ...audit],
+      rules,
+    )
     assert.equal(set.status, 0, set.stderr)
     const get = await svc(['rules', 'get', ...home, '--datasource', 'other'])
     assert.equal(get.stdout, set.stdout)
@@ -157,7 +160,7 @@ describe('ingestion and rules in a running cluster', () => {
     assert.equal(inputs().length, 1)
     ingestion.child.kill('SIGINT')
     const { status, stdout, stderr } = await ingestion.outcome()
-    assert.equal(status, 1)
+    assert.equal(status, 130)
     const [, id] = /^Task (\S+)$/m.exec(stdout)!
     assert.equal(stderr, `svc: Canceled task [${id}]. Nothing was ingested.\n`)
     assert.deepEqual(inputs(), [])
@@ -221,7 +224,7 @@ describe('the demo', () => {
     const started = processes()
     demo.child.kill('SIGINT')
     const { status, stderr } = await demo.outcome()
-    assert.equal(status, 1)
+    assert.equal(status, 130)
     assert.equal(stderr, 'svc: Stopped the demo and deleted its files.\n')
     assert.deepEqual(started.filter(isRunning), [])
     assert.deepEqual(homes(), [])

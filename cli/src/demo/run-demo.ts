@@ -1,4 +1,4 @@
-import { unavailable } from '@svc/domain/failure'
+import { cancelled, unavailable } from '@svc/domain/failure'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
 import { type Cluster, startCluster } from '../cluster/index.ts'
 import { ingestFile, type Output, showProgress } from '../ingest/index.ts'
@@ -35,7 +35,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     await runIn(home, options)
   } catch (error) {
     if (!signal.aborted) throw error
-    throw unavailable(
+    throw cancelled(
       home.isKept
         ? `Stopped the demo. Its home is in [${home.root}].`
         : 'Stopped the demo and deleted its files.',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { timedOut } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import { type Cluster, parseOptions } from '../cluster/index.ts'
 import { retryWhileUnavailable } from '../ingest/index.ts'
@@ -52,7 +52,7 @@ export async function showStep(
     }
     display.show(seen, afterMs)
     if (afterMs >= STEP_TIMEOUT_MS) {
-      throw unavailable(
+      throw timedOut(
         `Step timed out after ${formatSeconds(STEP_TIMEOUT_MS)}: ${step.title}; ${missing.join(', ')}. Use --keep to keep the home with its logs.`,
       )
     }

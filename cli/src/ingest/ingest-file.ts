@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { conflict, Failure, unavailable } from '@svc/domain/failure'
+import { cancelled, conflict, Failure, timedOut, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import type { ClusterClient } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
@@ -101,7 +101,7 @@ async function runToEnd(client: ClusterClient, task: string, request: IngestRequ
     })
     // It may have completed just before it was canceled.
     if (end.statusCode === 'SUCCESS') return end
-    throw unavailable(`Canceled task [${task}]. Nothing was ingested.`)
+    throw cancelled(`Canceled task [${task}]. Nothing was ingested.`)
   }
 }
 
@@ -127,7 +127,7 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
     if (percent !== last) progressAt = performance.now()
     last = percent
     if (performance.now() - progressAt >= LOAD_STALL_MS) {
-      throw unavailable(
+      throw timedOut(
         `Datasource [${dataSource}] was ingested, but loading is stuck at [${percent.toFixed(1)}] percent. See ./svc status and ./svc logs coordinator.`,
       )
     }

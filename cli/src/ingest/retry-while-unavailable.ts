@@ -4,7 +4,7 @@ import { Failure } from '@svc/domain/failure'
 const RETRY_MS = 200
 
 /**
- * Retries an idempotent request while the service is unavailable, for example between two leaders. After `timeoutMs`,
+ * Retries an idempotent request while the service is unavailable or does not answer in time, for example between two leaders. After `timeoutMs`,
  * throws the error of the last attempt. Throws the reason of an aborted signal.
  */
 export async function retryWhileUnavailable<T>(
@@ -18,7 +18,8 @@ export async function retryWhileUnavailable<T>(
     try {
       return await request()
     } catch (error) {
-      const isUnavailable = error instanceof Failure && error.code === 'unavailable'
+      const isUnavailable =
+        error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut')
       if (!isUnavailable || performance.now() >= deadline) throw error
     }
     await delay(RETRY_MS)

@@ -1,10 +1,17 @@
-import { notFound } from '@svc/domain/failure'
+import { invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 import { nearNames } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 
-/** Throws notFound, with similar names, if a cluster has neither segments nor rules of a datasource. */
-export async function checkDatasourceIsKnown(client: ClusterClient, name: string): Promise<void> {
+/**
+ * Throws invalidInput, with similar names and `advice`, if a cluster has neither segments nor rules of a datasource, so that
+ * a typo does not go unnoticed.
+ */
+export async function checkDatasourceIsKnown(
+  client: ClusterClient,
+  name: string,
+  advice = '',
+): Promise<void> {
   if (name === defaultRulesName) return
   const [withSegments, withRules] = await Promise.all([
     client.send('GET', '/svc/coordinator/v1/metadata/datasources?includeUnused'),
@@ -14,9 +21,9 @@ export async function checkDatasourceIsKnown(client: ClusterClient, name: string
   known.delete(defaultRulesName)
   if (known.has(name)) return
   const near = nearNames(name, known)
-  throw notFound(
-    `Unknown datasource [${name}]: it has neither segments nor rules. ${
-      near.length === 0 ? 'The cluster has no datasources.' : `Similar names are [${near.join('], [')}].`
-    }`,
+  const similar =
+    near.length === 0 ? 'The cluster has no datasources.' : `Similar names are [${near.join('], [')}].`
+  throw invalidInput(
+    `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}${advice && ` ${advice}`}`,
   )
 }

@@ -1,6 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { connectToCluster } from '../client/index.ts'
-import type { HomeLayout } from '../home/index.ts'
+import type { ClusterClient } from '../client/index.ts'
 import { warningsOfHeader } from './warnings-text.ts'
 
 /** Author and comment for the audit history. */
@@ -31,15 +30,15 @@ function headerOf(option: string, name: string, value: string | undefined): Reco
 }
 
 /**
- * Replaces the rules of a datasource in the running cluster of a home. Returns the warnings of the cluster. Throws a
+ * Replaces the rules of a datasource. Returns the warnings of the cluster. Throws a
  * Failure if the rules are rejected.
  */
 export async function setRules(
-  home: HomeLayout,
+  client: ClusterClient,
   dataSource: string,
   rules: readonly unknown[],
   headers: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
-  const answer = await connectToCluster(home).request('POST', rulesPath(dataSource), rules, headers)
+  const answer = await client.request('POST', rulesPath(dataSource), rules, headers)
   return warningsOfHeader(answer.headers['x-svc-warnings'] as string | undefined)
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { unavailable } from '@svc/domain/failure'
+import { cancelled, timedOut, unavailable } from '@svc/domain/failure'
 import { accessToCluster, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf } from '../home/index.ts'
 
@@ -36,9 +36,9 @@ export async function killLeader(
   const startedAt = performance.now()
   const until = async (isMet: () => Promise<boolean>): Promise<number> => {
     while (!(await isMet().catch(() => false))) {
-      if (signal.aborted) throw unavailable('The simulation was interrupted')
+      if (signal.aborted) throw cancelled('The simulation was interrupted')
       if (performance.now() - startedAt > timeoutMs)
-        throw unavailable(`No coordinator took over within [${timeoutMs}] ms after the leader was killed`)
+        throw timedOut(`No coordinator took over within [${timeoutMs}] ms after the leader was killed`)
       await delay(pollPeriodMs)
     }
     return (performance.now() - startedAt) / 1000

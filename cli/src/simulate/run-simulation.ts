@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { conflict, unavailable } from '@svc/domain/failure'
+import { cancelled, conflict } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
@@ -114,7 +114,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   const peaks = new Map<string, number>()
   try {
     for (;;) {
-      if (signal.aborted) throw unavailable('The simulation was interrupted')
+      if (signal.aborted) throw cancelled('The simulation was interrupted')
       recordPeaks(cluster.home, peaks)
       const known = (await client.send('GET', '/svc/coordinator/v1/servers?simple')) as {
         type: string

@@ -18,13 +18,13 @@ const columnsOf = (table: string): string =>
 
 /**
  * Runs an interactive prompt. `run` executes a query and is canceled by its signal; its errors are shown. `historyFile`
- * stores the queries.
+ * stores the queries, if there is one.
  */
 export async function runPrompt(
-  historyFile: string,
+  historyFile: string | undefined,
   run: (query: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const entries = readHistory(historyFile)
+  const entries = historyFile === undefined ? [] : readHistory(historyFile)
   let shownHistory: string[] | undefined
   let typed = ''
   let running: AbortController | undefined
@@ -47,7 +47,8 @@ export async function runPrompt(
     entries.unshift(entry)
     entries.splice(maxHistory)
     shownHistory?.splice(0, shownHistory.length, ...entries)
-    writeFileSync(historyFile, entries.toReversed().join('\n'), { mode: 0o600 })
+    if (historyFile !== undefined)
+      writeFileSync(historyFile, entries.toReversed().join('\n'), { mode: 0o600 })
   }
   let isClosed = false
   // Ctrl-D, even while a query is running.

@@ -1,7 +1,6 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { conflict, unavailable } from '@svc/domain/failure'
-import { type ClusterAccess, describeConnectionError } from '../client/index.ts'
+import { type ClusterAccess, errorMessageOf, failedConnection, pathAt, rejectionOf } from '../client/index.ts'
 
 /** A query and the format of its answer. */
 export interface SqlQuestion {
@@ -21,14 +20,15 @@ export interface SqlAnswer {
   readonly segmentsNotLoaded: Readonly<Record<string, number>>
 }
 
-/** Sends a query to the router; aborting `signal` cancels it. A rejected query is a conflict with the reason. */
+/** Sends a query to the router; aborting `signal` cancels it. Throws a Failure with the reason if it is rejected. */
 export async function querySql(
-  { routerUrl, trusted, credentials }: ClusterAccess,
+  access: ClusterAccess,
   question: SqlQuestion,
   signal: AbortSignal,
 ): Promise<SqlAnswer> {
+  const { routerUrl, interfaceName, trusted, credentials } = access
   const requestedAt = performance.now()
-  const url = new URL('/svc/v2/sql', routerUrl)
+  const url = new URL(pathAt(interfaceName, routerUrl, '/svc/v2/sql'), routerUrl)
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const body = Buffer.from(
     JSON.stringify({
@@ -60,9 +60,10 @@ export async function querySql(
     outgoing.end(body)
   }).catch((error: unknown) => {
     signal.throwIfAborted()
-    throw unavailable(`Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}`)
+    throw failedConnection(routerUrl, error)
   })
-  if (answer.statusCode !== 200) throw rejection(answer.statusCode ?? 0, await text(answer))
+  if (answer.statusCode !== 200)
+    throw rejectionOf(answer.statusCode ?? 0, messageOf(answer.statusCode ?? 0, await text(answer)), access)
   return {
     requestedAt,
     body: answer,
@@ -70,14 +71,13 @@ export async function querySql(
   }
 }
 
-function rejection(status: number, body: string) {
-  let message = `status ${status}`
+function messageOf(status: number, body: string): string {
   try {
-    message = String((JSON.parse(body) as { errorMessage?: unknown }).errorMessage ?? message)
+    return errorMessageOf({ status, body: JSON.parse(body) as unknown })
   } catch {
     // An answer that is not JSON comes from a proxy in between.
+    return `status ${status}`
   }
-  return status < 500 ? conflict(message) : unavailable(message)
 }
 
 function notLoadedIn(header: string | string[] | undefined): Readonly<Record<string, number>> {

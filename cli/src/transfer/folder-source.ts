@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describeError, type Failure, invalidInput } from '@svc/domain/failure'
 import { linesOf } from '@svc/shared/wire'
+import { withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
 import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
 import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
-import { withoutLogin } from './without-login.ts'
 
 const filesOfSnapshot = [
   ...Object.values(documents).map(({ file }) => file),

@@ -1,9 +1,8 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
-import { describeConnectionError } from '../client/index.ts'
+import { describeConnectionError, hintFor, parseClusterUrl, withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
-import { withoutLogin } from './without-login.ts'
 
 /** How to reach a cluster. */
 export interface HttpAccess {
@@ -29,17 +28,7 @@ const compactionConfigsPath = '/indexer/v1/compaction/config/datasources'
 
 /** A running cluster with the management API. Throws a Failure if there is none at the URL. */
 export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
-  const base = access.url.replace(/\/+$/, '').replace(/^https?/i, (scheme) => scheme.toLowerCase())
-  if (base.includes('@')) {
-    throw invalidInput(
-      `URL [${withoutLogin(access.url)}] contains credentials. Use --user and --password-file instead.`,
-    )
-  }
-  if (!/^https?:\/\/[^/?#]+$/.test(base) || !URL.canParse(base)) {
-    throw invalidInput(
-      `Invalid URL [${access.url}]: expected a URL without a path, such as http://127.0.0.1:8888`,
-    )
-  }
+  const base = parseClusterUrl(access.url)
   const prefix = `${base}/${await findPrefix(base, access)}`
 
   async function read(path: string, needed: boolean): Promise<unknown> {
@@ -107,11 +96,11 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
     response.destroy()
     const next = URL.canParse(location, url) ? new URL(location, url) : undefined
     if (redirects === maxRedirects)
-      throw unavailable(`[${address}] redirects more than ${maxRedirects} times`)
+      throw unavailable(`The source at [${address}] redirects more than ${maxRedirects} times`)
     // The password is only for the host that the user specified.
     if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
       throw unavailable(
-        `[${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If that is the right cluster, use its URL with --from.`,
+        `The source at [${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If that is the right cluster, use its URL with --from.`,
       )
     }
     url = next
@@ -142,7 +131,7 @@ async function sendGet(url: URL, access: HttpAccess): Promise<IncomingMessage> {
       (response ?? outgoing).destroy(new Error(`no data received for ${timeoutMs} ms`)),
     )
     outgoing.once('error', (error) => {
-      const hint = hintFor(error, url)
+      const hint = hintFor(error, url.href)
       reject(
         signal?.aborted
           ? signal.reason
@@ -150,13 +139,6 @@ async function sendGet(url: URL, access: HttpAccess): Promise<IncomingMessage> {
       )
     })
   })
-}
-
-function hintFor({ message, code }: NodeJS.ErrnoException, { protocol }: URL): string {
-  if (/certificate|self.signed|issuer/i.test(message))
-    return '. Use --trust to select the CA certificates to trust.'
-  // A server with TLS closes a plain connection.
-  return protocol === 'http:' && code === 'ECONNRESET' ? '. If the port uses TLS, use https://.' : ''
 }
 
 /** The answer if it is a JSON document. Throws a Failure otherwise. */
@@ -167,16 +149,18 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   response.destroy()
   if (statusCode === 401) {
     throw invalidInput(
-      `[${url}] returned status [401]: missing or invalid credentials. Use --user and --password-file.`,
+      `The source at [${url}] returned status [401]: missing or invalid credentials. Use --user and --password-file.`,
     )
   }
   if (statusCode === 403) {
-    throw invalidInput(`[${url}] returned status [403]: the user in --user has no permission to read it`)
+    throw invalidInput(
+      `The source at [${url}] returned status [403]: the user in --user has no permission to read it`,
+    )
   }
   throw unavailable(
     statusCode === 200
-      ? `[${url}] returned [${type}], expected JSON`
-      : `[${url}] returned status [${statusCode}], expected [200]`,
+      ? `The source at [${url}] returned [${type}], expected JSON`
+      : `The source at [${url}] returned status [${statusCode}], expected [200]`,
   )
 }
 
@@ -191,7 +175,7 @@ async function readJson(response: IncomingMessage, url: string, { signal }: Http
     for await (const chunk of response as AsyncIterable<Buffer>) {
       sizeBytes += chunk.length
       if (sizeBytes > maxDocumentBytes)
-        throw unavailable(`[${url}] is too large: expected at most ${maxDocumentBytes} bytes`)
+        throw unavailable(`The answer of [${url}] is too large: expected at most ${maxDocumentBytes} bytes`)
       chunks.push(chunk)
     }
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { accessToUrl, clientOf } from './index.ts'
+
+type Answer = readonly [status: number, body?: unknown]
+
+/** A router that answers as `answer` says; returns its URL. */
+async function listen(answer: (request: IncomingMessage) => Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    const [status, body] = answer(request)
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body ?? {}))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const hasPrefix = ({ url }: IncomingMessage, prefix: string): boolean =>
+  url?.startsWith(`/${prefix}/`) === true
+
+describe('a router at a URL', () => {
+  test('is that of svc if it has its paths', async () => {
+    const url = await listen((request) => [hasPrefix(request, 'svc') ? 200 : 404])
+    assert.equal((await accessToUrl(`${url}/`, {})).interfaceName, 'svc')
+  })
+
+  test('is that of Druid if it has only its paths, which requests then use', async () => {
+    const seen: string[] = []
+    const url = await listen((request) => {
+      seen.push(`${request.method} ${request.url} ${request.headers['x-druid-comment'] ?? ''}`)
+      return hasPrefix(request, 'druid') || hasPrefix(request, 'proxy') ? [200, { a: 1 }] : [404]
+    })
+    const client = clientOf(await accessToUrl(url, {}))
+    assert.equal(client.interfaceName, 'druid')
+    assert.deepEqual(await client.send('POST', '/svc/coordinator/v1/rules/a', [], { 'X-Svc-Comment': 'b' }), {
+      a: 1,
+    })
+    await client.send('GET', '/proxy/coordinator/svc-ext/basic-security/authorization/loadStatus')
+    assert.deepEqual(seen.slice(-2), [
+      'POST /druid/coordinator/v1/rules/a b',
+      'GET /proxy/coordinator/druid-ext/basic-security/authorization/loadStatus ',
+    ])
+    for (const path of ['/svc/coordinator/v1/rules/simulate?full', '/svc/simulation/v1/clock'])
+      await assert.rejects(client.send('POST', path, {}), {
+        code: 'conflict',
+        message: /^Druid does not support this.*\.\/svc import/,
+      })
+  })
+
+  test('is that of svc if the user may not read the leader there', async () => {
+    const url = await listen((request) => [hasPrefix(request, 'svc') ? 403 : 404])
+    assert.equal((await accessToUrl(url, {})).interfaceName, 'svc')
+  })
+
+  test('is refused if it has neither', async () => {
+    const url = await listen(() => [404])
+    await assert.rejects(accessToUrl(url, {}), {
+      code: 'unavailable',
+      message: /expected the URL of a router/,
+    })
+  })
+
+  test('says what to do about a missing and a rejected login', async () => {
+    const url = await listen(() => [401])
+    await assert.rejects(accessToUrl(url, {}), {
+      code: 'unauthorized',
+      message: `The cluster at [${url}] requires a login. Log in with --user and --password-file.`,
+    })
+    await assert.rejects(accessToUrl(url, { credentials: 'me:wrong' }), {
+      code: 'unauthorized',
+      message: /rejected the credentials: expected a valid --user and --password-file/,
+    })
+  })
+
+  test('is described if it does not use TLS', async () => {
+    const url = await listen(() => [200])
+    await assert.rejects(accessToUrl(url.replace('http:', 'https:'), {}), {
+      code: 'unavailable',
+      message: /: the server does not use TLS on this port; use http:\/\/ or the TLS port$/,
+    })
+  })
+
+  for (const [url, message] of [
+    ['127.0.0.1:8888', /^Invalid URL \[127\.0\.0\.1:8888\]: expected a URL without a path/],
+    ['http://me:secret@router', /^URL \[http:\/\/…@router\] contains credentials/],
+  ] as const)
+    test(`rejects ${url}`, async () => {
+      await assert.rejects(accessToUrl(url, {}), { code: 'invalidInput', message })
+    })
+})
+
+describe('an answer with an error status', () => {
+  for (const [status, code] of [
+    [400, 'invalidInput'],
+    [403, 'forbidden'],
+    [404, 'notFound'],
+    [409, 'conflict'],
+    [412, 'forbidden'],
+    [503, 'unavailable'],
+    [504, 'timedOut'],
+  ] as const)
+    test(`${status} is a failure of the kind ${code}`, async () => {
+      const url = await listen(({ url: path }) =>
+        path === '/svc/x?y' ? [status, { errorMessage: 'No' }] : [200],
+      )
+      const client = clientOf(await accessToUrl(url, {}))
+      await assert.rejects(client.send('GET', '/svc/x?y'), { code, message: 'No (GET /svc/x)' })
+    })
+})

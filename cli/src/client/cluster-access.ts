@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { conflict, Failure, timedOut, unauthorized, unavailable } from '@svc/domain/failure'
+import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
+import { trustStoreFile } from '../pki/index.ts'
+import { isRunning } from '../processes/index.ts'
+import { parseClusterUrl } from './cluster-url.ts'
+import { describeConnectionError, hintFor } from './connection-error.ts'
+import { findInterface, type InterfaceName } from './interface-name.ts'
+import { type ServiceAnswer, sendRequest } from './request.ts'
+
+/** How to reach the router of one cluster, and as which user. */
+export interface ClusterAccess {
+  readonly routerUrl: string
+  readonly interfaceName: InterfaceName
+  /** The certificates to trust, PEM; undefined without TLS, or for those that the system trusts. */
+  readonly trusted: string | undefined
+  /** `name:password`; undefined if no login is required. */
+  readonly credentials: string | undefined
+  /** What is wrong and what to do if the cluster rejects the login. */
+  readonly rejectedLogin: string
+}
+
+/** A login that replaces the one of a home. */
+export interface Login {
+  readonly credentials?: string | undefined
+  readonly trusted?: string | undefined
+}
+
+const userOptions = 'Log in with --user and --password-file'
+const storePassword = 'store the new password with ./svc password --set'
+const wrongLogin = 'The cluster rejected the credentials: expected a valid --user and --password-file.'
+
+/** How to reach the cluster that is running in a home, as its admin or with another login. Throws a Failure if none is. */
+export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAccess {
+  const run = readRunFile(home)
+  if (!run || !isRunning(run.supervisor)) {
+    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`)
+  }
+  const { routerUrl } = run
+  const authority = routerUrl.startsWith('https:')
+    ? () => readFileSync(trustStoreFile(home.pki), 'utf8')
+    : () => undefined
+  const password = run.profile === 'secure' ? readSecret(home, 'admin-password') : undefined
+  const stored = password === undefined ? undefined : `admin:${password}`
+  const rejected =
+    stored === undefined
+      ? `The cluster requires a login. ${userOptions}.`
+      : `The cluster rejected the stored admin password of this home, which may have been changed. ${userOptions}, or ${storePassword}.`
+  return {
+    routerUrl,
+    interfaceName: 'svc',
+    trusted: login.trusted ?? authority(),
+    credentials: login.credentials ?? stored,
+    rejectedLogin: login.credentials === undefined ? rejected : wrongLogin,
+  }
+}
+
+/** How to reach the cluster of a router, which svc or Druid runs. Throws a Failure if there is none at the URL. */
+export async function accessToUrl(url: string, login: Login): Promise<ClusterAccess> {
+  const routerUrl = parseClusterUrl(url)
+  const { trusted, credentials } = login
+  const rejectedLogin =
+    credentials === undefined ? `The cluster at [${routerUrl}] requires a login. ${userOptions}.` : wrongLogin
+  const access = { routerUrl, trusted, credentials, rejectedLogin }
+  const interfaceName = await findInterface(routerUrl, async (path) => {
+    const { status } = await sendTo(access, { method: 'GET', path })
+    if (status === 401) throw unauthorized(rejectedLogin)
+    return status
+  })
+  return { ...access, interfaceName }
+}
+
+/** One request to a router; `path` is the path at this cluster. */
+export interface RouterRequest {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Sends a request to the router and returns any answer. Throws a Failure if there is none. */
+export async function sendTo(
+  { routerUrl, trusted, credentials }: Pick<ClusterAccess, 'routerUrl' | 'trusted' | 'credentials'>,
+  { method, path, body, headers = {} }: RouterRequest,
+): Promise<ServiceAnswer> {
+  try {
+    return await sendRequest({ method, url: `${routerUrl}${path}`, trusted, credentials, body, headers })
+  } catch (error) {
+    throw failedConnection(routerUrl, error)
+  }
+}
+
+/** The Failure for a router that could not be reached. */
+export function failedConnection(routerUrl: string, error: unknown): Failure {
+  const message = `Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}${hintFor(error, routerUrl)}`
+  return error instanceof Failure && error.code === 'timedOut' ? timedOut(message) : unavailable(message)
+}

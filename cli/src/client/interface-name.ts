@@ -1,0 +1,56 @@
+import { conflict, unavailable } from '@svc/domain/failure'
+
+/** What the paths of a management interface start with: `svc`, or `druid` for Apache Druid. */
+export type InterfaceName = 'svc' | 'druid'
+
+const leaderPath = '/coordinator/v1/leader'
+
+// Druid has no endpoint for these. It would store a preview of rules as the rules of a datasource named simulate.
+const onlySvc = [
+  /^\/svc\/(simulation|internal)\//,
+  /^\/svc\/coordinator\/v1\/rules\/simulate\b/,
+  /\/explain\b/,
+]
+
+/**
+ * Returns which interface a router has, according to the statuses with which it answers `statusOf` two paths. Throws
+ * unavailable if it has neither.
+ */
+export async function findInterface(
+  routerUrl: string,
+  statusOf: (path: string) => Promise<number>,
+): Promise<InterfaceName> {
+  const svc = await statusOf(`/svc${leaderPath}`)
+  if (svc === 200) return 'svc'
+  const druid = await statusOf(`/druid${leaderPath}`)
+  if (druid === 200) return 'druid'
+  // A missing permission or an unavailable coordinator still shows that the path exists.
+  if (svc !== 404) return 'svc'
+  if (druid !== 404) return 'druid'
+  throw unavailable(
+    `[${routerUrl}] has neither /svc/coordinator nor /druid/coordinator: expected the URL of a router. A router of Druid needs druid.router.managementProxy.enabled=true.`,
+  )
+}
+
+/** The path at a cluster for a path of svc. Throws conflict if Druid does not have it. */
+export function pathAt(name: InterfaceName, routerUrl: string, path: string): string {
+  if (name === 'svc') return path
+  if (onlySvc.some((pattern) => pattern.test(path)))
+    throw conflict(
+      `Druid does not support this, and [${routerUrl}] is a router of Druid. Import the cluster with ./svc import, and try it there.`,
+    )
+  return path.replace(/^(\/proxy\/[a-z]+)?\/svc(?=[/-])/, '$1/druid')
+}
+
+/** The headers at a cluster for headers of svc. */
+export function headersAt(
+  name: InterfaceName,
+  headers: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const entries = Object.entries(headers)
+  return Object.fromEntries(
+    name === 'svc'
+      ? entries
+      : entries.map(([header, value]) => [header.replace(/^X-Svc-/, 'X-Druid-'), value]),
+  )
+}
