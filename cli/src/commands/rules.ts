@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredPreview, AnsweredRule, RulesChange, Table } from '../rules/index.ts'
+import type { AnsweredPreview, AnsweredRule, PreviewAnswer, RulesChange, Table } from '../rules/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
@@ -124,7 +124,13 @@ Examples:
       const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const query = options.full ? '?full&limit=10000' : ''
-      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as AnsweredPreview
+      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as PreviewAnswer
+      if (!room.isKnown(answer)) {
+        process.exitCode = exitStatus.notKnown
+        if (options.json) printJson(answer)
+        process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+        return
+      }
       const reason = room.failureReason(answer.summary.effects, failOn)
       if (reason !== undefined) process.exitCode = exitStatus.refused
       if (options.json) printJson(answer)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { openSync } from 'node:fs'
 import path from 'node:path'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
-import { parseOptions, type StartOptions } from '../cluster/index.ts'
+import { parseOptions, type StartOptions, untilKnown } from '../cluster/index.ts'
 import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
@@ -28,7 +28,13 @@ export type DetachedOptions = Pick<
   | 'adminPassword'
 >
 
-/** Starts the cluster in its own process, prints its progress, and returns when the cluster is ready. */
+// How long to wait until the leader has the report of every server. Thousands of virtual servers take a while.
+const knownTimeoutMs = 60_000
+
+/**
+ * Starts the cluster in its own process, prints its progress, and returns when the cluster is ready and known: when the
+ * leader has the report of every server.
+ */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
   const isNewHome = !isHome(homeLayout(options.home))
@@ -71,6 +77,11 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   })
   child.disconnect()
   child.unref()
+  const unknown = summary.notReady.length > 0 ? [] : await untilKnown(home, knownTimeoutMs)
   printSummary(summary, { json })
   if (summary.notReady.length > 0) process.exitCode = exitStatus.failed
+  if (unknown.length > 0) {
+    process.stderr.write(`svc: The cluster is not known yet: ${unknown.join('; ')}\n`)
+    process.exitCode = exitStatus.notKnown
+  }
 }

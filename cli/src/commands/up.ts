@@ -38,12 +38,12 @@ export function addUp(program: Command): void {
     )
     .option('--admin-password <password>', 'Initial password of the admin (default: random)')
     .option('--ldap', 'Also run a sample LDAP directory with the users alice, bob, and carol')
-    .option('--detach', 'Return when the cluster is ready, and leave it running')
+    .option('--detach', 'Return when the cluster is ready and known, and leave it running')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Without --detach, the cluster runs until Ctrl-C.
+Without --detach, the cluster runs until Ctrl-C. It is known when the leader has the report of every server.
 
 Examples:
   ./svc up

@@ -1,6 +1,5 @@
 import type { EffectName } from '@svc/domain/preview'
-import { countOf } from '../terminal/index.ts'
-import { formatBytes } from './preview-text.ts'
+import { countOf, formatBytes } from '../terminal/index.ts'
 import type { Table } from './rules-table.ts'
 
 /** The segments with one effect, as returned by the coordinator. */

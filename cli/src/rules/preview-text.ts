@@ -27,9 +27,30 @@ interface TierSummary {
   readonly doesNotFitFrom: string | null
 }
 
+/** The answer of a coordinator whose cluster is not known yet. */
+export interface UnknownCluster {
+  readonly now: string
+  readonly known: false
+  readonly reasons: readonly string[]
+}
+
+/** The answer to a request for a preview. */
+export type PreviewAnswer = AnsweredPreview | UnknownCluster
+
+/** Whether an answer has a preview. Earlier versions always return one, without this field. */
+export function isKnown(answer: PreviewAnswer): answer is AnsweredPreview {
+  return answer.known !== false
+}
+
+/** Why there is no preview, in one line. */
+export function unknownReason({ reasons }: UnknownCluster): string {
+  return `The cluster is not known yet: ${reasons.join('; ')}`
+}
+
 /** A preview as returned by the coordinator. */
 export interface AnsweredPreview {
   readonly now: string
+  readonly known?: true
   readonly summary: {
     readonly effects: AnsweredEffects
     readonly datasources: Readonly<Record<string, DatasourceSummary & { readonly effects: AnsweredEffects }>>
