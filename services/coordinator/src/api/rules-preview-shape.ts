@@ -77,6 +77,19 @@ const doesNotFitFrom = z
   .string()
   .nullable()
   .describe('First time at which replicas do not fit, up to the horizon; null if all fit')
+const bytesShape = z.array(z.int())
+const bucketsShape = z
+  .object({
+    start: z.string(),
+    widthMs: z.int(),
+    count: z.int(),
+    tiers: z
+      .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
+      .describe('Bytes of all replicas of visible segments'),
+    unqueryable: bytesShape.describe('Bytes of visible segments without any replica afterwards'),
+    unused: bytesShape.describe('Bytes of visible segments that a drop rule marks unused'),
+  })
+  .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
 const stepShape = z
   .object({
     now: z.string(),
@@ -98,6 +111,7 @@ export const rulesPreviewShape = z
     summary: z
       .object({
         effects: effectsShape,
+        buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),
           z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),

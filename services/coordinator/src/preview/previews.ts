@@ -29,8 +29,10 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { liveDatasources, liveServers } from './live-cluster.ts'
 
-/** Which page of the segments of the live cluster the answer includes, if any. */
+/** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
 export interface PreviewPage {
+  /** Maximum number of buckets. */
+  readonly buckets?: number | undefined
   readonly full: boolean
   readonly offset: number
   readonly limit: number
@@ -92,7 +94,7 @@ export function createPreviews(
 
   async function answer(
     json: unknown,
-    { full, offset, limit }: PreviewPage,
+    { full, offset, limit, buckets }: PreviewPage,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<string> {
@@ -147,6 +149,7 @@ export function createPreviews(
         defaultsChange: request.defaultRules !== undefined,
         knownDatasources: [...present].filter(readable),
         horizon: request.horizon,
+        buckets,
       })
       for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
       const parts = [`{"now":${JSON.stringify(formatInstant(request.now ?? now))},"known":true`]
