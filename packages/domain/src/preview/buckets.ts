@@ -35,7 +35,7 @@ const widthsMs = [
   hourMs,
   6 * hourMs,
   12 * hourMs,
-  ...[1, 2, 7, 14, 28, 56, 91, 182, 364].map((days) => days * dayMs),
+  ...[1, 2, 3, 7, 14, 28, 56, 91, 182, 364].map((days) => days * dayMs),
 ]
 
 /** Sums bytes over time. A segment spreads evenly over its interval. */
