@@ -5,7 +5,10 @@ const roomsOfDrivers = [
   { driver: 'express', rooms: 'packages/shared/src/http/' },
   { driver: 'ldapts', rooms: 'packages/shared/src/security/' },
   { driver: 'undici', rooms: 'services/router/src/' },
-  { driver: '@duckdb/node-api', rooms: 'packages/shared/src/(duckdb|ingestion|query)/' },
+  {
+    driver: '@duckdb/node-api',
+    rooms: '(packages/shared/src/(duckdb|ingestion)|services/broker/src/query-processes)/',
+  },
   { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
   { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
 ]

@@ -24,7 +24,7 @@ const cache = path.join(root, '.cache/launcher')
 const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
 
 /** The first major version of Node.js that runs TypeScript directly. */
-const MIN_NODE_FOR_TYPESCRIPT = 24
+const minNodeForTypeScript = 24
 
 try {
   await prepare()
@@ -48,7 +48,7 @@ async function prepare() {
 
 /** The path of a working Node.js that runs TypeScript. */
 async function ensureNode() {
-  if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_FOR_TYPESCRIPT) return process.execPath
+  if (Number(process.versions.node.split('.')[0]) >= minNodeForTypeScript) return process.execPath
   const tools = path.join(root, 'tools')
   const installed = path.join(tools, 'node_modules/.svc-installed')
   const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
@@ -68,7 +68,7 @@ function checkIsAvailable(lock) {
   const packages = Object.values(lock.packages)
   if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
   throw new Error(
-    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${MIN_NODE_FOR_TYPESCRIPT} or newer.`,
+    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${minNodeForTypeScript} or newer.`,
   )
 }
 

@@ -1,22 +1,28 @@
 // Every endpoint of every server is open to users with the required permission and to nobody else, checked as
 // users with one permission each. No request can make the router connect to anything but its targets.
+
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { readSecret } from '@svc/cli/home'
 import type { Action, Permission, ResourceType } from '@svc/domain/access'
 import { loadAudit } from '@svc/shared/postgres'
+import {
+  type Answer,
+  basicAuthorization,
+  createHttpClient,
+  type SentRequest,
+  waitUntil,
+} from '@svc/shared/testing'
 import fc from 'fast-check'
 import { endpointPermissions, neededFor } from './support/endpoint-permissions.ts'
 import { assertError } from './support/error-answer.ts'
 import { runTask } from './support/flights.ts'
-import { type Answer, basicAuthorization, createHttpClient, type SentRequest } from './support/http-client.ts'
 import { inlineTask } from './support/inline-task.ts'
 import { sendRaw } from './support/raw-request.ts'
 import { type Endpoint, fillPath, loadRouteTables, pathThroughRouter } from './support/route-tables.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 // Simulation endpoints reject everybody where no simulation runs.
 const cluster = await startTestCluster({

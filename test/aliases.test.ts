@@ -1,8 +1,9 @@
 // Aliases offer the unchanged interface with another prefix, at the servers and through the router.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { HttpClient } from '@svc/shared/testing'
 import { runTask } from './support/flights.ts'
-import type { HttpClient } from './support/http-client.ts'
 import { inlineTask } from './support/inline-task.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 import { untilLoaded } from './support/until-loaded.ts'

@@ -1,17 +1,17 @@
 // `./svc backup` of a working cluster restores to a cluster with its segments, rules and logins. A damaged or
 // incomplete backup and an interrupted restore leave nothing behind, and `./svc export` reads the same cluster.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pickPortOffset, startCluster } from '@svc/cli/cluster'
+import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { flightsTask, runTask } from './support/flights.ts'
-import { createHttpClient } from './support/http-client.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 after(() => removeTestFolder(folder))
@@ -111,7 +111,7 @@ describe('a backup', () => {
           (status) => status.flights === 100,
         )
       } finally {
-        await router.close()
+        router.close()
       }
     } finally {
       await restored.stop()

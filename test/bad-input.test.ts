@@ -1,12 +1,13 @@
 // Bad input is refused everywhere with the right status and error format and a helpful message, and changes
 // nothing. There is a table of single cases, and all endpoints of all servers get requests that do not fit them.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { sql } from '@svc/shared/postgres'
+import type { Answer, SentRequest } from '@svc/shared/testing'
 import { assertError, messageOf } from './support/error-answer.ts'
 import { flightsTask } from './support/flights.ts'
-import type { Answer, SentRequest } from './support/http-client.ts'
 import { logEntries } from './support/log-entries.ts'
 import { sendRaw } from './support/raw-request.ts'
 import { type Endpoint, fillPath, loadRouteTables } from './support/route-tables.ts'

@@ -1,13 +1,13 @@
 // Users with permission on its datasources can cancel a query by its id at the router, whichever broker runs it.
+
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { type Answer, waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
-import type { Answer } from './support/http-client.ts'
 import { querySql } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',

@@ -1,19 +1,20 @@
 // Compaction changes how data is stored, never what queries return. Three appends of the example data become
 // monthly segments with rollup while processes are killed at random points, and every answer in between is right
 // or an error. SVC_TEST_KILLS is the number of points, and SVC_TEST_SEED decides where they are.
+
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import { loadStoredSegments, loadTaskLocks, sql } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { parentOf, processesNaming } from './support/processes-of-home.ts'
 import { seededRandom } from './support/random.ts'
 import { cachedSegments, storedSegments } from './support/segments.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',

@@ -1,6 +1,7 @@
 // A historical with a wrong escalator password is reported within ten seconds in its own log, in the
 // coordinator's log, and by `./svc status`. The other servers keep working, and the historical works once its
 // password is corrected.
+
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
@@ -8,12 +9,12 @@ import { type ClusterStatus, runtimePropertiesFile } from '@svc/cli/cluster'
 import { readSecret } from '@svc/cli/home'
 import type { Call } from '@svc/shared/calls'
 import { loadNodes } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { type LogEntry, logEntries } from './support/log-entries.ts'
 import { cachedSegments } from './support/segments.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const misconfigured = 'historical-hot-1'
 const sound = 'historical-1'

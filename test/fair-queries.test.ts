@@ -1,13 +1,13 @@
 // Callers share a broker fairly: whatever a greedy caller sends, short queries of others are answered soon.
+
 import assert from 'node:assert/strict'
 import { after, describe, type TestContext, test } from 'node:test'
+import { type Answer, waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
-import type { Answer } from './support/http-client.ts'
 import { querySql, sqlRows } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',

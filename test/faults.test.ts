@@ -2,6 +2,7 @@
 // points while rules move every segment, and the final state is always exactly what the rules require. A task
 // whose overlord or queue is killed still runs exactly once. SVC_TEST_KILLS is the number of points, and
 // SVC_TEST_SEED decides where they are.
+
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -9,8 +10,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadLeases, saveRules } from '@svc/shared/postgres'
 import { openProducerConnection, type QueueConnection } from '@svc/shared/redis'
+import { type HttpClient, waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask, submitTask, untilTaskSucceeds } from './support/flights.ts'
-import type { HttpClient } from './support/http-client.ts'
 import { seededRandom } from './support/random.ts'
 import {
   cachedSegments,
@@ -22,7 +23,6 @@ import {
   storedSegments,
 } from './support/segments.ts'
 import { startTestCluster, type TestCluster, type TestClusterOptions } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const points = Number(process.env.SVC_TEST_KILLS ?? 4)
 const { dataSource } = flights

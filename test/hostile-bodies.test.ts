@@ -1,11 +1,12 @@
 // No request body blocks or crashes a server, and the largest valid body of each route is accepted.
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
+import { type Answer, basicAuthorization, type SentRequest } from '@svc/shared/testing'
 import { assertError, messageOf } from './support/error-answer.ts'
-import { type Answer, basicAuthorization, type SentRequest } from './support/http-client.ts'
 import { inlineTask } from './support/inline-task.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'

@@ -1,5 +1,6 @@
 // A directory that hangs, or answers nonsense, causes a 503 within five seconds for its own logins, and affects
 // nobody else. TCP servers that stop answering at each step of a login take its place.
+
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
@@ -12,9 +13,9 @@ import {
   openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
+import { waitUntil } from '@svc/shared/testing'
 import { createCertificate } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 after(() => removeTestFolder(folder))

@@ -1,6 +1,7 @@
 // `./svc import` creates a cluster of virtual servers and segments from another cluster. Its servers load the
 // segments that the rules require, previews cover all imported segments, and its own export equals the files
 // that it was imported from. Nothing is created from a source that cannot be read completely.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,10 +10,9 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { type Cluster, pickPortOffset, startCluster } from '@svc/cli/cluster'
-import { createHttpClient, type HttpClient } from './support/http-client.ts'
+import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 after(() => removeTestFolder(folder))
@@ -151,7 +151,7 @@ async function withCluster(home: string, work: (cluster: Cluster, router: HttpCl
   try {
     await work(cluster, router)
   } finally {
-    await router.close()
+    router.close()
     await cluster.stop()
   }
 }

@@ -1,6 +1,7 @@
 // Processes start and stop cleanly: stops finish in time and complete requests in flight, crashed processes
 // restart, leadership is handed over at once, and ./svc commands leave nothing behind and do not disturb each
 // other.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,13 +17,12 @@ import { type ClusterStatus, pickPortOffset } from '@svc/cli/cluster'
 import { homeLayout } from '@svc/cli/home'
 import type { ProcessEnd } from '@svc/cli/supervisor'
 import { loadLeases, loadNodes } from '@svc/shared/postgres'
-import { basicAuthorization, createHttpClient } from './support/http-client.ts'
+import { basicAuthorization, createHttpClient, waitUntil } from '@svc/shared/testing'
 import { logEntries } from './support/log-entries.ts'
 import { processesNaming } from './support/processes-of-home.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const stopMs = 10_000
 
@@ -333,7 +333,7 @@ describe('./svc', () => {
     try {
       assert.deepEqual(await client.get('/svc/coordinator/v1/rules/one'), [{ type: 'dropForever' }])
     } finally {
-      await client.close()
+      client.close()
     }
   })
 })

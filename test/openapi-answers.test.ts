@@ -1,14 +1,14 @@
 // The answers of a cluster with data match the OpenAPI document. Every operation is called, every status,
 // content type, and JSON body must be documented, and every request must match the document.
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { type Answer, type SentRequest, waitUntil } from '@svc/shared/testing'
 import { operationOf, operations, problemOfBody } from './support/check-answer.ts'
 import { runTask, untilTaskSucceeds } from './support/flights.ts'
-import type { Answer, SentRequest } from './support/http-client.ts'
 import { inlineTask } from './support/inline-task.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',
@@ -31,7 +31,7 @@ async function requestOnce(method: string, path: string, json?: unknown): Promis
   const answer = await server.send(request)
   const { operationId } = operation.operation
   requested.set(operationId, (requested.get(operationId) ?? new Set()).add(answer.status))
-  assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`)
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
   return answer
 }
 
@@ -80,6 +80,7 @@ test('server information matches the document', async () => {
     `${coordinator}/clusterState`,
     `${indexer}/leader`,
     `${indexer}/isLeader`,
+    `${indexer}/duties`,
     `${indexer}/workers`,
     `${indexer}/worker`,
     `${indexer}/worker/history`,

@@ -1,15 +1,16 @@
 // In compatibility mode, every recorded endpoint answers each recorded user with the status of Druid 37.
 // Exceptions for features that svc does not have, and for answers that depend on other state in Druid, are
 // listed here.
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { runTask } from './support/flights.ts'
 import { inlineTask } from './support/inline-task.ts'
 import { playSecurityScenarios } from './support/play-scenario.ts'
 import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 interface Row {
   readonly at: string

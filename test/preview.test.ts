@@ -1,15 +1,16 @@
 // What a preview shows is what happens in real processes: rules are previewed, then set, and the servers load
 // the replicas that the preview showed. One clock, which is moved forward manually, drives rules, versions, and
 // audit entries.
+
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { filesIn, servedByInventory, storedSegments } from './support/segments.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const { dataSource } = flights
 const dayMs = 86_400_000

@@ -1,9 +1,11 @@
 // Retention works on real data in the secure profile: the example data set is ingested, rules move its segments
 // between two tiers and drop them, and servers serve exactly what is on their disks, even without deep storage.
+
 import assert from 'node:assert/strict'
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask } from './support/flights.ts'
 import { folderContents } from './support/folder-contents.ts'
 import {
@@ -16,7 +18,6 @@ import {
 } from './support/retention-cases.ts'
 import { cachedSegments, checksumOf, servedBy, storedSegments } from './support/segments.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const { dataSource } = flights
 const standard = 'historical-1'

@@ -1,14 +1,14 @@
 // Access control on a cluster with the sample directory: directory users get access by their groups, password
 // guesses are limited, password changes apply everywhere before the response, administrators cannot be locked
 // out, and everything is audited.
+
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { sql } from '@svc/shared/postgres'
+import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { assertError } from './support/error-answer.ts'
-import { createHttpClient } from './support/http-client.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const base = '/svc-ext/basic-security'
 const authentication = `${base}/authentication/db/MyBasicMetadataAuthenticator`

@@ -1,17 +1,17 @@
 // To everyone else, virtual servers behave like other servers: rules take effect through everyone's queues and
 // reports, even if loads fail, servers that leave are drained, and replicas are spread evenly.
+
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { pickPortOffset, startCluster } from '@svc/cli/cluster'
 import { payloadOf, type Segment, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { copySegments, loadStoredSegments } from '@svc/shared/postgres'
-import { createHttpClient } from './support/http-client.ts'
+import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { querySql, sqlRows } from './support/sql.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const dataSource = 'simulated'
 const count = 600
@@ -277,7 +277,7 @@ test('a kept simulation restarts with its servers, and cannot be created twice',
       (loaded) => Object.keys(loaded).length === 2 && Object.values(loaded).every((share) => share === 100),
     )
   } finally {
-    await client.close()
+    client.close()
     await kept.stop()
   }
 })

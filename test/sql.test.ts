@@ -1,11 +1,13 @@
 // SQL over the example data set, in the secure profile: answers equal those of plain DuckDB on the same CSV,
 // callers see only what they can read, and crashed servers make an answer late but never smaller.
+
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { openEngine } from '@svc/shared/ingestion'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { storedSegments } from './support/segments.ts'
 import { querySql, sqlRows } from './support/sql.ts'
@@ -14,7 +16,6 @@ import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder } from './support/test-folder.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({
   profile: 'secure',

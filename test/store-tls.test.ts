@@ -8,10 +8,9 @@ import { openHome } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import { createDatabase, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
-import { testSettings } from '@svc/shared/testing'
+import { testSettings, waitUntil } from '@svc/shared/testing'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 import { redisUser, startTlsStores } from './support/tls-stores.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const folder = newTestFolder()
 const home = openHome(path.join(folder, 'home'))

@@ -7,9 +7,8 @@ import { after, before, test } from 'node:test'
 import { segmentId } from '@svc/domain/segment'
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
 import { sql } from '@svc/shared/postgres'
-import { storeSegments } from '@svc/shared/testing'
+import { storeSegments, waitUntil } from '@svc/shared/testing'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 interface RecordedServer {
   readonly type: 'historical' | 'broker'

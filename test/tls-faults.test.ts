@@ -1,6 +1,7 @@
 // A server with a wrong certificate or trust store is reported within ten seconds in its own log, in the
 // coordinator's log, and by `./svc status`. It is not announced in the meantime, the other servers keep working,
 // and it recovers by itself once the file is corrected.
+
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,10 +10,10 @@ import { runtimePropertiesFile } from '@svc/cli/cluster'
 import { readSecret } from '@svc/cli/home'
 import { keyStoreFile, pkiTools, revocationFile, trustStoreFile } from '@svc/cli/pki'
 import { loadNodes } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { type LogEntry, logEntries } from './support/log-entries.ts'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const faulty = 'historical-hot-1'
 const sound = 'historical-1'

@@ -1,6 +1,7 @@
 // The home of an earlier version works with this one: `./svc down` of that version stopped it, the next start
 // migrates its store, and all of its data is available. test/fixtures/earlier-home/make.sh shows what it
 // contains.
+
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
@@ -10,13 +11,13 @@ import { zstdDecompressSync } from 'node:zlib'
 import { commonPropertiesFile } from '@svc/cli/cluster'
 import { homeLayout } from '@svc/cli/home'
 import { knownMigrations, sql } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, runTask } from './support/flights.ts'
 import { cachedSegments, servedBy, storedSegments } from './support/segments.ts'
 import { sqlRows } from './support/sql.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { credentialsOf } from './support/test-users.ts'
 import { untilLoaded } from './support/until-loaded.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const archive = path.join(import.meta.dirname, 'fixtures/earlier-home/home.tar.zst')
 const lastMigrationThen = '0007_server-troubles'

@@ -1,10 +1,11 @@
 // ./svc fault in a running simulation: each kind of fault affects its target, is listed, and ends.
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { ClusterStatus } from '@svc/cli/cluster'
+import { waitUntil } from '@svc/shared/testing'
 import { runSvc } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({ profile: 'secure', set: ['svc.simulation.enabled=true'] })
 after(() => cluster.end())

@@ -1,13 +1,14 @@
 // An added worker joins a running cluster, runs its tasks, is listed, and leaves without a trace.
+
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { loadTask } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { flightsTask, runTask } from './support/flights.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
-import { waitUntil } from './support/wait-until.ts'
 
 const cluster = await startTestCluster({ profile: 'secure', set: ['overlord.svc.worker.capacity=0'] })
 after(() => cluster.end())

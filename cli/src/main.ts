@@ -1,11 +1,24 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { interfaceVersion } from '@svc/shared/runtime'
 import { Command, CommanderError } from 'commander'
 import { addCommands, exitStatus, exitStatusHelp, exitStatusOf } from './commands/index.ts'
+import { repositoryRoot } from './home/index.ts'
+
+/** The version of svc, and of the Druid whose management interface it has. */
+function versionText(): string {
+  const { version } = JSON.parse(readFileSync(path.join(repositoryRoot, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  return `svc ${version} (management interface of Apache Druid ${interfaceVersion})`
+}
 
 const program = new Command('svc')
   .description(
     'Run a cluster on this machine: router, coordinator, overlord, broker, historicals, Postgres, and Redis.',
   )
   .usage('<command> [options]')
+  .version(versionText(), '--version', 'Show the version')
   .helpOption('-h, --help', 'Show help')
   .configureHelp({
     // Commander would print defaults as JSON, with quotes.

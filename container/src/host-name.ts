@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { hostname, networkInterfaces } from 'node:os'
 
 /** Replaced by the host name in the environment of a container. */
-const PLACEHOLDER = '{host}'
+const placeholder = '{host}'
 
 /**
  * The name by which other containers reach this one: the name of the container, for example svc-historical-2, which a
@@ -37,5 +37,5 @@ export function withoutNetwork(name: string): string {
 /** The properties in an environment, with `{host}` replaced by the host name. */
 export function withHostName(environment: NodeJS.ProcessEnv, host: string): Record<string, string> {
   const properties = Object.entries(environment).filter(([name]) => name.startsWith('svc_'))
-  return Object.fromEntries(properties.map(([name, value]) => [name, value!.replaceAll(PLACEHOLDER, host)]))
+  return Object.fromEntries(properties.map(([name, value]) => [name, value!.replaceAll(placeholder, host)]))
 }

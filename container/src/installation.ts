@@ -11,7 +11,7 @@ export interface Installation {
   readonly schema: string
 }
 
-export const FORMAT = 1
+export const installationFormat = 1
 
 /** The options of the one-shot service, from docker-compose.yml. */
 export interface PreparationOptions {
@@ -90,9 +90,9 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
       'The volume of Postgres was created by an earlier installation whose passwords are lost. Start over with docker compose down --volumes',
     )
   }
-  if (installation.format !== FORMAT) {
+  if (installation.format !== installationFormat) {
     throw conflict(
-      `The volumes have format [${installation.format}], expected [${FORMAT}]. Use the version that created them, or start over with docker compose down --volumes`,
+      `The volumes have format [${installation.format}], expected [${installationFormat}]. Use the version that created them, or start over with docker compose down --volumes`,
     )
   }
   if (installation.postgres !== postgres) {

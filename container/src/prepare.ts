@@ -5,7 +5,13 @@ import { ensureSecret, type SecretName, secretNames, writeAtomically } from '@sv
 import { ensureCertificates } from '@svc/cli/pki'
 import { knownMigrations } from '@svc/shared/postgres'
 import { containerHome as home } from './home.ts'
-import { checkCanRun, FORMAT, type Installation, plannedHosts, readOptions } from './installation.ts'
+import {
+  checkCanRun,
+  type Installation,
+  installationFormat,
+  plannedHosts,
+  readOptions,
+} from './installation.ts'
 
 const installationFile = path.join(home.secrets, 'installation.json')
 /** A volume that no server mounts: with the authority's key, anyone could impersonate any server. */
@@ -41,7 +47,11 @@ export async function prepare(project: string, environment: NodeJS.ProcessEnv): 
     now: Date.now(),
   })
   // Written last, so that the next start completes an interrupted preparation.
-  const now: Installation = { format: FORMAT, postgres: options.postgres, schema: migrations.at(-1)! }
+  const now: Installation = {
+    format: installationFormat,
+    postgres: options.postgres,
+    schema: migrations.at(-1)!,
+  }
   writeAtomically(installationFile, `${JSON.stringify(now)}\n`, 0o644)
   process.stdout.write(
     `Prepared the cluster: issued ${issued.length} of ${hosts.size} certificates. To show the admin's password, run: docker compose run --rm password\n`,

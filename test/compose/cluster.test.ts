@@ -1,8 +1,10 @@
 // docker-compose.yml runs a complete cluster: it is isolated, loads and drops by rules over TLS with a password, loses
 // nothing when a server dies or after down and up, and scales out and in.
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { connect } from 'node:tls'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask } from '../support/flights.ts'
 import {
   heldBy,
@@ -17,7 +19,6 @@ import {
   untilNothingIsMissing,
 } from '../support/retention-cases.ts'
 import { storedSegments } from '../support/segments.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { openComposeCluster, runDocker } from './support/compose-cluster.ts'
 
 const { dataSource } = flights

@@ -9,14 +9,12 @@ import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
-import { freePort } from '@svc/shared/testing'
+import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
-import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { querySql } from '../support/sql.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { runDocker } from './support/compose-cluster.ts'
 
 const stack = 'svc-test'
@@ -95,7 +93,7 @@ describe('the stack of a swarm', { skip }, () => {
   })
 
   after(async () => {
-    await router?.close()
+    router?.close()
     const ofStack = ['--quiet', '--filter', `label=com.docker.stack.namespace=${stack}`]
     try {
       await docker(['stack', 'rm', stack])

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Answer, SentRequest } from '../support/http-client.ts'
+import type { Answer, SentRequest } from '@svc/shared/testing'
 import { querySql } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 import { credentialsOf } from '../support/test-users.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { shownTaskId, sql } from '@svc/shared/postgres'
+import { waitUntil } from '@svc/shared/testing'
 import { checksumOf, servedBy } from '../support/segments.ts'
 import { sqlRows } from '../support/sql.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
@@ -13,38 +13,45 @@ import { dataSources, instances, tiers } from './schedule.ts'
 import { users, type World } from './world.ts'
 
 const timeoutMs = 90_000
-const periodMs = 500
+const pollMs = 500
+
+/** The final state of a cluster, and what is unfinished in it. */
+interface Final {
+  readonly problem: string | null
+  readonly rest: Rest
+}
 
 /**
  * Waits until the cluster has finished all requested work. Returns the final state, or what it was still
- * waiting for.
+ * waiting for. Throws if the final state cannot be read.
  */
-export async function waitUntilIdle(world: World): Promise<{ problem: string | null; rest: Rest }> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    let problem: string
-    let rest: Rest | undefined
-    try {
-      rest = await observeIdle(world)
-      const unfinished = rest.tasks.filter(({ state }) => state !== 'SUCCESS' && state !== 'FAILED')
-      const wrong = [
-        ...unfinished.map(({ id, state }) => `task [${id}] is ${state}`),
-        ...wrongCopies(rest),
-        ...(new Set(Object.values(rest.accepted)).size > 1
-          ? [`access of the changing user: ${JSON.stringify(rest.accepted)}`]
-          : []),
-      ]
-      if (wrong.length === 0) return { problem: null, rest }
-      problem = wrong.slice(0, 5).join('; ')
-    } catch (error) {
-      problem = String(error)
-    }
-    if (performance.now() >= deadline) {
-      if (rest) return { problem, rest }
-      throw new Error(`Failed to read the final state of the cluster: ${problem}`)
-    }
-    await delay(periodMs)
+export async function waitUntilIdle(world: World): Promise<Final> {
+  let last: Final | undefined
+  const look = async (): Promise<Final> => {
+    last = undefined
+    const rest = await observeIdle(world)
+    last = { problem: problemOf(rest), rest }
+    return last
   }
+  const isIdle = ({ problem }: Final) => problem === null
+  try {
+    return await waitUntil('the cluster is idle', look, isIdle, { timeoutMs, pollMs })
+  } catch (error) {
+    if (last) return last
+    throw error
+  }
+}
+
+function problemOf(rest: Rest): string | null {
+  const unfinished = rest.tasks.filter(({ state }) => state !== 'SUCCESS' && state !== 'FAILED')
+  const wrong = [
+    ...unfinished.map(({ id, state }) => `task [${id}] is ${state}`),
+    ...wrongCopies(rest),
+    ...(new Set(Object.values(rest.accepted)).size > 1
+      ? [`access of the changing user: ${JSON.stringify(rest.accepted)}`]
+      : []),
+  ]
+  return wrong.length === 0 ? null : wrong.slice(0, 5).join('; ')
 }
 
 async function observeIdle(world: World): Promise<Rest> {

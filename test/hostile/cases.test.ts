@@ -134,6 +134,6 @@ describe('hostile cases', () => {
       assert.equal(new Set(window.map(({ endpoint }) => endpoint.role)).size, 1)
       assert.ok(window.length === 1 || window.every(({ sizeBytes }) => sizeBytes <= 65_536))
     }
-    assert.ok(windows.some(({ length }) => length === 16))
+    assert.ok(windows.some(({ length }) => length === 64))
   })
 })

@@ -1,8 +1,9 @@
 // Runs in its own thread so that the attack in this process does not delay it. Sends cheap requests at a fixed
 // rate and measures how long the answers take. Stops when its port receives a message, and posts its samples to
 // that port.
+
 import { parentPort, workerData } from 'node:worker_threads'
-import { createHttpClient } from '../support/http-client.ts'
+import { createHttpClient } from '@svc/shared/testing'
 import type { HealthySample, HealthyTask } from './healthy-samples.ts'
 
 const { targets, trusted, credentials, periodMs } = workerData as HealthyTask
@@ -42,7 +43,7 @@ parentPort!.on('message', async (wish: 'report' | 'stop') => {
   if (wish === 'stop') {
     clearInterval(timer)
     await Promise.all(inFlight)
-    await Promise.all(clients.map(({ client }) => client.close()))
+    for (const { client } of clients) client.close()
   }
   parentPort!.postMessage(samples.splice(0))
   if (wish === 'stop') parentPort!.close()

@@ -1,4 +1,4 @@
-import { basicAuthorization } from '../support/http-client.ts'
+import { basicAuthorization } from '@svc/shared/testing'
 import type { Endpoint } from '../support/route-tables.ts'
 import { brokenBodies, fillers } from './fillers.ts'
 import { hostileNames } from './hostile-names.ts'

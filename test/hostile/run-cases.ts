@@ -4,7 +4,7 @@ import type { HostileWorld, ServerReading } from './world.ts'
 
 /** Max event-loop delay above the baseline, in milliseconds. */
 export const maxDelayMs = 200
-/** From this delay on, each request of a window is measured separately. */
+/** From this delay on, the requests of a window are measured in smaller windows. */
 const noticedDelayMs = 50
 const maxAttempts = 3
 /**
@@ -13,7 +13,7 @@ const maxAttempts = 3
  */
 const longDelayMs = { third: 2000, second: 10_000 } as const
 
-const windowSize = 16
+const windowSize = 64
 const requestsAtOnce = 4
 
 /** The effect of a case on the servers that it passed through. */
@@ -62,15 +62,22 @@ export async function runCases(
   findings: Findings,
   onTooLong: (measured: Measured) => void,
 ): Promise<void> {
-  for (const window of windowsOf(cases)) {
+  // Halves a window in which a server was delayed, until the delay is gone or belongs to one request.
+  const runWindow = async (window: readonly HostileCase[]): Promise<void> => {
     const together = await measure(world, window, baseline, findings)
-    if (together.excessMs < noticedDelayMs) continue
-    for (const hostile of window) {
-      const measured = await measureAlone(world, hostile, together, window.length, baseline, findings)
-      findings.measured.push(measured)
-      if (measured.excessMs > maxDelayMs) onTooLong(measured)
+    const [hostile, ...others] = window
+    if (hostile === undefined || together.excessMs < noticedDelayMs) return
+    if (others.length > 0) {
+      const middle = window.length >> 1
+      await runWindow(window.slice(0, middle))
+      await runWindow(window.slice(middle))
+      return
     }
+    const measured = await measureAgain(world, hostile, together, baseline, findings)
+    findings.measured.push(measured)
+    if (measured.excessMs > maxDelayMs) onTooLong(measured)
   }
+  for (const window of windowsOf(cases)) await runWindow(window)
 }
 
 /** Groups small requests to the same server; large requests and those with several copies are sent alone. */
@@ -95,20 +102,20 @@ export function windowsOf(cases: readonly HostileCase[]): HostileCase[][] {
 
 type WindowReading = Omit<Measured, 'about' | 'hostile' | 'attempts'>
 
-async function measureAlone(
+/** Sends a request again that delayed a server too much, because another program may have caused the delay. */
+async function measureAgain(
   world: HostileWorld,
   hostile: HostileCase,
-  together: WindowReading,
-  windowLength: number,
+  first: WindowReading,
   baseline: Baseline,
   findings: Findings,
 ): Promise<Measured> {
-  const readings = windowLength === 1 ? [together] : []
+  const readings = [first]
   const shortest = () => readings.reduce((best, one) => (one.excessMs < best.excessMs ? one : best))
   while (readings.length < maxAttempts) {
-    const enough = readings.length > 0 && shortest().excessMs <= maxDelayMs
     const longMs = readings.length > 1 ? longDelayMs.third : longDelayMs.second
-    if (enough || (readings.length > 0 && shortest().excessMs > longMs)) break
+    const { excessMs } = shortest()
+    if (excessMs <= maxDelayMs || excessMs > longMs) break
     readings.push(await measure(world, [hostile], baseline, findings))
   }
   return { about: describeCase(hostile), hostile, attempts: readings.length, ...shortest() }

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { basicAuthorization } from '@svc/shared/testing'
 import { Agent } from 'undici'
-import { basicAuthorization } from '../support/http-client.ts'
 
 /**
  * A console like the one of Druid's router: serves the console's files, and forwards every other path to the

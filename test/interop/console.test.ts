@@ -1,5 +1,6 @@
 // Druid's web console works unchanged with svc.api.aliases=["druid"]. Its files come from Maven, Chromium opens
 // its pages, and the router of a cluster with logins and TLS serves all its requests.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -7,12 +8,12 @@ import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
+import { waitUntil } from '@svc/shared/testing'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { flights, flightsTask, runTask } from '../support/flights.ts'
 import { storedSegments } from '../support/segments.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { untilLoaded } from '../support/until-loaded.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { type ConsoleServer, startConsoleServer } from './console-server.ts'
 
 const run = promisify(execFile)

@@ -1,5 +1,6 @@
 // Druid's Java clients work unchanged with svc.api.aliases=["druid"], with the servers directly and through the
 // router: interop/Interop.java calls every method of the clients, or states why not.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -9,9 +10,9 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from '../support/flights.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
-import { waitUntil } from '../support/wait-until.ts'
 
 const run = promisify(execFile)
 const { dataSource, days } = flights

@@ -1,6 +1,7 @@
 // deploy/kubernetes runs on a single-node cluster on this machine: servers find each other by pod name, connect to
 // external Postgres and Redis over TLS, and keep their data while pods are killed, replaced, added, and removed. Uses the
 // current context of kubectl; creates the namespace svc, and deletes it afterwards.
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,13 +14,12 @@ import { isDeepStrictEqual, parseEnv, promisify } from 'node:util'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
+import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
-import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { querySql } from '../support/sql.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
-import { waitUntil } from '../support/wait-until.ts'
 
 const namespace = 'svc'
 const dataSource = 'orchestrated'
@@ -67,7 +67,7 @@ describe('the Kubernetes manifests', () => {
   })
 
   after(async () => {
-    await router?.close()
+    router?.close()
     try {
       await kubectl('delete', '--ignore-not-found', '--wait', `namespace/${namespace}`)
     } finally {
@@ -152,7 +152,7 @@ describe('the Kubernetes manifests', () => {
         } catch (error) {
           wrong.push(`${new Date().toISOString()} ${String(error)}`)
         } finally {
-          await client.close()
+          client.close()
         }
       }
     }

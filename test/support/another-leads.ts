@@ -1,5 +1,4 @@
-import type { HttpClient } from './http-client.ts'
-import { waitUntil } from './wait-until.ts'
+import { type HttpClient, waitUntil } from '@svc/shared/testing'
 
 /** The roles that have a leader, with the path segment of their interface. */
 export const ledRoles = [

@@ -1,6 +1,6 @@
 import { type OpenApiOperation, readStoredDocument } from '@svc/shared/openapi'
+import type { Answer, SentRequest } from '@svc/shared/testing'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { Answer, SentRequest } from './http-client.ts'
 
 const { document } = await readStoredDocument()
 const documentId = 'openapi'

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { createHttpClient } from '@svc/shared/testing'
 import { checkAnswer } from './check-answer.ts'
-import { createHttpClient } from './http-client.ts'
 
 /** A proxy that checks each answer. */
 export interface CheckingRelay {
@@ -54,7 +54,7 @@ export async function startCheckingRelay(url: string, trusted: string | undefine
     end: async () => {
       server.closeAllConnections()
       server.close()
-      await client.close()
+      client.close()
     },
   }
 }

@@ -46,6 +46,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/tiers',
     'GET /svc/coordinator/v1/tiers/:tier',
     'GET /svc/historical/v1/loadstatus',
+    'GET /svc/indexer/v1/duties',
     'GET /svc/indexer/v1/leader',
     'GET /svc/indexer/v1/workers',
     'GET /svc/internal/v1/calls',

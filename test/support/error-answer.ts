@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Answer } from './http-client.ts'
+import type { Answer } from '@svc/shared/testing'
 
 /** The fields of an error answer for each status. Repeats the table of the interface on purpose. */
 const kinds: Readonly<Record<number, { errorCode: string; category: string; persona: string }>> = {

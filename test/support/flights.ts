@@ -1,12 +1,11 @@
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
-import type { HttpClient } from './http-client.ts'
-import { waitUntil } from './wait-until.ts'
+import { type HttpClient, waitUntil } from '@svc/shared/testing'
 
 /** Figures of the example data set. */
 export const flights = { dataSource: 'flights', days: 90, rows: 20_000 } as const
 
-const TASK_TIMEOUT_MS = 120_000
+const taskTimeoutMs = 120_000
 
 /** The task that ingests the example flights from `folder`, as seen by the overlord. */
 export function flightsTask({
@@ -51,7 +50,7 @@ export async function untilTaskSucceeds(router: HttpClient, id: string): Promise
     `task ${id} is complete`,
     () => router.get<TaskStatusAnswer>(`/svc/indexer/v1/task/${encodeURIComponent(id)}/status`),
     (answer) => answer.status.statusCode !== 'RUNNING',
-    { timeoutMs: TASK_TIMEOUT_MS },
+    { timeoutMs: taskTimeoutMs },
   )
   if (status.statusCode !== 'SUCCESS') throw new Error(`Task ${id}: ${JSON.stringify(status)}`)
 }

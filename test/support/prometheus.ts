@@ -1,9 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { freePort } from '@svc/shared/testing'
+import { createHttpClient, freePort, waitUntil } from '@svc/shared/testing'
 import { findProgram, type Program } from './debian-program.ts'
-import { waitUntil } from './wait-until.ts'
 
 /** One series of an expression, with its current value. */
 export interface Sample {
@@ -51,13 +50,14 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
     '--log.level=warn',
   ]
   const child: ChildProcess = spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const client = createHttpClient(`http://127.0.0.1:${port}`)
   const request = async <Data>(rest: string): Promise<Data> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${rest}`)
-    const body = (await answer.json()) as { status: string; error?: string; data: Data }
+    const body = (await client.send({ path: rest })).json as { status: string; error?: string; data: Data }
     if (body.status !== 'success') throw new Error(body.error)
     return body.data
   }
   const stop = async (): Promise<void> => {
+    client.close()
     if (child.exitCode !== null) return
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
@@ -68,7 +68,7 @@ export async function startPrometheus(folder: string): Promise<Prometheus> {
       'Prometheus answers',
       async () => {
         if (child.exitCode !== null) throw new Error(`Prometheus exited with status ${child.exitCode}`)
-        return (await fetch(`http://127.0.0.1:${port}/-/ready`)).status
+        return (await client.send({ path: '/-/ready' })).status
       },
       (status) => status === 200,
     )

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { connect as connectWithTls } from 'node:tls'
 
-const TIMEOUT_MS = 10_000
+const timeoutMs = 10_000
 
 /** The response to bytes that no client library would send. */
 export interface RawAnswer {
@@ -33,8 +33,8 @@ export async function sendRaw(url: string, bytes: string, trusted?: string): Pro
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`No complete answer within ${TIMEOUT_MS} ms: ${Buffer.concat(chunks)}`))
-    }, TIMEOUT_MS)
+      reject(new Error(`No complete answer within ${timeoutMs} ms: ${Buffer.concat(chunks)}`))
+    }, timeoutMs)
   })
   socket.write(bytes)
   try {

@@ -1,11 +1,12 @@
 // Retention tests for clusters of processes and of containers.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { flights, runTask } from './flights.ts'
 import type { FoundFile } from './folder-contents.ts'
 import { servedBy, servedByInventory, storedSegments } from './segments.ts'
 import type { TestCluster } from './test-cluster.ts'
-import { waitUntil } from './wait-until.ts'
 
 const { dataSource } = flights
 export const rulesPath = `/svc/coordinator/v1/rules/${dataSource}`

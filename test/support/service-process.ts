@@ -5,7 +5,7 @@ import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 import type { Role } from '@svc/shared/config'
 
-const TIMEOUT_MS = 20_000
+const timeoutMs = 20_000
 
 /** How to start a service manually. */
 export interface ServiceStart {
@@ -56,7 +56,7 @@ export async function runService(start: ServiceStart): Promise<ServiceEnd> {
     cwd: start.folder,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...start.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: TIMEOUT_MS,
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
   })
   const output = { stdout: '', stderr: '' }

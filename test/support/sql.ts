@@ -1,4 +1,4 @@
-import type { Answer, HttpClient } from './http-client.ts'
+import type { Answer, HttpClient } from '@svc/shared/testing'
 
 /** Options of a query, in addition to its text. */
 export interface SqlOptions {

@@ -12,8 +12,8 @@ import { logFile } from '@svc/cli/home'
 import { Failure } from '@svc/domain/failure'
 import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
+import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import { checkAnswer } from './check-answer.ts'
-import { createHttpClient, type HttpClient } from './http-client.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
 /** A cluster for a test in a home of its own, with clients. */
@@ -110,7 +110,7 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
     nameOf: (instance) => new URL(urls[instance]!).host,
     logOf: (instance) => readFileSync(logFile(home, instance), 'utf8'),
     end: async () => {
-      await Promise.all([...clients.values()].map((client) => client.close()))
+      for (const client of clients.values()) client.close()
       await store.close().catch(() => undefined)
       await cluster.stop()
       removeTestFolder(folder)

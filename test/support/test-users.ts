@@ -1,6 +1,6 @@
 import type { Permission } from '@svc/domain/access'
+import { waitUntil } from '@svc/shared/testing'
 import type { TestCluster } from './test-cluster.ts'
-import { waitUntil } from './wait-until.ts'
 
 const authentication = '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
 const authorization = '/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'

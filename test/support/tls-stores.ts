@@ -14,8 +14,7 @@ import {
   postgresServer,
 } from '@svc/cli/postgres'
 import { findRedis } from '@svc/cli/redis'
-import { freePort } from '@svc/shared/testing'
-import { waitUntil } from './wait-until.ts'
+import { freePort, waitUntil } from '@svc/shared/testing'
 
 /** A Postgres and a Redis for a test that accept TLS only, each with a password. */
 export interface TlsStores {

@@ -1,5 +1,4 @@
-import type { HttpClient } from './http-client.ts'
-import { type WaitOptions, waitUntil } from './wait-until.ts'
+import { type HttpClient, type WaitOptions, waitUntil } from '@svc/shared/testing'
 
 /** Waits until all replicas that the rules require are loaded. */
 export async function untilLoaded(router: HttpClient, waitOptions: WaitOptions = {}): Promise<void> {

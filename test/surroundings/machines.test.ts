@@ -1,6 +1,7 @@
 // A cluster on several machines: two machines with separate networks and addresses, each with a router, a coordinator, an
 // overlord, and a historical on the same ports, and stores on a third machine, over TLS. Names and certificates are like
 // those of deploy/kubernetes: one certificate for all servers of a role.
+
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,12 +9,11 @@ import { after, before, describe, test } from 'node:test'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import type { Role } from '@svc/shared/config'
+import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { flights, flightsTask, runTask } from '../support/flights.ts'
-import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { createMachines, type Machines, machinesProblem } from '../support/machines.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { redisUser, startTlsStores, type TlsStores } from '../support/tls-stores.ts'
-import { waitUntil } from '../support/wait-until.ts'
 
 const skip = machinesProblem() ?? false
 const password = 'a password of machines'
@@ -117,7 +117,7 @@ describe('a cluster on several machines', { skip }, () => {
     )
   })
   after(async () => {
-    await Promise.all((routers ?? []).map((router) => router.close()))
+    for (const router of routers ?? []) router.close()
     await net?.stop()
     await stores?.stop()
     removeTestFolder(folder)

@@ -8,12 +8,11 @@ import { after, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { metricDefinitions } from '@svc/shared/metrics'
-import { storeSegments } from '@svc/shared/testing'
+import { storeSegments, waitUntil } from '@svc/shared/testing'
 import { type Prometheus, promtool, startPrometheus } from '../support/prometheus.ts'
 import { startTestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
-import { waitUntil } from '../support/wait-until.ts'
 
 const monitoring = path.join(repositoryRoot, 'deploy/monitoring')
 const read = (name: string): string => readFileSync(path.join(monitoring, name), 'utf8')

@@ -7,7 +7,7 @@ import {
   removeRunFile,
 } from '../home/index.ts'
 import { endProcess, isRunning } from '../processes/index.ts'
-import { STOP_TIMEOUT_MS } from '../supervisor/index.ts'
+import { defaultStopTimeoutMs } from '../supervisor/index.ts'
 
 /** The order in which roles stop. A service that lost its store would log errors, so the stores stop last. */
 export const endingOrder: readonly ((role: string) => boolean)[] = [
@@ -17,7 +17,7 @@ export const endingOrder: readonly ((role: string) => boolean)[] = [
 ]
 
 /** The supervisor stops the groups one after the other, each with its own timeout. */
-const SUPERVISOR_TIMEOUT_MS = endingOrder.length * STOP_TIMEOUT_MS + 5000
+const supervisorTimeoutMs = endingOrder.length * defaultStopTimeoutMs + 5000
 
 /** Whether a cluster is running in this home, or processes that one left behind. */
 export function isAnythingRunning(home: HomeLayout): boolean {
@@ -30,10 +30,10 @@ export function isAnythingRunning(home: HomeLayout): boolean {
 export async function endCluster(home: HomeLayout): Promise<boolean> {
   // Before the stores stop: workers return their tasks there.
   await Promise.all(
-    addedProcesses(home).map((added) => endProcess(added.supervisor, 'SIGTERM', STOP_TIMEOUT_MS)),
+    addedProcesses(home).map((added) => endProcess(added.supervisor, 'SIGTERM', defaultStopTimeoutMs)),
   )
   const supervisor = lockHolder(home)
-  if (supervisor) await endProcess(supervisor, 'SIGTERM', SUPERVISOR_TIMEOUT_MS)
+  if (supervisor) await endProcess(supervisor, 'SIGTERM', supervisorTimeoutMs)
   const ended = await endLeftovers(home)
   return supervisor !== undefined || ended > 0
 }
@@ -52,7 +52,7 @@ export async function endLeftovers(home: HomeLayout): Promise<number> {
 }
 
 async function endLeftover({ role, process }: RunningProcess): Promise<void> {
-  if (process) await endProcess(process, role === 'postgres' ? 'SIGINT' : 'SIGTERM', STOP_TIMEOUT_MS)
+  if (process) await endProcess(process, role === 'postgres' ? 'SIGINT' : 'SIGTERM', defaultStopTimeoutMs)
 }
 
 function leftovers(home: HomeLayout): RunningProcess[] {

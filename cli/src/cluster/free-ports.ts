@@ -45,10 +45,10 @@ export async function pickPortOffset(options: WrittenOptions = {}): Promise<numb
 }
 
 /** Keeps all ports below the ephemeral ports, which start at 32768. */
-const MAX_RANDOM_OFFSET = 16_000
+const maxRandomOffset = 16_000
 
 function* atRandom(): Iterable<number> {
-  for (let attempt = 0; attempt < 100; attempt++) yield randomInt(1000, MAX_RANDOM_OFFSET)
+  for (let attempt = 0; attempt < 100; attempt++) yield randomInt(1000, maxRandomOffset)
 }
 
 function* thousands(): Iterable<number> {

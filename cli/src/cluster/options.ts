@@ -38,12 +38,12 @@ export interface PlanOptions {
 }
 
 /** Per tier or role. */
-const MAX_INSTANCES = 32
+const maxInstances = 32
 
 /** Redis has the highest base port, and the last port is 65535. */
-const MAX_PORT_OFFSET = 65535 - 16379
+const maxPortOffset = 65535 - 16379
 
-const DEFAULT_HISTORICALS = '_default_tier=1'
+const defaultHistoricals = '_default_tier=1'
 
 /** Options as the user writes them on the command line; all are optional. */
 export interface WrittenOptions {
@@ -62,7 +62,7 @@ export interface WrittenOptions {
 export function parseOptions(written: WrittenOptions): PlanOptions {
   return {
     portOffset: parsePortOffset(written.portOffset ?? 0),
-    historicals: parseHistoricals(written.historicals ?? DEFAULT_HISTORICALS),
+    historicals: parseHistoricals(written.historicals ?? defaultHistoricals),
     instances: parseInstances(written.instances ?? ''),
     profile: parseProfile(written.profile ?? 'secure'),
     set: (written.set ?? []).map(parseSetting),
@@ -81,9 +81,9 @@ function parseLdap({ ldap = false, profile = 'secure' }: WrittenOptions): boolea
 
 function parsePortOffset(written: number | string): number {
   const offset = /^\d+$/.test(String(written)) ? Number(written) : Number.NaN
-  if (offset === 0 || (offset >= 1000 && offset <= MAX_PORT_OFFSET)) return offset
+  if (offset === 0 || (offset >= 1000 && offset <= maxPortOffset)) return offset
   throw invalidInput(
-    `Invalid value [${written}] for [--port-offset]: expected 0, or a number from 1000 to ${MAX_PORT_OFFSET}`,
+    `Invalid value [${written}] for [--port-offset]: expected 0, or a number from 1000 to ${maxPortOffset}`,
   )
 }
 
@@ -122,10 +122,10 @@ function parseCounts(option: string, written: string): Map<string, number> {
     if (part.trim() === '') continue
     const [name = '', count = '', ...rest] = part.split('=').map((text) => text.trim())
     const isCount =
-      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= MAX_INSTANCES && rest.length === 0
+      /^\d+$/.test(count) && Number(count) >= 1 && Number(count) <= maxInstances && rest.length === 0
     if (!isCount || name === '') {
       throw invalidInput(
-        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${MAX_INSTANCES}`,
+        `Invalid entry [${part}] in [${option}]: expected name=count with a count from 1 to ${maxInstances}`,
       )
     }
     if (counts.has(name)) throw invalidInput(`Duplicate name [${name}] in [${option}]`)

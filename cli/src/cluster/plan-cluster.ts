@@ -3,7 +3,7 @@ import { invalidInput } from '@svc/domain/failure'
 import { type HomeLayout, type SecretName, secretFile } from '../home/index.ts'
 import { directoryProperties } from '../ldap/index.ts'
 import { keyStoreFile, revocationFile, trustStoreFile } from '../pki/index.ts'
-import { POSTGRES_USER } from '../postgres/index.ts'
+import { postgresUser } from '../postgres/index.ts'
 import type { CountedRole, PlanOptions, Role } from './options.ts'
 
 /** Properties of a service by name. */
@@ -47,14 +47,14 @@ export interface PlanSurroundings {
   readonly virtualServers?: string | undefined
 }
 
-const AUTHENTICATOR = 'MyBasicMetadataAuthenticator'
-const AUTHORIZER = 'MyBasicMetadataAuthorizer'
-const INTERNAL_USER = 'svc_system'
-const DEFAULT_TIER = '_default_tier'
+const authenticatorName = 'MyBasicMetadataAuthenticator'
+const authorizerName = 'MyBasicMetadataAuthorizer'
+const internalUser = 'svc_system'
+const defaultTier = '_default_tier'
 
-const POSTGRES_PORT = 15432
-const REDIS_PORT = 16379
-const DIRECTORY_PORT = 10389
+const postgresPort = 15432
+const redisPort = 16379
+const directoryPort = 10389
 
 /** The ports of the first instance of each role, and the base port for further instances. */
 const ports: Record<Role, { plaintext: number; tls: number; further: number }> = {
@@ -73,10 +73,10 @@ export function portOffsetOf(routerUrl: string): number {
 }
 
 /** The difference between the TLS port and the plaintext port of a further instance. */
-const FURTHER_TLS_DISTANCE = 200
+const furtherTlsDistance = 200
 
 /** The number of ports between 8101 and the TLS ports of the first instances. */
-const MAX_HISTORICALS = 180
+const maxHistoricals = 180
 
 /** Decides which services run, on which ports, with which properties. Throws a Failure if there are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {
@@ -92,9 +92,9 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
   const common = hasTls ? { ...trusted, ...forAll } : forAll
   return {
     options,
-    postgresPort: POSTGRES_PORT + options.portOffset,
-    redisPort: REDIS_PORT + options.portOffset,
-    directoryPort: options.ldap ? DIRECTORY_PORT + options.portOffset : undefined,
+    postgresPort: postgresPort + options.portOffset,
+    redisPort: redisPort + options.portOffset,
+    directoryPort: options.ldap ? directoryPort + options.portOffset : undefined,
     services,
     common,
     hasTls,
@@ -138,12 +138,12 @@ function planInstances(options: PlanOptions): Instance[] {
   const historicals = [...options.historicals].flatMap(([tier, number]) =>
     count(number).map((index) => ({
       tier,
-      instance: tier === DEFAULT_TIER ? `historical-${index + 1}` : `historical-${tier}-${index + 1}`,
+      instance: tier === defaultTier ? `historical-${index + 1}` : `historical-${tier}-${index + 1}`,
     })),
   )
-  if (historicals.length > MAX_HISTORICALS) {
+  if (historicals.length > maxHistoricals) {
     throw invalidInput(
-      `Invalid value for [--historicals] with [${historicals.length}] servers in total: expected at most ${MAX_HISTORICALS}`,
+      `Invalid value for [--historicals] with [${historicals.length}] servers in total: expected at most ${maxHistoricals}`,
     )
   }
   return [
@@ -230,7 +230,7 @@ function portsOf(role: Role, index: number, offset: number): { plaintextPort: nu
   const { plaintext, tls, further } = ports[role]
   if (index === 0) return { plaintextPort: plaintext + offset, tlsPort: tls + offset }
   const plaintextPort = further + index + offset
-  return { plaintextPort, tlsPort: plaintextPort + FURTHER_TLS_DISTANCE }
+  return { plaintextPort, tlsPort: plaintextPort + furtherTlsDistance }
 }
 
 function commonProperties(
@@ -241,12 +241,12 @@ function commonProperties(
   return {
     'svc.host': '127.0.0.1',
     'svc.metadata.storage.connector.host': '127.0.0.1',
-    'svc.metadata.storage.connector.port': String(POSTGRES_PORT + options.portOffset),
-    'svc.metadata.storage.connector.user': POSTGRES_USER,
+    'svc.metadata.storage.connector.port': String(postgresPort + options.portOffset),
+    'svc.metadata.storage.connector.user': postgresUser,
     'svc.metadata.storage.connector.password': secret(home, 'postgres-password'),
-    'svc.metadata.storage.connector.database': POSTGRES_USER,
+    'svc.metadata.storage.connector.database': postgresUser,
     'svc.queue.redis.host': '127.0.0.1',
-    'svc.queue.redis.port': String(REDIS_PORT + options.portOffset),
+    'svc.queue.redis.port': String(redisPort + options.portOffset),
     'svc.queue.redis.password': secret(home, 'redis-password'),
     'svc.storage.type': 'local',
     'svc.storage.storageDirectory': home.deepStorage,
@@ -255,31 +255,31 @@ function commonProperties(
     ...(virtualServers === undefined ? {} : { 'svc.simulation.enabled': 'true' }),
     ...(options.profile === 'secure' ? securityProperties(home) : {}),
     ...(options.ldap
-      ? directoryProperties(home, DIRECTORY_PORT + options.portOffset, AUTHENTICATOR, AUTHORIZER)
+      ? directoryProperties(home, directoryPort + options.portOffset, authenticatorName, authorizerName)
       : {}),
     ...Object.fromEntries(fromUser.map(({ name, value }) => [name, value])),
   }
 }
 
 function securityProperties(home: HomeLayout): Properties {
-  const authenticator = `svc.auth.authenticator.${AUTHENTICATOR}`
+  const authenticator = `svc.auth.authenticator.${authenticatorName}`
   return {
     'svc.extensions.loadList': '["svc-basic-security","simple-client-sslcontext"]',
     'svc.enablePlaintextPort': 'false',
     'svc.enableTlsPort': 'true',
-    'svc.auth.authenticatorChain': JSON.stringify([AUTHENTICATOR]),
+    'svc.auth.authenticatorChain': JSON.stringify([authenticatorName]),
     [`${authenticator}.type`]: 'basic',
     [`${authenticator}.initialAdminPassword`]: secret(home, 'admin-password'),
     [`${authenticator}.initialInternalClientPassword`]: secret(home, 'internal-client-password'),
     [`${authenticator}.credentialsValidator.type`]: 'metadata',
     [`${authenticator}.skipOnFailure`]: 'false',
-    [`${authenticator}.authorizerName`]: AUTHORIZER,
+    [`${authenticator}.authorizerName`]: authorizerName,
     'svc.escalator.type': 'basic',
-    'svc.escalator.internalClientUsername': INTERNAL_USER,
+    'svc.escalator.internalClientUsername': internalUser,
     'svc.escalator.internalClientPassword': secret(home, 'internal-client-password'),
-    'svc.escalator.authorizerName': AUTHORIZER,
-    'svc.auth.authorizers': JSON.stringify([AUTHORIZER]),
-    [`svc.auth.authorizer.${AUTHORIZER}.type`]: 'basic',
+    'svc.escalator.authorizerName': authorizerName,
+    'svc.auth.authorizers': JSON.stringify([authorizerName]),
+    [`svc.auth.authorizer.${authorizerName}.type`]: 'basic',
   }
 }
 
@@ -329,7 +329,7 @@ function roleProperties(
       }
     case 'historical':
       return {
-        'svc.server.tier': tier ?? DEFAULT_TIER,
+        'svc.server.tier': tier ?? defaultTier,
         'svc.server.maxSize': '10g',
         'svc.segmentCache.locations': cache,
       }

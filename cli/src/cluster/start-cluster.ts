@@ -102,10 +102,10 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-const READY_TIMEOUT_MS = 60_000
-const POLL_MS = 20
+const readyTimeoutMs = 60_000
+const pollMs = 20
 /** Why a service is not ready is reported only after this time. */
-const QUIET_WAIT_MS = 5000
+const quietWaitMs = 5000
 
 /** A message in the middle of a sentence: without its first capital letter, unless it starts with a name, and its period. */
 function asClause(message: string): string {
@@ -160,206 +160,203 @@ function virtualServersOf(home: HomeLayout, { historicals }: StartOptions): stri
 
 /** One start: the state that its steps share. If one step fails, all are canceled. */
 class ClusterStart {
-  readonly #home: HomeLayout
-  readonly #plan: ClusterPlan
-  readonly #options: StartOptions
-  readonly #unlock: () => void
-  readonly #processes: ClusterProcesses
-  readonly #failure = new AbortController()
-  readonly #signal: AbortSignal
+  private readonly home: HomeLayout
+  private readonly plan: ClusterPlan
+  private readonly options: StartOptions
+  private readonly unlock: () => void
+  private readonly processes: ClusterProcesses
+  private readonly failure = new AbortController()
+  private readonly signal: AbortSignal
   /** Size of each log before this start: anything after that is about this start. */
-  readonly #logSizes = new Map<string, number>()
-  readonly #ready = new Set<string>()
-  #trusted: string | undefined
-  #isStarting = true
+  private readonly logSizes = new Map<string, number>()
+  private readonly ready = new Set<string>()
+  private trusted: string | undefined
+  private isStarting = true
 
   constructor(home: HomeLayout, plan: ClusterPlan, options: StartOptions, unlock: () => void) {
-    this.#home = home
-    this.#plan = plan
-    this.#options = options
-    this.#unlock = unlock
-    this.#processes = new ClusterProcesses(home, plan, (end) => this.#onEnd(end))
-    this.#signal = options.signal
-      ? AbortSignal.any([options.signal, this.#failure.signal])
-      : this.#failure.signal
+    this.home = home
+    this.plan = plan
+    this.options = options
+    this.unlock = unlock
+    this.processes = new ClusterProcesses(home, plan, (end) => this.onEnd(end))
+    this.signal = options.signal
+      ? AbortSignal.any([options.signal, this.failure.signal])
+      : this.failure.signal
   }
 
   /** Creates passwords and configuration. Throws a Failure if the configuration, the home, or the ports cannot be used. */
   async prepare(): Promise<Passwords> {
-    const leftovers = await endLeftovers(this.#home)
-    if (leftovers > 0) this.#report(`Stopped ${countOf(leftovers, 'leftover process', 'leftover processes')}`)
-    checkDataFolder(this.#home)
-    await checkPortsAreFree(this.#plan)
-    const { adminPassword } = this.#options
-    const mayAdopt = !hasFirstAdminPassword(this.#home)
-    const passwords = ensurePasswords(this.#home, this.#plan, adminPassword)
-    writeConfiguration(this.#home, this.#plan)
-    checkConfiguration(this.#home, this.#plan)
+    const leftovers = await endLeftovers(this.home)
+    if (leftovers > 0) this.report(`Stopped ${countOf(leftovers, 'leftover process', 'leftover processes')}`)
+    checkDataFolder(this.home)
+    await checkPortsAreFree(this.plan)
+    const { adminPassword } = this.options
+    const mayAdopt = !hasFirstAdminPassword(this.home)
+    const passwords = ensurePasswords(this.home, this.plan, adminPassword)
+    writeConfiguration(this.home, this.plan)
+    checkConfiguration(this.home, this.plan)
     if (passwords.admin === undefined || !mayAdopt) return passwords
-    return { ...passwords, admin: adoptAdminPassword(this.#home, this.#plan, adminPassword) }
+    return { ...passwords, admin: adoptAdminPassword(this.home, this.plan, adminPassword) }
   }
 
   async run(passwords: Passwords): Promise<Cluster> {
     const begun: Promise<unknown>[] = []
     try {
       // Services retry until their stores are ready, so everything starts at the same time.
-      const services = this.#startServices()
-      const postgres = this.#startPostgres(passwords.postgres)
+      const services = this.startServices()
+      const postgres = this.startPostgres(passwords.postgres)
       begun.push(services, postgres)
-      const others = [this.#startRedis(passwords.redis), this.#startDirectory()]
+      const others = [this.startRedis(passwords.redis), this.startDirectory()]
       const [notReady] = await Promise.all([services, postgres, ...others])
-      this.#signal.throwIfAborted()
-      this.#isStarting = false
-      return this.#running(passwords, notReady)
+      this.signal.throwIfAborted()
+      this.isStarting = false
+      return this.running(passwords, notReady)
     } catch (error) {
-      this.#failure.abort(error)
+      this.failure.abort(error)
       // Waits until a partially created data folder is deleted.
       await Promise.allSettled(begun)
-      await this.#processes.stop()
+      await this.processes.stop()
       throw error
     }
   }
 
-  async #startPostgres(password: string): Promise<void> {
-    const { postgresPort } = this.#plan
-    const runAs = decideRunAs(this.#home, postgresBinaries())
-    const isNew = await ensureDataFolder(this.#home, runAs, password, this.#signal)
-    if (isNew) this.#report('Created the Postgres data folder')
-    removeStalePidFile(this.#home)
-    this.#start(
+  private async startPostgres(password: string): Promise<void> {
+    const { postgresPort } = this.plan
+    const runAs = decideRunAs(this.home, postgresBinaries())
+    const isNew = await ensureDataFolder(this.home, runAs, password, this.signal)
+    if (isNew) this.report('Created the Postgres data folder')
+    removeStalePidFile(this.home)
+    this.start(
       'postgres',
       `postgres://127.0.0.1:${postgresPort}`,
-      postgresServer(this.#home, runAs, postgresPort),
+      postgresServer(this.home, runAs, postgresPort),
     )
-    await this.#until(async () => {
-      const pid = this.#processes.identityOf('postgres')?.pid
-      return pid !== undefined && isPostgresReady(this.#home, pid)
+    await this.until(async () => {
+      const pid = this.processes.identityOf('postgres')?.pid
+      return pid !== undefined && isPostgresReady(this.home, pid)
     })
-    this.#reportStarted('postgres')
+    this.reportStarted('postgres')
   }
 
-  async #startRedis(password: string): Promise<void> {
-    const onDownload = () => this.#report('Downloading Redis …')
+  private async startRedis(password: string): Promise<void> {
+    const onDownload = () => this.report('Downloading Redis …')
     const program = await findRedis({
       searchPath: process.env.PATH ?? '',
       cacheFolder: redisCache,
       onDownload,
     })
-    const { redisPort } = this.#plan
+    const { redisPort } = this.plan
     const url = `redis://127.0.0.1:${redisPort}`
-    this.#start('redis', url, redisServer(this.#home, program, redisPort, password))
-    await this.#until(() => isListening(url))
-    this.#reportStarted('redis')
+    this.start('redis', url, redisServer(this.home, program, redisPort, password))
+    await this.until(() => isListening(url))
+    this.reportStarted('redis')
   }
 
-  async #startDirectory(): Promise<void> {
-    const { directoryPort } = this.#plan
+  private async startDirectory(): Promise<void> {
+    const { directoryPort } = this.plan
     if (directoryPort === undefined) return
     const url = `ldap://127.0.0.1:${directoryPort}`
-    this.#start('directory', url, directoryServer(this.#home, directoryPort))
-    await this.#until(() => isListening(url))
-    this.#reportStarted('directory')
+    this.start('directory', url, directoryServer(this.home, directoryPort))
+    await this.until(() => isListening(url))
+    this.reportStarted('directory')
   }
 
-  async #startServices(): Promise<NotReady[]> {
-    const issued = await ensurePlannedCertificates(this.#home, this.#plan)
-    if (issued.length > 0) this.#report(`Issued ${countOf(issued.length, 'certificate')}`)
-    if (this.#plan.hasTls) this.#trusted = readFileSync(trustStoreFile(this.#home.pki), 'utf8')
-    for (const service of this.#plan.services)
-      this.#start(service.role, service.url, serviceSpec(this.#home, service, this.#options.watch))
-    const waits = this.#plan.services.map((service) => this.#waitForService(service))
+  private async startServices(): Promise<NotReady[]> {
+    const issued = await ensurePlannedCertificates(this.home, this.plan)
+    if (issued.length > 0) this.report(`Issued ${countOf(issued.length, 'certificate')}`)
+    if (this.plan.hasTls) this.trusted = readFileSync(trustStoreFile(this.home.pki), 'utf8')
+    for (const service of this.plan.services)
+      this.start(service.role, service.url, serviceSpec(this.home, service, this.options.watch))
+    const waits = this.plan.services.map((service) => this.waitForService(service))
     return (await Promise.all(waits)).filter((notReady) => notReady !== undefined)
   }
 
-  async #waitForService({ role, instance, url }: ServicePlan): Promise<NotReady | undefined> {
-    const deadline = performance.now() + (this.#options.readyTimeoutMs ?? READY_TIMEOUT_MS)
-    let reportAfter = performance.now() + QUIET_WAIT_MS
+  private async waitForService({ role, instance, url }: ServicePlan): Promise<NotReady | undefined> {
+    const deadline = performance.now() + (this.options.readyTimeoutMs ?? readyTimeoutMs)
+    let reportAfter = performance.now() + quietWaitMs
     let problem: string | undefined
     let reported: string | undefined
-    const isReady = await this.#until(async () => {
-      const health = await fetchHealth(url, this.#trusted)
+    const isReady = await this.until(async () => {
+      const health = await fetchHealth(url, this.trusted)
       problem = health.problem ?? problem
       // All other services wait for a coordinator, so until then only its own reason is worth reporting.
-      if (role !== 'coordinator' && !this.#hasReadyCoordinator())
-        reportAfter = performance.now() + QUIET_WAIT_MS
+      if (role !== 'coordinator' && !this.hasReadyCoordinator()) reportAfter = performance.now() + quietWaitMs
       if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
-        this.#report(`Waiting for ${instance}: ${asClause(problem)}`)
+        this.report(`Waiting for ${instance}: ${asClause(problem)}`)
         reported = problem
       }
       return health.isHealthy
     }, deadline)
     if (isReady) {
-      this.#reportStarted(instance)
+      this.reportStarted(instance)
       return undefined
     }
-    return { instance, problem: problem ?? this.#lastErrorOf(instance) ?? 'no response' }
+    return { instance, problem: problem ?? this.lastErrorOf(instance) ?? 'no response' }
   }
 
   /** Waits until a condition is true. Returns false if the deadline passes first. */
-  async #until(isMet: () => Promise<boolean>, deadline = Number.POSITIVE_INFINITY): Promise<boolean> {
+  private async until(isMet: () => Promise<boolean>, deadline = Number.POSITIVE_INFINITY): Promise<boolean> {
     while (!(await isMet())) {
-      this.#signal.throwIfAborted()
+      this.signal.throwIfAborted()
       if (performance.now() >= deadline) return false
-      await delay(POLL_MS)
+      await delay(pollMs)
     }
-    this.#signal.throwIfAborted()
+    this.signal.throwIfAborted()
     return true
   }
 
-  #start(role: string, url: string, spec: ProcessSpec): void {
-    this.#signal.throwIfAborted()
-    this.#logSizes.set(spec.instance, statSync(spec.logFile, { throwIfNoEntry: false })?.size ?? 0)
-    const { environment } = this.#options
+  private start(role: string, url: string, spec: ProcessSpec): void {
+    this.signal.throwIfAborted()
+    this.logSizes.set(spec.instance, statSync(spec.logFile, { throwIfNoEntry: false })?.size ?? 0)
+    const { environment } = this.options
     const env = { ...(spec.env ?? process.env), ...environment?.(spec.instance) }
-    this.#processes.start({ role, url, spec: environment ? { ...spec, env } : spec })
+    this.processes.start({ role, url, spec: environment ? { ...spec, env } : spec })
   }
 
-  #hasReadyCoordinator(): boolean {
-    return this.#plan.services.some(
-      ({ role, instance }) => role === 'coordinator' && this.#ready.has(instance),
-    )
+  private hasReadyCoordinator(): boolean {
+    return this.plan.services.some(({ role, instance }) => role === 'coordinator' && this.ready.has(instance))
   }
 
-  #onEnd(end: ProcessEnd): void {
+  private onEnd(end: ProcessEnd): void {
     if (end.restartDelayMs === undefined) return
     // A process that exits on its own before it was ever ready would do so again; a signal comes from outside.
-    const failed = end.status !== 0 && !end.reason.startsWith('signal') && !this.#ready.has(end.instance)
-    if (this.#isStarting && failed) {
-      const why = this.#lastErrorOf(end.instance) ?? end.reason
-      this.#failure.abort(unavailable(`Failed to start ${end.instance}: ${why}`))
+    const failed = end.status !== 0 && !end.reason.startsWith('signal') && !this.ready.has(end.instance)
+    if (this.isStarting && failed) {
+      const why = this.lastErrorOf(end.instance) ?? end.reason
+      this.failure.abort(unavailable(`Failed to start ${end.instance}: ${why}`))
     } else {
-      this.#options.onEnd?.(end)
+      this.options.onEnd?.(end)
     }
   }
 
-  #lastErrorOf(instance: string): string | undefined {
-    return lastErrorIn(lastLines(logFile(this.#home, instance), this.#logSizes.get(instance)))
+  private lastErrorOf(instance: string): string | undefined {
+    return lastErrorIn(lastLines(logFile(this.home, instance), this.logSizes.get(instance)))
   }
 
-  #reportStarted(instance: string): void {
-    this.#ready.add(instance)
-    this.#report(`Started ${instance}`)
+  private reportStarted(instance: string): void {
+    this.ready.add(instance)
+    this.report(`Started ${instance}`)
   }
 
-  #report(step: string): void {
-    this.#options.onStep?.(step)
+  private report(step: string): void {
+    this.options.onStep?.(step)
   }
 
-  #running(passwords: Passwords, notReady: readonly NotReady[]): Cluster {
-    const processes = this.#processes
-    const trusted = this.#trusted
-    const urls = Object.fromEntries(this.#plan.services.map(({ instance, url }) => [instance, url]))
+  private running(passwords: Passwords, notReady: readonly NotReady[]): Cluster {
+    const processes = this.processes
+    const trusted = this.trusted
+    const urls = Object.fromEntries(this.plan.services.map(({ instance, url }) => [instance, url]))
     return {
-      home: this.#home,
-      plan: this.#plan,
-      routerUrl: this.#plan.routerUrl,
+      home: this.home,
+      plan: this.plan,
+      routerUrl: this.plan.routerUrl,
       urls,
       adminPassword: passwords.admin,
       trusted,
       notReady,
       processes: () => processes.list(),
       kill: (instance, signal) => processes.kill(instance, signal),
-      waitUntilReady: async (instance, timeoutMs = READY_TIMEOUT_MS) => {
+      waitUntilReady: async (instance, timeoutMs = readyTimeoutMs) => {
         const deadline = performance.now() + timeoutMs
         for (;;) {
           const { isHealthy, problem } = await fetchHealth(urls[instance]!, trusted)
@@ -367,14 +364,14 @@ class ClusterStart {
           if (performance.now() >= deadline) {
             throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)
           }
-          await delay(POLL_MS)
+          await delay(pollMs)
         }
       },
       stopInstance: (instance) => processes.stopOne(instance),
       startInstance: (instance) => processes.startAgain(instance),
       stop: async () => {
         await processes.stop()
-        this.#unlock()
+        this.unlock()
       },
     }
   }

@@ -2,7 +2,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 
-const CLOCK = '/svc/simulation/v1/clock'
+const clockPath = '/svc/simulation/v1/clock'
 
 interface ClockOptions extends ConnectionOptions {
   readonly json?: boolean
@@ -60,7 +60,7 @@ function addMove(clock: Command, name: string, about: string, move?: Move): void
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)
     const client = await connect(options)
-    const answer = (await client.send(change ? 'POST' : 'GET', CLOCK, change)) as AnsweredClock
+    const answer = (await client.send(change ? 'POST' : 'GET', clockPath, change)) as AnsweredClock
     process.stdout.write(
       options.json ? `${JSON.stringify(answer)}\n` : `${answer.now} (${paceOf(answer.rate)})\n`,
     )

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -83,6 +92,16 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['dev', 'test', '--concurrency', 'all'],
       stderr: /^svc: Invalid value \[all\] for \[--concurrency\]/,
     },
+    { given: ['tiers', '--home', 'x', '--url', 'http://x'], stderr: /--home and --url cannot be combined/ },
+    { given: ['tiers', '--url', 'router:9088'], stderr: /^svc: Invalid URL \[router:9088\]: expected a URL/ },
+    { given: ['tiers', '--url', 'http://x', '--user', 'me'], stderr: /--user has no password/ },
+    { given: ['wait', 'forever'], stderr: /^svc: Invalid value \[forever\] for \[state\]: expected one of/ },
+    { given: ['wait', 'tasks', '--replicas'], stderr: /--replicas requires the state loaded/ },
+    { given: ['wait', 'ready', '--datasource', 'x'], stderr: /--datasource requires the state/ },
+    { given: ['mark-unused', '--datasource', 'x'], stderr: /^svc: Exactly one of \[--interval\]/ },
+    { given: ['sample', 'x.csv', '--days', '0'], stderr: /^svc: Invalid value \[0\] for \[--days\]/ },
+    { given: ['sample', 'x.csv', '--rows', '2'], stderr: /^svc: Invalid value \[2\] for \[--rows\]/ },
+    { given: ['sample', 'x.csv', '--end', 'today'], stderr: /^svc: Invalid value \[today\] for \[--end\]/ },
   ]
   for (const { given, stderr } of cases) {
     test(`svc ${given.join(' ')}`, async () => {
@@ -107,6 +126,17 @@ describe('every command has help', () => {
     ['reset'],
     ['dev'],
     ['dev', 'test'],
+    ['wait'],
+    ['tiers'],
+    ['datasources'],
+    ['segments'],
+    ['mark-used'],
+    ['mark-unused'],
+    ['users'],
+    ['users', 'create'],
+    ['sample'],
+    ['rules', 'preview'],
+    ['worker'],
   ]) {
     test(`svc ${command.join(' ')} --help`, async () => {
       const { status, stdout, stderr } = await svc(...command, '--help')
@@ -114,6 +144,37 @@ describe('every command has help', () => {
       assert.match(stdout, new RegExp(`^Usage: svc ${command.join(' ')}`))
     })
   }
+})
+
+test('help of a nested command shows that command, and each default once', async () => {
+  const preview = await svc('help', 'rules', 'preview')
+  assert.match(preview.stdout, /^Usage: svc rules preview \[options\] <file>/)
+  const { stdout } = await svc('help', 'worker')
+  assert.equal(stdout.match(/default: 4/g)?.length, 1)
+})
+
+test('shows its version', async () => {
+  const { status, stdout } = await svc('--version')
+  assert.equal(status, 0)
+  assert.match(stdout, /^svc \d+\.\d+\.\d+ \(management interface of Apache Druid 37\.0\.0\)\n$/)
+})
+
+test('writes sample data up to a day, but not over a file', async () => {
+  const file = path.join(folder, 'sample.csv')
+  const { status, stdout } = await svc('sample', file, '--days', '3', '--rows', '6', '--end', '2026-03-02')
+  assert.equal(status, 0)
+  assert.equal(stdout, `Wrote 6 rows on 3 days (2026-02-27/2026-03-02) to [${file}].\n`)
+  const [header, ...rows] = readFileSync(file, 'utf8').trimEnd().split('\n')
+  assert.equal(header, 'time,delay,distance,origin,destination')
+  assert.deepEqual(
+    rows.map((row) => row.slice(0, 10)),
+    ['2026-02-27', '2026-02-27', '2026-02-28', '2026-02-28', '2026-03-01', '2026-03-01'],
+  )
+  const again = await svc('sample', file)
+  assert.equal(again.status, 1)
+  assert.match(again.stderr, /already exists\. Choose a new file/)
+  const { stdout: printed } = await svc('sample', '-', '--days', '1', '--rows', '1')
+  assert.equal(printed.trimEnd().split('\n').length, 2)
 })
 
 describe('without a cluster, the other commands say so', () => {
@@ -124,6 +185,7 @@ describe('without a cluster, the other commands say so', () => {
     ['status', create],
     ['logs', create],
     ['password', create],
+    ['tiers', create],
     ['reset', select],
   ] as const) {
     test(`svc ${command}`, async () => {

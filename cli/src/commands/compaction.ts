@@ -1,7 +1,8 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { CompactionChange, ListedTask, Table } from '../compaction/index.ts'
+import type { CompactionChange, ListedTask } from '../compaction/index.ts'
+import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
@@ -27,8 +28,6 @@ interface HistoryOptions extends ConnectionOptions {
   readonly count?: string
   readonly json?: boolean
 }
-
-const maxRows = 200
 
 const base = '/svc/indexer/v1/compaction'
 
@@ -196,12 +195,10 @@ Examples:
 async function printTables(
   tables: readonly (readonly [title: string, table: Table, none: string])[],
 ): Promise<void> {
-  const { emphasized, formatTable } = await import('../terminal/index.ts')
-  const texts = tables.map(([title, { header, rows }, none]) => {
-    if (rows.length === 0) return none
-    const more = rows.length - maxRows
-    const rest = more > 0 ? `\n… and ${more.toLocaleString('en-US')} more (--json shows all)` : ''
-    const table = `${formatTable(header, rows.slice(0, maxRows))}${rest}`
+  const { emphasized, formatLongTable } = await import('../terminal/index.ts')
+  const texts = tables.map(([title, contents, none]) => {
+    if (contents.rows.length === 0) return none
+    const table = formatLongTable(contents)
     return title === '' ? table : `${emphasized(title)}\n${table}`
   })
   process.stdout.write(`${texts.join('\n\n')}\n`)

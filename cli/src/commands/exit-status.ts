@@ -20,7 +20,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   done: 'done',
   failed: 'failed, or not ready',
   invalidInput: 'invalid usage or input',
-  notKnown: 'the cluster is not known yet: the leader still waits for reports of servers',
+  notKnown: 'the cluster is not known yet: the leader waits for reports of servers',
   refused: 'refused by a condition, a policy, or a missing permission',
   differs: 'the compared things differ',
   timedOut: 'timed out',

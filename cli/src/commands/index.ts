@@ -5,6 +5,7 @@ import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
 import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
+import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
@@ -17,10 +18,15 @@ import { addPassword } from './password.ts'
 import { addPki } from './pki.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
+import { addSample } from './sample.ts'
+import { addMark, addSegments } from './segments.ts'
 import { addSimulate } from './simulate.ts'
 import { addSql } from './sql.ts'
 import { addStatus } from './status.ts'
+import { addTiers } from './tiers.ts'
 import { addUp } from './up.ts'
+import { addUsers } from './users.ts'
+import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
 export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
@@ -32,14 +38,21 @@ export function addCommands(program: Command): void {
     addDown,
     addWorker,
     addStatus,
+    addWait,
     addLogs,
     addCalls,
     addPassword,
     addPki,
+    addUsers,
     addAuth,
     addReset,
+    addSample,
     addIngest,
     addSql,
+    addTiers,
+    addDatasources,
+    addSegments,
+    addMark,
     addRules,
     addCompaction,
     addClock,

@@ -33,6 +33,12 @@ Examples:
   ./svc pki issue postgres --folder /tmp/pki --hosts localhost,127.0.0.1
   ./svc pki bad-set --folder /tmp/pki`,
     )
+  addCreating(pki)
+  addReplacing(pki)
+  addBadSet(pki)
+}
+
+function addCreating(pki: Command): void {
   withFolder(
     pki
       .command('init')
@@ -55,6 +61,9 @@ Examples:
       const { issueStores } = await tools()
       printFiles(await issueStores(openFolder(options), name, content))
     })
+}
+
+function addReplacing(pki: Command): void {
   withFolder(pki.command('rotate').description('Reissue certificates with new keys for the same hosts'))
     .argument('[name...]', 'Names of the certificates (default: all)')
     .action(async (names: string[], options: FolderOptions) => {
@@ -77,6 +86,9 @@ Examples:
       for (const sentence of unreadRevocations(existingHome(options.home)))
         process.stdout.write(`${sentence}\n`)
     })
+}
+
+function addBadSet(pki: Command): void {
   withFolder(
     pki
       .command('bad-set')

@@ -2,14 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import type {
-  AnsweredPreview,
-  AnsweredRule,
-  PreviewAnswer,
-  RuleBands,
-  RulesChange,
-  Table,
-} from '../rules/index.ts'
+import type { AnsweredPreview, AnsweredRule, PreviewAnswer, RuleBands, RulesChange } from '../rules/index.ts'
+import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
@@ -51,7 +45,7 @@ interface DiffOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-const RULES = '/svc/coordinator/v1/rules'
+const allRulesPath = '/svc/coordinator/v1/rules'
 
 /** Adds `./svc rules` with its commands. */
 export function addRules(program: Command): void {
@@ -84,13 +78,13 @@ Examples:
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
       const client = await connect(connection)
       if (datasource === undefined) {
-        const all = (await client.send('GET', RULES)) as Record<string, AnsweredRule[]>
+        const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
         await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
         return
       }
       const list = (await client.send(
         'GET',
-        `${RULES}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
+        `${allRulesPath}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await printAnswer(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
@@ -138,7 +132,7 @@ Examples:
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
       const columns = Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
       const query = `?buckets=${room.bucketsIn(columns)}${options.full ? '&full&limit=10000' : ''}`
-      const answer = (await client.send('POST', `${RULES}/simulate${query}`, body)) as PreviewAnswer
+      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as PreviewAnswer
       if (!room.isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (options.json) printJson(answer)
@@ -170,7 +164,8 @@ async function bandsOf(
     import('@svc/domain/time'),
   ])
   const own = parseRules(list)
-  const defaults = datasource === '_default' ? [] : parseRules(await client.send('GET', `${RULES}/_default`))
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
   return ruleBandsOf(buckets, {
     own: own.length,
     all: [...own, ...defaults, defaultRule],
@@ -303,7 +298,8 @@ Examples:
     .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
       const client = await connect(connection)
-      const path = datasource === undefined ? RULES : `${RULES}/${encodeURIComponent(datasource)}`
+      const path =
+        datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
       const query = count === undefined ? '' : `?count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
       // Without a count the interface answers the oldest first.
@@ -332,7 +328,8 @@ async function showTimeline(
     import('@svc/domain/time'),
   ])
   const now = shown.now ?? (await timeOf(client))
-  const defaults = datasource === '_default' ? [] : parseRules(await client.send('GET', `${RULES}/_default`))
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
   const lines = timelinePicture({
     rules: [...parseRules(list), ...defaults, defaultRule],
     now: parseInstant(now),
@@ -346,7 +343,7 @@ async function showTimeline(
 async function timeOf(client: ClusterClient): Promise<string> {
   if (client.interfaceName === 'druid') return new Date().toISOString()
   const nothing = { rules: {}, segments: [], servers: [] }
-  return ((await client.send('POST', `${RULES}/simulate`, nothing)) as AnsweredPreview).now
+  return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
 }
 
 type RulesRoom = typeof import('../rules/index.ts')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainProfileText } from './summary.ts'
+import { sampleUsers } from '../ldap/index.ts'
+import { directoryLines, plainProfileText } from './summary.ts'
 
 for (const [certificateFile, requiresLogin, text] of [
   [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
@@ -12,3 +13,10 @@ for (const [certificateFile, requiresLogin, text] of [
     assert.equal(plainProfileText({ certificateFile, requiresLogin }), text)
   })
 }
+
+test('lists the users of the sample directory with their passwords', () => {
+  assert.deepEqual(directoryLines({ directoryUsers: sampleUsers }), [
+    'Directory users: alice (password alice-password), bob (password bob-password), carol (password carol-password)',
+  ])
+  assert.deepEqual(directoryLines({ directoryUsers: [] }), [])
+})

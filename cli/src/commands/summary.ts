@@ -1,6 +1,7 @@
 import { loadSettings, requiresLogin } from '@svc/shared/config'
 import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
+import { type SampleUser, sampleUsers } from '../ldap/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 import { printJson } from './print.ts'
@@ -23,6 +24,8 @@ export interface Summary {
   readonly certificateFile: string | null
   /** Whether the router requires logins. Properties can enable them even in the plain profile. */
   readonly requiresLogin: boolean
+  /** The users of the sample directory; none without --ldap. */
+  readonly directoryUsers: readonly SampleUser[]
 }
 
 /** The summary of a cluster that just started. */
@@ -44,6 +47,7 @@ export function summarize(cluster: Cluster): Summary {
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
     requiresLogin: routerRequiresLogin(cluster),
+    directoryUsers: cluster.plan.options.ldap ? sampleUsers : [],
   }
 }
 
@@ -98,7 +102,16 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
       : [
           `User admin, password: ./svc password${homeArgument(summary.home)} (file ${summary.adminPasswordFile})`,
         ]),
+    ...directoryLines(summary),
     ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** The users of the sample directory with their passwords, which are no secret. */
+export function directoryLines({ directoryUsers }: Pick<Summary, 'directoryUsers'>): string[] {
+  if (directoryUsers.length === 0) return []
+  return [
+    `Directory users: ${directoryUsers.map(({ user, password }) => `${user} (password ${password})`).join(', ')}`,
+  ]
 }

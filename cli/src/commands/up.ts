@@ -37,7 +37,10 @@ export function addUp(program: Command): void {
       collect,
     )
     .option('--admin-password <password>', 'Initial password of the admin (default: random)')
-    .option('--ldap', 'Also run a sample LDAP directory with the users alice, bob, and carol')
+    .option(
+      '--ldap',
+      'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
+    )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')
     .option('--json', 'Print JSON')
     .addHelpText(

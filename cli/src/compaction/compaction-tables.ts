@@ -1,11 +1,5 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
-import { type BarCharacters, countOf, formatBytes, progressBar } from '../terminal/index.ts'
-
-/** Header and rows of a table. */
-export interface Table {
-  readonly header: readonly string[]
-  readonly rows: readonly (readonly string[])[]
-}
+import { type BarCharacters, countOf, formatBytes, progressBar, type Table } from '../terminal/index.ts'
 
 /** A change as returned by the history endpoint. */
 export interface CompactionChange {

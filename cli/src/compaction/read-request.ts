@@ -1,5 +1,4 @@
-import { parseCompactionPreview } from '@svc/domain/compaction'
-import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import { parseClusterConfig, parseCompactionConfig, parseCompactionPreview } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import { inputName, parseInputJson, readInputText } from '../client/index.ts'

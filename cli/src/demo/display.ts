@@ -5,7 +5,7 @@ import { formatSeconds } from '../terminal/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import {
   blockSymbols,
-  MIN_COLUMNS,
+  minColumns,
   type PictureOptions,
   pictureOf,
   plainSymbols,
@@ -24,20 +24,20 @@ export interface DemoDisplay {
 }
 
 /** Enough for one character per day and the label. */
-const PLAIN_COLUMNS = 110
-const MIN_ROWS = 16
+const plainColumns = 110
+const minRows = 16
 
 const colors = { hot: 'red', _default_tier: 'yellow', cold: 'cyan' } as const
 
 /** On a terminal that is large enough, a picture that is redrawn in place; otherwise a line for each change. */
 export function openDisplay(out: Output, days: readonly Interval[]): DemoDisplay {
-  const hasRoom = (out.columns ?? 0) >= MIN_COLUMNS && (out.rows ?? 0) >= MIN_ROWS
+  const hasRoom = (out.columns ?? 0) >= minColumns && (out.rows ?? 0) >= minRows
   return out.isTTY && hasRoom ? pictureOn(out, days) : linesOn(out, days)
 }
 
 function linesOn(out: Output, days: readonly Interval[]): DemoDisplay {
   const options: PictureOptions = {
-    columns: PLAIN_COLUMNS,
+    columns: plainColumns,
     symbols: plainSymbols,
     paint: (_, text) => text,
   }
@@ -66,7 +66,7 @@ function pictureOn(out: Output, days: readonly Interval[]): DemoDisplay {
     drawn = lines
   }
   const picture = (view: ClusterView) => {
-    const columns = Math.max(MIN_COLUMNS, (out.columns ?? MIN_COLUMNS) - 1)
+    const columns = Math.max(minColumns, (out.columns ?? minColumns) - 1)
     return pictureOf(view, days, { columns, symbols: blockSymbols, paint: paintOn(out) })
   }
   return {

@@ -4,7 +4,7 @@ import { Failure } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredQueue, AnsweredServer, ClusterAnswers } from './cluster-view.ts'
 
-const COORDINATOR = '/svc/coordinator/v1'
+const coordinatorPath = '/svc/coordinator/v1'
 
 /** Queries the coordinator for the locations of a datasource's segments, and counts its files in deep storage. */
 export async function observe(
@@ -12,7 +12,7 @@ export async function observe(
   dataSource: string,
   deepStorage: string,
 ): Promise<ClusterAnswers> {
-  const get = (path: string) => client.send('GET', `${COORDINATOR}${path}`)
+  const get = (path: string) => client.send('GET', `${coordinatorPath}${path}`)
   const [servers, queues, loadStatus] = (await Promise.all([
     get('/servers?full'),
     get('/loadqueue?simple'),

@@ -4,7 +4,7 @@ import { formatBytes } from '../terminal/index.ts'
 import {
   blockSymbols,
   daysPerCharacter,
-  MIN_COLUMNS,
+  minColumns,
   monthRuler,
   pictureOf,
   plainSymbols,
@@ -38,7 +38,7 @@ test('draws three days with one character each', () => {
 test('no line is wider than the terminal', () => {
   const days = demoDays()
   const seen = view({ _default_tier: days.map(() => 2), cold: days.map((_, day) => day % 3) })
-  for (const columns of [MIN_COLUMNS, 80, 104, 105, 200]) {
+  for (const columns of [minColumns, 80, 104, 105, 200]) {
     const lines = pictureOf(seen, days, { columns, symbols: blockSymbols, paint: (_, text) => text })
     const widest = Math.max(...lines.map((line) => line.length))
     assert.ok(widest <= columns, `${widest} of ${columns}`)

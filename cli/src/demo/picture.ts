@@ -34,12 +34,12 @@ export interface PictureOptions {
   readonly paint: (tier: string, text: string) => string
 }
 
-const LABEL_WIDTH = 15
-const BAR_WIDTH = 20
-const LEGEND_WIDTH = 2 + LABEL_WIDTH
+const labelWidth = 15
+const barWidth = 20
+const legendWidth = 2 + labelWidth
 
 /** Min width of a picture, in characters. */
-export const MIN_COLUMNS = 68
+export const minColumns = 68
 
 /** The entire picture: a table of the tiers and deep storage, and a timeline of each tier. */
 export function pictureOf(
@@ -47,16 +47,16 @@ export function pictureOf(
   days: readonly Interval[],
   { columns, symbols, paint }: PictureOptions,
 ): string[] {
-  const daysEach = daysPerCharacter(days.length, columns - LEGEND_WIDTH)
+  const daysEach = daysPerCharacter(days.length, columns - legendWidth)
   // No step loads more than two copies of everything on a tier.
   const maxBytes = 2 * view.deepStorage.sizeBytes
-  const label = (text: string) => `  ${text.padEnd(LABEL_WIDTH)}`
+  const label = (text: string) => `  ${text.padEnd(labelWidth)}`
   const row = (name: string, servers: string, copies: string, bytes: string) =>
     `${label(name)}${servers.padStart(7)}${copies.padStart(10)}${bytes.padStart(11)}`
   return [
     row('tier', 'servers', 'segments', 'bytes'),
     ...view.tiers.map((tier) => {
-      const bar = progressBar(maxBytes === 0 ? 0 : tier.sizeBytes / maxBytes, BAR_WIDTH, symbols.bar)
+      const bar = progressBar(maxBytes === 0 ? 0 : tier.sizeBytes / maxBytes, barWidth, symbols.bar)
       const numbers = row(
         tier.tier,
         String(tier.servers),

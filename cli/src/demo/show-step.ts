@@ -11,11 +11,11 @@ import { rulesText } from './picture.ts'
 import { type DemoStep, demoDays, demoHistoricals, demoSpec, demoTiers } from './steps.ts'
 import { missingFor, targetOf } from './target.ts'
 
-const POLL_MS = 250
-const STEP_TIMEOUT_MS = 45_000
+const pollMs = 250
+const stepTimeoutMs = 45_000
 /** A restarting service is ready within this time. */
-const RETRY_TIMEOUT_MS = 15_000
-const RULES_PATH = `/svc/coordinator/v1/rules/${demoSpec.dataSource}`
+const retryTimeoutMs = 15_000
+const rulesPath = `/svc/coordinator/v1/rules/${demoSpec.dataSource}`
 
 /** Sets the rules of a step and shows progress until they are applied; returns how long that took, in milliseconds. */
 export async function showStep(
@@ -25,9 +25,9 @@ export async function showStep(
   display: DemoDisplay,
   signal: AbortSignal,
 ): Promise<number> {
-  const retries = { timeoutMs: RETRY_TIMEOUT_MS, signal }
+  const retries = { timeoutMs: retryTimeoutMs, signal }
   const days = demoDays()
-  display.print(`  POST ${client.routerUrl}${RULES_PATH}`)
+  display.print(`  POST ${client.routerUrl}${rulesPath}`)
   for (const line of rulesText(step.rules)) display.print(`  ${line}`)
   display.print('')
   const startedAt = performance.now()
@@ -35,7 +35,7 @@ export async function showStep(
   const view = async () =>
     viewOf(await retryWhileUnavailable(answers, retries), demoSpec.dataSource, days, demoTiers)
   const before = (await view()).deepStorage
-  await retryWhileUnavailable(() => client.send('POST', RULES_PATH, step.rules), retries)
+  await retryWhileUnavailable(() => client.send('POST', rulesPath, step.rules), retries)
   const { historicals } = parseOptions({ historicals: demoHistoricals })
   const tierSizes = [...historicals].map(([tier, servers]) => ({ tier, servers }))
   const target = targetOf(step.rules, days, tierSizes, Date.now())
@@ -51,11 +51,11 @@ export async function showStep(
       return afterMs
     }
     display.show(seen, afterMs)
-    if (afterMs >= STEP_TIMEOUT_MS) {
+    if (afterMs >= stepTimeoutMs) {
       throw timedOut(
-        `Step timed out after ${formatSeconds(STEP_TIMEOUT_MS)}: ${step.title}; ${missing.join(', ')}. Use --keep to keep the home with its logs.`,
+        `Step timed out after ${formatSeconds(stepTimeoutMs)}: ${step.title}; ${missing.join(', ')}. Use --keep to keep the home with its logs.`,
       )
     }
-    await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+    await delay(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }

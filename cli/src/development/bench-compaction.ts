@@ -1,8 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type CompactionSegment, planCompaction, stateAfter } from '@svc/domain/compaction'
-import { parseClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import {
+  type CompactionSegment,
+  parseClusterConfig,
+  parseCompactionConfig,
+  planCompaction,
+  stateAfter,
+} from '@svc/domain/compaction'
 import { segmentId } from '@svc/domain/segment'
 import { repositoryRoot } from '../home/index.ts'
 import { describeMachine, medianOf } from './figures.ts'

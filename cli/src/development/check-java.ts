@@ -1,13 +1,14 @@
 import { unavailable } from '@svc/domain/failure'
 import { outputOf } from './run-program.ts'
 
-const MIN_JAVA = 17
+const minJavaVersion = 17
 
 /** Throws a Failure with one line if Maven is missing, or the Java compiler is missing or too old. */
 export async function checkJava(): Promise<void> {
   const version = await outputOf('javac', ['-version'], 'The Java compiler is missing')
   const major = javaMajor(version)
-  if (major < MIN_JAVA) throw unavailable(`Java [${version}] is too old: expected [${MIN_JAVA}] or newer`)
+  if (major < minJavaVersion)
+    throw unavailable(`Java [${version}] is too old: expected [${minJavaVersion}] or newer`)
   await outputOf('mvn', ['--version'], 'Maven is missing')
 }
 

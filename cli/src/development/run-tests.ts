@@ -9,6 +9,9 @@ import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 import { outputOf } from './run-program.ts'
 
+// Tests that measure delays. They run alone, after the others.
+const measuringTests: readonly string[] = ['test/hostile-requests.test.ts']
+
 /**
  * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
  * environment variable SVC_TEST_STORES is the path of a properties file with their addresses.
@@ -21,9 +24,8 @@ export async function runTests(
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
   // These need a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
-  // they have separate commands. The sample of hostile requests measures delays, so it is run by its name on an idle machine.
+  // they have separate commands.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
-    ...(pattern === undefined ? ['test/hostile-requests.test.ts'] : []),
     'test/compose/**',
     'test/docs/pages.test.ts',
     'test/interop/**',
@@ -42,7 +44,12 @@ export async function runTests(
       storesOnly: true,
     })
     try {
-      return await runNodeTests(files, concurrency, { SVC_TEST_STORES: commonPropertiesFile(stores.home) })
+      const environment = { SVC_TEST_STORES: commonPropertiesFile(stores.home) }
+      const others = files.filter((file) => !measuringTests.includes(file))
+      const measuring = files.filter((file) => measuringTests.includes(file))
+      const status = others.length === 0 ? 0 : await runNodeTests(others, concurrency, environment)
+      const measuringStatus = measuring.length === 0 ? 0 : await runNodeTests(measuring, '1', environment)
+      return status || measuringStatus
     } finally {
       await stores.stop()
     }

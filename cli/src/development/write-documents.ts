@@ -7,9 +7,13 @@ import { interfaceVersion } from '@svc/shared/runtime'
 import { repositoryRoot } from '../home/index.ts'
 import { loadEndpoints } from './load-endpoints.ts'
 
-/** Writes the documents that are generated from the source; returns their names. */
-export async function writeDocuments(): Promise<readonly string[]> {
-  const documents: Readonly<Record<string, string>> = {
+/** Texts by file name. */
+type Documents = Readonly<Record<string, string>>
+
+/** Writes `given` and the other documents that are generated from the source; returns their names. */
+export async function writeDocuments(given: Documents): Promise<readonly string[]> {
+  const documents: Documents = {
+    ...given,
     'docs/metrics.md': metricsDocument(),
     'docs/properties.md': propertiesDocument(),
     'packages/shared/src/openapi/openapi.json': await openApiText(),

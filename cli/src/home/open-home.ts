@@ -15,9 +15,9 @@ import { stagingName, writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
 
 /** A new home takes about 60 MB for Postgres; logs and the write-ahead log need space later. */
-const MIN_FREE_BYTES = { new: 100 * 1024 * 1024, used: 20 * 1024 * 1024 }
+const minFreeBytes = { new: 100 * 1024 * 1024, used: 20 * 1024 * 1024 }
 
-const FORMAT = 1
+const homeFormat = 1
 
 /**
  * Creates the missing folders of a home and checks that it can be used. Throws a Failure if it is not a home, is not
@@ -31,7 +31,7 @@ export function openHome(folder: string): HomeLayout {
     checkRoom(home)
     // The marker comes first: without it, the folder does not count as a home.
     if (!existsSync(home.marker))
-      writeAtomically(home.marker, `${JSON.stringify({ format: FORMAT })}\n`, 0o644)
+      writeAtomically(home.marker, `${JSON.stringify({ format: homeFormat })}\n`, 0o644)
     createFolders(home)
   } catch (error) {
     throw storageFailure(error, home.root)
@@ -69,9 +69,9 @@ function checkIsHome(home: HomeLayout): void {
     )
   }
   const format = formatOf(home.marker)
-  if (format !== FORMAT) {
+  if (format !== homeFormat) {
     throw conflict(
-      `Home [${home.root}] is damaged: [${path.basename(home.marker)}] has format [${format}], expected [${FORMAT}]. ` +
+      `Home [${home.root}] is damaged: [${path.basename(home.marker)}] has format [${format}], expected [${homeFormat}]. ` +
         'Use the version of svc that created it, or delete the folder.',
     )
   }
@@ -104,7 +104,7 @@ function createFolders(home: HomeLayout): void {
 function checkRoom(home: HomeLayout): void {
   const { bavail, bsize } = statfsSync(home.root)
   const freeBytes = bavail * bsize
-  const minBytes = MIN_FREE_BYTES[existsSync(home.postgres) ? 'used' : 'new']
+  const minBytes = minFreeBytes[existsSync(home.postgres) ? 'used' : 'new']
   if (freeBytes < minBytes) {
     const free = Math.floor(freeBytes / 1024 / 1024)
     const min = minBytes / 1024 / 1024

@@ -33,10 +33,10 @@ export interface IngestResult {
   readonly isLoaded: boolean | undefined
 }
 
-const LOAD_POLL_MS = 250
-const RETRY_TIMEOUT_MS = 30_000
+const loadPollMs = 250
+const retryTimeoutMs = 30_000
 /** Loading without progress for this long is a failure. */
-const LOAD_STALL_MS = 120_000
+const loadStallMs = 120_000
 
 /**
  * Ingests a file. Returns when the task has succeeded. Throws a Failure if it fails or the file has no rows. If the
@@ -117,7 +117,7 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
   let progressAt = performance.now()
   for (;;) {
     const answer = await retryWhileUnavailable(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
-      timeoutMs: RETRY_TIMEOUT_MS,
+      timeoutMs: retryTimeoutMs,
       signal,
     })
     // A datasource without required segments is not listed.
@@ -126,11 +126,11 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
     if (percent >= 100) return true
     if (percent !== last) progressAt = performance.now()
     last = percent
-    if (performance.now() - progressAt >= LOAD_STALL_MS) {
+    if (performance.now() - progressAt >= loadStallMs) {
       throw timedOut(
         `Datasource [${dataSource}] was ingested, but loading is stuck at [${percent.toFixed(1)}] percent. See ./svc status and ./svc logs coordinator.`,
       )
     }
-    await delay(LOAD_POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+    await delay(loadPollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }

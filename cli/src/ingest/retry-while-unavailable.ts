@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '@svc/domain/failure'
 
-const RETRY_MS = 200
+const retryMs = 200
 
 /**
  * Retries an idempotent request while the service is unavailable or does not answer in time, for example between two leaders. After `timeoutMs`,
@@ -22,6 +22,6 @@ export async function retryWhileUnavailable<T>(
         error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut')
       if (!isUnavailable || performance.now() >= deadline) throw error
     }
-    await delay(RETRY_MS)
+    await delay(retryMs)
   }
 }

@@ -17,9 +17,9 @@ export interface ProgressDisplay {
   end(): void
 }
 
-const BAR_WIDTH = 24
-const REDRAW_MS = 200
-const DEFAULT_COLUMNS = 80
+const barWidth = 24
+const redrawMs = 200
+const defaultColumns = 80
 
 /** On a terminal, a bar that is redrawn in place; otherwise a line for each change. */
 export function showProgress(out: Output): ProgressDisplay {
@@ -48,11 +48,11 @@ function barOn(out: Output): ProgressDisplay {
     if (!shown) return
     const { fraction, text } = progressOf(shown)
     const time = formatSeconds(performance.now() - startedAt).padStart(8)
-    const line = `${time}  ${progressBar(fraction, BAR_WIDTH, solidBar)} ${percentText(fraction)}  ${text}`
-    out.write(`\r\x1b[K${line.slice(0, (out.columns ?? DEFAULT_COLUMNS) - 1)}`)
+    const line = `${time}  ${progressBar(fraction, barWidth, solidBar)} ${percentText(fraction)}  ${text}`
+    out.write(`\r\x1b[K${line.slice(0, (out.columns ?? defaultColumns) - 1)}`)
   }
   // Keeps the elapsed time current.
-  const timer = setInterval(draw, REDRAW_MS)
+  const timer = setInterval(draw, redrawMs)
   const erase = () => {
     if (shown) out.write('\r\x1b[K')
   }

@@ -15,13 +15,13 @@ export interface TaskStatus {
   readonly duration: number
 }
 
-const POLL_MS = 250
+const pollMs = 250
 /** Another overlord takes over in less than 10 s. */
-const RETRY_TIMEOUT_MS = 30_000
+const retryTimeoutMs = 30_000
 /** A task that is shut down is killed, and its status is stored at once. */
-const SHUTDOWN_TIMEOUT_MS = 10_000
+const shutdownTimeoutMs = 10_000
 /** Only this much of the end of a task's log is read. */
-const MAX_LOG_BYTES = 64 * 1024
+const maxLogBytes = 64 * 1024
 
 /** The path of a task; its id contains colons and the name of the datasource. */
 function taskPath(id: string, rest: 'status' | 'log' | 'shutdown'): string {
@@ -30,10 +30,10 @@ function taskPath(id: string, rest: 'status' | 'log' | 'shutdown'): string {
 
 /** The last lines of the log of a task, as logged. Throws a Failure if there is no log. */
 export async function readTaskLog(client: ClusterClient, id: string, lines: number): Promise<string[]> {
-  const answer = await client.send('GET', `${taskPath(id, 'log')}?offset=${-MAX_LOG_BYTES}`)
+  const answer = await client.send('GET', `${taskPath(id, 'log')}?offset=${-maxLogBytes}`)
   // A log of one line is itself JSON, and was parsed.
   const text = typeof answer === 'string' ? answer : answer === undefined ? '' : JSON.stringify(answer)
-  const isCut = Buffer.byteLength(text) >= MAX_LOG_BYTES
+  const isCut = Buffer.byteLength(text) >= maxLogBytes
   const complete = text
     .split('\n')
     .slice(isCut ? 1 : 0)
@@ -63,23 +63,23 @@ export async function followTask(
     const status = await getStatus(client, id, options.signal)
     if (status.statusCode !== 'RUNNING') return status
     options.onStatus(status)
-    await delay(POLL_MS)
+    await delay(pollMs)
   }
 }
 
 /** Shuts down a task and waits until it is complete; it may have succeeded just before. */
 export async function shutDownTask(client: ClusterClient, id: string): Promise<TaskStatus> {
   await retryWhileUnavailable(() => client.send('POST', taskPath(id, 'shutdown')), {
-    timeoutMs: SHUTDOWN_TIMEOUT_MS,
+    timeoutMs: shutdownTimeoutMs,
   })
-  const signal = AbortSignal.timeout(SHUTDOWN_TIMEOUT_MS)
+  const signal = AbortSignal.timeout(shutdownTimeoutMs)
   return followTask(client, id, { signal, onStatus: () => undefined })
 }
 
 async function getStatus(client: ClusterClient, id: string, signal: AbortSignal): Promise<TaskStatus> {
   try {
     const answer = await retryWhileUnavailable(() => client.send('GET', taskPath(id, 'status')), {
-      timeoutMs: RETRY_TIMEOUT_MS,
+      timeoutMs: retryTimeoutMs,
       signal,
     })
     return (answer as { status: TaskStatus }).status

@@ -1,3 +1,9 @@
 /** A small LDAP directory in its own process, with sample users and groups, for tests and demos. */
 export { type EmbeddedDirectory, startDirectory } from './embedded-directory.ts'
-export { directoryProperties, directoryServer, sampleDirectory } from './sample-directory.ts'
+export {
+  directoryProperties,
+  directoryServer,
+  type SampleUser,
+  sampleDirectory,
+  sampleUsers,
+} from './sample-directory.ts'

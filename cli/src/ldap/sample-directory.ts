@@ -17,15 +17,27 @@ const users = ['alice', 'bob', 'carol']
 const userDn = (user: string) => `uid=${user},ou=users,${suffix}`
 const groupDn = (group: string) => `cn=${group},ou=groups,${suffix}`
 
+/** A user of the sample directory. */
+export interface SampleUser {
+  readonly user: string
+  readonly password: string
+}
+
+/** The users of the sample directory and their passwords, which are public. */
+export const sampleUsers: readonly SampleUser[] = users.map((user) => ({
+  user,
+  password: `${user}-password`,
+}))
+
 /** The sample directory: alice, bob, and carol, with the passwords alice-password, and so on. */
 export function sampleDirectory(bindPassword: string): DirectoryContent {
-  const people = users.map((user): DirectoryEntry => {
+  const people = sampleUsers.map(({ user, password }): DirectoryEntry => {
     const memberOf = Object.keys(groups)
       .filter((group) => groups[group]?.includes(user))
       .map(groupDn)
     return {
       dn: userDn(user),
-      password: `${user}-password`,
+      password,
       attributes: {
         objectClass: ['inetOrgPerson'],
         uid: [user],

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /** Only this much of the end of a log is read. */
-const TAIL_BYTES = 64 * 1024
+const tailBytes = 64 * 1024
 
 /** The last complete lines of a file after byte `from`, about 64 KB at most; empty if the file does not exist. */
 export function lastLines(file: string, from = 0): string[] {
@@ -14,7 +14,7 @@ export function lastLines(file: string, from = 0): string[] {
   }
   try {
     const { size } = fstatSync(handle)
-    const start = Math.max(Math.min(from, size), size - TAIL_BYTES)
+    const start = Math.max(Math.min(from, size), size - tailBytes)
     const buffer = Buffer.alloc(size - start)
     const length = readSync(handle, buffer, 0, buffer.length, start)
     const lines = buffer.toString('utf8', 0, length).split('\n')
@@ -45,13 +45,13 @@ export function lastErrorIn(lines: readonly string[]): string | undefined {
   const fatal = plain.map((line) => /\b(?:FATAL|PANIC|ERROR): +(.*)/.exec(line)?.[1]).findLast(Boolean)
   // The stack and source excerpt of an uncaught error do not help here.
   const thrown = plain.findLast((line) => /^\w*Error(?: \[\w+\])?: /.test(line))
-  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-MAX_PLAIN_LINES).join('\n') : undefined)
+  return fatal ?? thrown ?? (plain.length > 0 ? plain.slice(-maxPlainLines).join('\n') : undefined)
 }
 
 /** Whether a line is the beginning of an incomplete entry. */
 const isTorn = (line: string): boolean => line.startsWith('{"')
 
-const MAX_PLAIN_LINES = 10
+const maxPlainLines = 10
 
 /** One log entry of a service. */
 export interface LogEntry {

@@ -19,8 +19,8 @@ export interface LogsRequest {
   readonly isRead: () => boolean
 }
 
-const POLL_MS = 200
-const READ_BYTES = 256 * 1024
+const pollMs = 200
+const chunkBytes = 256 * 1024
 
 /** Shows the last lines of each log, oldest first; with `follow`, then new lines. */
 export async function showLogs(request: LogsRequest): Promise<void> {
@@ -42,7 +42,7 @@ export async function showLogs(request: LogsRequest): Promise<void> {
     show(request, instance, line, instances.length > 1)
   }
   while (request.follow && request.isRead()) {
-    await delay(POLL_MS)
+    await delay(pollMs)
     followOnce(request, sizes)
   }
 }
@@ -66,11 +66,11 @@ function followOnce(request: LogsRequest, sizes: Map<string, number>): void {
 function readLines(file: string, from: number): { text: string; end: number } {
   const handle = openSync(file, 'r')
   try {
-    const buffer = Buffer.alloc(READ_BYTES)
-    const length = readSync(handle, buffer, 0, READ_BYTES, from)
+    const buffer = Buffer.alloc(chunkBytes)
+    const length = readSync(handle, buffer, 0, chunkBytes, from)
     const lastBreak = buffer.subarray(0, length).lastIndexOf(10)
     // A line that is longer than the buffer is shown in pieces.
-    const complete = lastBreak < 0 && length === READ_BYTES ? length : lastBreak + 1
+    const complete = lastBreak < 0 && length === chunkBytes ? length : lastBreak + 1
     return { text: buffer.toString('utf8', 0, complete), end: from + complete }
   } finally {
     closeSync(handle)

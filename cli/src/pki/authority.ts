@@ -5,11 +5,11 @@ import { promisify } from 'node:util'
 import { writeAtomically } from '../home/index.ts'
 import type { Authority } from './issue.ts'
 
-export const DAY_MS = 24 * 60 * 60 * 1000
-const AUTHORITY_LIFE_MS = 3650 * DAY_MS
+export const dayMs = 24 * 60 * 60 * 1000
+const authorityLifeMs = 3650 * dayMs
 
 /** Certificates that expire sooner are reissued, so that none expires while a cluster runs for some days. */
-const MIN_LEFT_MS = 7 * DAY_MS
+const minLeftMs = 7 * dayMs
 
 /** The trust store of a folder: the authority's certificate, PEM. */
 export function trustStoreFile(folder: string): string {
@@ -49,8 +49,8 @@ export async function createAuthority(place: AuthorityPlace): Promise<Authority>
   const pair = await newKeyPair()
   const certificatePem = issueAuthority({
     ...pair,
-    notBefore: place.now - DAY_MS,
-    notAfter: place.now + AUTHORITY_LIFE_MS,
+    notBefore: place.now - dayMs,
+    notAfter: place.now + authorityLifeMs,
   })
   writeAtomically(
     authorityKeyFile(place),
@@ -68,7 +68,7 @@ export function newKeyPair(): Promise<{ publicKey: KeyObject; privateKey: KeyObj
 
 /** Whether a certificate is valid now and for some more days. */
 export function isLongLived(certificate: X509Certificate, now: number): boolean {
-  return certificate.validToDate.getTime() - now >= MIN_LEFT_MS && certificate.validFromDate.getTime() <= now
+  return certificate.validToDate.getTime() - now >= minLeftMs && certificate.validFromDate.getTime() <= now
 }
 
 /** The host names and addresses of a certificate. */

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { writeAtomically } from '../home/index.ts'
-import { DAY_MS, newKeyPair } from './authority.ts'
+import { dayMs, newKeyPair } from './authority.ts'
 import {
   type Authority,
   issueAuthority,
@@ -50,7 +50,7 @@ export function badSetRevocationFile(folder: string): string {
 export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
   const { folder, authority, hosts, password, now } = request
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const valid = { notBefore: now - DAY_MS, notAfter: now + 365 * DAY_MS }
+  const valid = { notBefore: now - dayMs, notAfter: now + 365 * dayMs }
   const other = await newAuthority((pair) => issueAuthority({ ...pair, ...valid, name: 'another authority' }))
   const intermediate = await newAuthority(({ publicKey }) =>
     issueIntermediate(authority, { ...valid, publicKey, name: 'svc development intermediate' }),
@@ -67,12 +67,12 @@ export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
     expired: {
       issuer: authority,
       chain: [root],
-      validity: { notBefore: now - 30 * DAY_MS, notAfter: now - DAY_MS },
+      validity: { notBefore: now - 30 * dayMs, notAfter: now - dayMs },
     },
     'not-yet-valid': {
       issuer: authority,
       chain: [root],
-      validity: { notBefore: now + DAY_MS, notAfter: now + 365 * DAY_MS },
+      validity: { notBefore: now + dayMs, notAfter: now + 365 * dayMs },
     },
     revoked: { issuer: authority, chain: [root] },
     'not-ca-signed': { issuer: server, chain: [server.certificatePem, root] },
@@ -93,8 +93,8 @@ export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
     const stored = { name, key: privateKey, chain: [certificate, ...entry.chain] }
     files.push(...writeKeyStores(folder, stored, types, password, now))
   }
-  const list = { from: now - DAY_MS, until: now + 365 * DAY_MS }
-  const revoked = [{ serial: serials.revoked!, at: now - DAY_MS }]
+  const list = { from: now - dayMs, until: now + 365 * dayMs }
+  const revoked = [{ serial: serials.revoked!, at: now - dayMs }]
   // A revocation check needs the list of each authority in a chain.
   writeAtomically(
     badSetRevocationFile(folder),

@@ -12,7 +12,7 @@ import { type CertificateRequest, ensureCertificates, keyStoreFile, trustStoreFi
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-pki-'))
 after(() => rmSync(folder, { recursive: true }))
 
-const DAY_MS = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
 const hosts = ['localhost', '127.0.0.1', '::1', 'machine.example']
 const request: CertificateRequest = {
@@ -110,10 +110,10 @@ const changes: {
     expect: ['router'],
   },
   { name: 'another password', change: { keyStorePassword: 'other' }, expect: ['router', 'historical-1'] },
-  { name: '8 days before expiry', change: { now: request.now + 357 * DAY_MS }, expect: [] },
+  { name: '8 days before expiry', change: { now: request.now + 357 * dayMs }, expect: [] },
   {
     name: '6 days before expiry',
-    change: { now: request.now + 359 * DAY_MS },
+    change: { now: request.now + 359 * dayMs },
     expect: ['router', 'historical-1'],
   },
   {
@@ -130,7 +130,7 @@ const changes: {
   },
   {
     name: 'the expiry of the authority',
-    change: { now: request.now + 3645 * DAY_MS },
+    change: { now: request.now + 3645 * dayMs },
     expect: ['router', 'historical-1'],
   },
 ]

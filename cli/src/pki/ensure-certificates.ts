@@ -4,7 +4,7 @@ import path from 'node:path'
 import { writeAtomically } from '../home/index.ts'
 import {
   createAuthority,
-  DAY_MS,
+  dayMs,
   hostsOf,
   isLongLived,
   newKeyPair,
@@ -12,7 +12,7 @@ import {
   readAuthority,
 } from './authority.ts'
 
-const CERTIFICATE_LIFE_MS = 365 * DAY_MS
+const certificateLifeMs = 365 * dayMs
 
 /** The required certificates. */
 export interface CertificateRequest {
@@ -58,8 +58,8 @@ export async function ensureCertificates(request: CertificateRequest): Promise<s
         publicKey: pair.publicKey,
         name: instance,
         hosts: request.hosts(instance),
-        notBefore: request.now - DAY_MS,
-        notAfter: request.now + CERTIFICATE_LIFE_MS,
+        notBefore: request.now - dayMs,
+        notAfter: request.now + certificateLifeMs,
       })
       const passphrase = request.keyStorePassword
       const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase })

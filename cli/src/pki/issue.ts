@@ -144,7 +144,7 @@ function alternativeName(host: string): object {
 }
 
 /** RFC 8017 §9.2, note 1: the prefix of a SHA-256 digest in a signature. */
-const SHA256_DIGEST_INFO = Buffer.from('3031300d060960864801650304020105000420', 'hex')
+const sha256DigestInfo = Buffer.from('3031300d060960864801650304020105000420', 'hex')
 
 /** Signs with the system's cryptography, which is many times faster than the library's own. */
 function signed(certificate: forge.pki.Certificate, key: KeyObject): string {
@@ -152,7 +152,7 @@ function signed(certificate: forge.pki.Certificate, key: KeyObject): string {
     sign(message: forge.md.MessageDigest): string {
       const digest = Buffer.from(message.digest().getBytes(), 'binary')
       const padding = constants.RSA_PKCS1_PADDING
-      return privateEncrypt({ key, padding }, Buffer.concat([SHA256_DIGEST_INFO, digest])).toString('binary')
+      return privateEncrypt({ key, padding }, Buffer.concat([sha256DigestInfo, digest])).toString('binary')
     },
   }
   certificate.sign(signer as forge.pki.rsa.PrivateKey, forge.md.sha256.create())

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { conflict, invalidInput, notFound } from '@svc/domain/failure'
-import { createAuthority, DAY_MS, hostsOf, newKeyPair, readAuthority, trustStoreFile } from './authority.ts'
+import { createAuthority, dayMs, hostsOf, newKeyPair, readAuthority, trustStoreFile } from './authority.ts'
 import { writeBadSet } from './bad-set.ts'
 import { type Authority, issueCertificate, type Validity } from './issue.ts'
 import { readRevocations, revocationFile, writeRevocations } from './revocations.ts'
@@ -41,19 +41,19 @@ export async function issueStores(
   content: { readonly hosts: readonly string[]; readonly types: readonly StoreType[]; readonly days: number },
 ): Promise<string[]> {
   checkName(name)
-  const validity = { notBefore: pki.now - DAY_MS, notAfter: pki.now + content.days * DAY_MS }
+  const validity = { notBefore: pki.now - dayMs, notAfter: pki.now + content.days * dayMs }
   return await writeIssued(pki, name, content.hosts, content.types, validity)
 }
 
 /** Reissues the named certificates, or all in the folder, with new keys; returns the files. */
 export async function rotateStores(pki: PkiFolder, names: readonly string[]): Promise<string[]> {
-  const validity = { notBefore: pki.now - DAY_MS, notAfter: pki.now + 365 * DAY_MS }
+  const validity = { notBefore: pki.now - dayMs, notAfter: pki.now + 365 * dayMs }
   return await reissue(pki, names.length > 0 ? names : issuedNames(pki.folder), validity)
 }
 
 /** Replaces a certificate with an expired one; returns the files. */
 export async function expireStores(pki: PkiFolder, name: string): Promise<string[]> {
-  return await reissue(pki, [name], { notBefore: pki.now - 30 * DAY_MS, notAfter: pki.now - DAY_MS })
+  return await reissue(pki, [name], { notBefore: pki.now - 30 * dayMs, notAfter: pki.now - dayMs })
 }
 
 /** Revokes a certificate; returns the file of the revocation list. */

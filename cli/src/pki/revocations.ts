@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { writeAtomically } from '../home/index.ts'
-import { DAY_MS, readAuthority, trustStoreFile } from './authority.ts'
+import { dayMs, readAuthority, trustStoreFile } from './authority.ts'
 import type { Authority, Revocation } from './issue.ts'
 
 /** The revocation list of the authority of a folder, PEM. */
@@ -30,7 +30,7 @@ export async function writeRevocations(
   // Loaded here, because most starts do not issue anything.
   const { issueRevocationList } = await import('./issue.ts')
   writeAtomically(revocationsFile(folder), `${JSON.stringify(revoked)}\n`, 0o644)
-  const list = { revoked, from: now - DAY_MS, until: now + 3650 * DAY_MS }
+  const list = { revoked, from: now - dayMs, until: now + 3650 * dayMs }
   writeAtomically(revocationFile(folder), issueRevocationList(authority, list), 0o644)
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 
 /** Major version of the bundled Postgres; a data folder belongs to exactly one version. */
-export const POSTGRES_MAJOR = '18'
+export const postgresMajor = '18'
 
 /** The folder with `bin/initdb` and `bin/postgres` for this machine. Throws a Failure if there is none. */
 export function postgresBinaries(): string {

@@ -13,23 +13,23 @@ import path from 'node:path'
 import { conflict, unavailable } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 import { identify, isRunning } from '../processes/index.ts'
-import { POSTGRES_MAJOR } from './binaries.ts'
+import { postgresMajor } from './binaries.ts'
 import type { RunAs } from './run-as.ts'
 
 /** The superuser of the embedded Postgres, and the name of its database. */
-export const POSTGRES_USER = 'svc'
+export const postgresUser = 'svc'
 
 /** Checks the data folder of an earlier start. Throws a Failure if this Postgres cannot use it. */
 export function checkDataFolder(home: HomeLayout): void {
   if (!existsSync(home.postgres)) return
   const version = readIfThere(path.join(home.postgres, 'PG_VERSION'))?.trim()
-  if (version === POSTGRES_MAJOR) {
+  if (version === postgresMajor) {
     checkOwner(home)
     return
   }
   const found = version === undefined ? 'is not a Postgres data folder' : `belongs to Postgres [${version}]`
   throw conflict(
-    `Home [${home.root}] is damaged: [${home.postgres}] ${found}, expected [${POSTGRES_MAJOR}]. ` +
+    `Home [${home.root}] is damaged: [${home.postgres}] ${found}, expected [${postgresMajor}]. ` +
       'Delete all state of this home with ./svc reset, or select another one with --home.',
   )
 }
@@ -101,7 +101,7 @@ async function initialize(
   signal: AbortSignal,
 ): Promise<void> {
   // --no-sync: if the machine crashes in this half second, the folder does not exist and is created again.
-  const args = ['-D', folder, '-U', POSTGRES_USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
+  const args = ['-D', folder, '-U', postgresUser, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
   await runTool(
     runAs,
     'initdb',
@@ -114,7 +114,7 @@ async function initialize(
 // Single-user mode needs no server, no port, and no client library.
 async function createDatabase(runAs: RunAs, folder: string, signal: AbortSignal): Promise<void> {
   const args = ['--single', '-D', folder, '-c', 'log_checkpoints=off', 'postgres']
-  await runTool(runAs, 'postgres', args, `CREATE DATABASE ${POSTGRES_USER}\n`, signal)
+  await runTool(runAs, 'postgres', args, `CREATE DATABASE ${postgresUser}\n`, signal)
 }
 
 async function runTool(

@@ -6,7 +6,7 @@ import { unavailable } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 
 /** Postgres does not run as root, or as a user without a name. This is `nobody`, which exists everywhere. */
-const UNPRIVILEGED_ID = 65534
+const unprivilegedId = 65534
 
 /** How to run the programs of Postgres: as which user, from which folder, and with which command prefix. */
 export interface RunAs {
@@ -37,11 +37,11 @@ export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
     closedFolder === undefined &&
     firstClosedFolder(path.join(binaries, 'bin')) === undefined
   ) {
-    return { ...direct, id: UNPRIVILEGED_ID }
+    return { ...direct, id: unprivilegedId }
   }
-  if (owner !== UNPRIVILEGED_ID && canUnshare()) return { ...direct, prefix: unshare }
+  if (owner !== unprivilegedId && canUnshare()) return { ...direct, prefix: unshare }
   if (owner !== 0 && closedFolder === undefined) {
-    return { binaries: copiedBinaries(home, binaries), prefix: [], id: UNPRIVILEGED_ID }
+    return { binaries: copiedBinaries(home, binaries), prefix: [], id: unprivilegedId }
   }
   throw unavailable(
     `Postgres does not run as root, and other users cannot access folder [${closedFolder ?? home.postgres}]. ` +
@@ -49,7 +49,7 @@ export function decideRunAs(home: HomeLayout, binaries: string): RunAs {
   )
 }
 
-const unshare = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--map-group=${UNPRIVILEGED_ID}`]
+const unshare = ['unshare', '--user', `--map-user=${unprivilegedId}`, `--map-group=${unprivilegedId}`]
 
 function hasName(): boolean {
   try {

@@ -4,7 +4,7 @@ import type { ProcessSpec } from '../supervisor/index.ts'
 import type { RunAs } from './run-as.ts'
 
 /** Enough for dozens of services with a connection pool each. */
-const MAX_CONNECTIONS = 200
+const maxConnections = 200
 
 /** How to run the Postgres server of a home on a port of 127.0.0.1. */
 export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): ProcessSpec {
@@ -12,7 +12,7 @@ export function postgresServer(home: HomeLayout, runAs: RunAs, port: number): Pr
     port,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
-    max_connections: MAX_CONNECTIONS,
+    max_connections: maxConnections,
     shared_buffers: '32MB',
     // A small write-ahead log and few helper processes save memory on a single machine.
     max_wal_size: '256MB',

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRunning, type ProcessIdentity } from './identity.ts'
 
-const POLL_MS = 20
+const pollMs = 20
 
 /**
  * Ends a process that is not a child of this one: sends the signal, and SIGKILL if it is still running after
@@ -24,7 +24,7 @@ export async function hasEndedWithin(process: ProcessIdentity, timeoutMs: number
   const deadline = performance.now() + timeoutMs
   while (isRunning(process)) {
     if (performance.now() >= deadline) return false
-    await delay(POLL_MS)
+    await delay(pollMs)
   }
   return true
 }

@@ -21,10 +21,10 @@ export interface RedisSearch {
   readonly onDownload?: () => void
 }
 
-const PROGRAMS = ['redis-server', 'valkey-server']
+const programs = ['redis-server', 'valkey-server']
 
 /** The min version that BullMQ recommends. */
-const MIN_VERSION = [6, 2] as const
+const minVersion = [6, 2] as const
 
 /**
  * A Redis server: from PATH, otherwise from the cache, otherwise downloaded from the system's package archive into the
@@ -44,16 +44,16 @@ export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
   const downloaded = await unpacked(search.cacheFolder)
   if (downloaded) return downloaded
   throw unavailable(
-    `Found no Redis server of version ${MIN_VERSION.join('.')} or newer: ${[...outdated, reason].join('; ')}. ` +
+    `Found no Redis server of version ${minVersion.join('.')} or newer: ${[...outdated, reason].join('; ')}. ` +
       'Install redis-server or valkey-server on PATH, for example with: sudo apt-get install redis-server',
   )
 }
 
 function onPath(searchPath: string): string[] {
   const folders = searchPath.split(path.delimiter).filter((folder) => folder !== '')
-  return PROGRAMS.flatMap((program) => folders.map((folder) => path.join(folder, program))).filter(
-    isExecutable,
-  )
+  return programs
+    .flatMap((program) => folders.map((folder) => path.join(folder, program)))
+    .filter(isExecutable)
 }
 
 function isExecutable(file: string): boolean {
@@ -67,7 +67,7 @@ function isExecutable(file: string): boolean {
 
 /** The program that was unpacked earlier, if it works. */
 async function unpacked(cacheFolder: string): Promise<RedisProgram | undefined> {
-  for (const program of PROGRAMS) {
+  for (const program of programs) {
     const file = path.join(cacheFolder, program, 'usr/bin', program)
     if (!existsSync(file)) continue
     const libraries = libraryPath(path.join(cacheFolder, program))
@@ -80,7 +80,7 @@ async function unpacked(cacheFolder: string): Promise<RedisProgram | undefined> 
 /** Downloads the first program that the archive has. Returns the reason if that failed. */
 async function download(cacheFolder: string): Promise<string> {
   let reason = ''
-  for (const program of PROGRAMS) {
+  for (const program of programs) {
     try {
       const folder = path.join(cacheFolder, program)
       await unpackDebianPackages({ names: [program], alsoNeeded: /^(lib|redis|valkey)/, folder })
@@ -105,6 +105,6 @@ async function versionOf(file: string, libraries: string | undefined): Promise<s
 
 function isRecent(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [minMajor, minMinor] = MIN_VERSION
+  const [minMajor, minMinor] = minVersion
   return major > minMajor || (major === minMajor && minor >= minMinor)
 }

@@ -1,9 +1,9 @@
+import type { Table } from '../terminal/index.ts'
 import { formatBytes } from '../terminal/index.ts'
 import { maxOf, widthText } from './data-picture.ts'
 import { escapedText } from './escaped-text.ts'
 import type { PreviewReport } from './preview-report.ts'
 import { previewSvg } from './preview-svg.ts'
-import type { Table } from './rules-table.ts'
 
 const style = `
 body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }

@@ -1,6 +1,6 @@
+import type { Table } from '../terminal/index.ts'
 import { dataPicture } from './data-picture.ts'
 import type { PreviewReport } from './preview-report.ts'
-import type { Table } from './rules-table.ts'
 
 const columns = 80
 

@@ -1,8 +1,8 @@
+import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
 import type { RuleBands } from './rule-bands.ts'
-import type { Table } from './rules-table.ts'
 
 /** A preview for people, independent of its format. */
 export interface PreviewReport {

@@ -1,6 +1,6 @@
+import type { Table } from '../terminal/index.ts'
 import { countOf } from '../terminal/index.ts'
 import type { AnsweredPreview, DatasourceSummary, PreviewStep } from './preview-text.ts'
-import type { Table } from './rules-table.ts'
 
 // More times than this are summed up by week, month, or year.
 const maxPeriods = 20

@@ -1,5 +1,5 @@
+import { formatBytes, type Table } from '../terminal/index.ts'
 import type { AnsweredEffects } from './effects-text.ts'
-import type { Table } from './rules-table.ts'
 
 interface CopyTally {
   readonly segments: number
@@ -77,19 +77,6 @@ export interface AnsweredPreview {
     readonly steps?: readonly PreviewStep[]
   }
   readonly warnings: readonly { readonly type: string; readonly message: string }[]
-}
-
-const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-
-/** A number of bytes, for example `1.5 GB`. */
-export function formatBytes(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000
-    unit += 1
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
 
 const amount = ({ copies, bytes }: CopyTally): string =>

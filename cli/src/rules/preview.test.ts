@@ -5,7 +5,6 @@ import { parseInstant } from '@svc/domain/time'
 import {
   type AnsweredRule,
   diffOfRules,
-  formatBytes,
   previewRequestOf,
   stepsTable,
   timelinePicture,
@@ -112,17 +111,6 @@ describe('the preview request', () => {
     for (const json of [5, null, 'x'])
       assert.throws(() => previewRequestOf(json, {}), /^Failure: Invalid rules in the file/)
   })
-})
-
-test('formats bytes in a suitable unit', () => {
-  assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [
-    '0 B',
-    '999 B',
-    '1.0 kB',
-    '1.6 MB',
-    '2.0 PB',
-    '5000.0 PB',
-  ])
 })
 
 test('lists only steps with changes', () => {

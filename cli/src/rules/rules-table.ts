@@ -1,3 +1,6 @@
+import { describeWantedCopies, parseRules } from '@svc/domain/rules'
+import type { Table } from '../terminal/index.ts'
+
 /** A rule as returned by the coordinator. */
 export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
 
@@ -12,12 +15,6 @@ export interface RulesChange {
   /** The rules as JSON. */
   readonly payload: string
   readonly auditTime: string
-}
-
-/** Header and rows of a table. */
-export interface Table {
-  readonly header: readonly string[]
-  readonly rows: readonly (readonly string[])[]
 }
 
 /** One row per rule, in order of evaluation, numbered from 0 as in messages of the cluster. */
@@ -50,17 +47,20 @@ export function describeRule(rule: AnsweredRule): string {
   return `${rule.type}, ${appliesTo(rule)}: ${copiesOf(rule)}`
 }
 
-function appliesTo({ type, period, interval, includeFuture }: AnsweredRule): string {
+function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
   if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
   if (typeof period !== 'string') return 'everything'
-  if (type.startsWith('dropBefore')) return `older than ${period}`
+  // Every rule for the time since its period says whether the future belongs to it.
+  if (includeFuture === undefined) return `older than ${period}`
   return includeFuture === false ? `the last ${period}` : `the last ${period} and the future`
 }
 
-function copiesOf({ type, tieredReplicants }: AnsweredRule): string {
-  if (type.startsWith('drop')) return 'none'
-  if (type.startsWith('broadcast')) return 'on every server'
-  const tiers = Object.entries((tieredReplicants ?? {}) as Record<string, number>)
+function copiesOf(answered: AnsweredRule): string {
+  const [rule] = parseRules([answered])
+  const action = rule && describeWantedCopies(rule).action
+  if (action === 'drop') return 'none'
+  if (action === 'broadcast') return 'on every server'
+  const tiers = Object.entries((answered.tieredReplicants ?? {}) as Record<string, number>)
   if (tiers.length === 0) return 'in deep storage only'
   return tiers.map(([tier, copies]) => `${tier} ${copies}`).join(', ')
 }

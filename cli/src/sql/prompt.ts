@@ -1,8 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { describeError } from '@svc/domain/failure'
-
-const maxHistory = 500
+import { maxHistory, openHistory } from './prompt-history.ts'
 
 const help = `End a query with ; (it can have several lines).
   \\d         list tables       \\d NAME    list the columns of a table
@@ -16,66 +14,38 @@ const columnsOf = (table: string): string =>
   `SELECT COLUMN_NAME AS "column", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS
    WHERE TABLE_NAME = '${table.replaceAll("'", "''")}' ORDER BY ORDINAL_POSITION`
 
+type Run = (query: string, signal: AbortSignal) => Promise<void>
+
 /**
  * Runs an interactive prompt. `run` executes a query and is canceled by its signal; its errors are shown. `historyFile`
  * stores the queries, if there is one.
  */
-export async function runPrompt(
-  historyFile: string | undefined,
-  run: (query: string, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const entries = historyFile === undefined ? [] : readHistory(historyFile)
-  let shownHistory: string[] | undefined
+export async function runPrompt(historyFile: string | undefined, run: Run): Promise<void> {
+  const history = openHistory(historyFile)
+  const queries = cancelable(run)
   let typed = ''
-  let running: AbortController | undefined
+  let isClosed = false
   const terminal = createInterface({
     input: process.stdin,
     output: process.stdout,
     prompt: 'sql> ',
-    history: [...entries],
+    history: [...history.entries],
     historySize: maxHistory,
     removeHistoryDuplicates: true,
   })
-  // All lines of a query become one history entry once the query is complete.
-  terminal.on('history', (history) => {
-    shownHistory = history
-    history.splice(0, history.length, ...entries)
-  })
-  const remember = (query: string): void => {
-    const entry = query.replace(/\s*\n\s*/g, ' ')
-    if (entries[0] === entry) return
-    entries.unshift(entry)
-    entries.splice(maxHistory)
-    shownHistory?.splice(0, shownHistory.length, ...entries)
-    if (historyFile !== undefined)
-      writeFileSync(historyFile, entries.toReversed().join('\n'), { mode: 0o600 })
-  }
-  let isClosed = false
-  // Ctrl-D, even while a query is running.
-  terminal.on('close', () => {
-    isClosed = true
-    running?.abort()
-  })
+  history.follow(terminal)
   const prompt = (): void => {
     if (isClosed) return
     terminal.setPrompt(typed === '' ? 'sql> ' : '...> ')
     terminal.prompt()
   }
-  const answer = async (query: string): Promise<void> => {
-    running = new AbortController()
-    try {
-      await run(query, running.signal)
-    } catch (error) {
-      process.stdout.write(running.signal.aborted ? 'Canceled.\n' : `${describeError(error)}\n`)
-    } finally {
-      running = undefined
-    }
-  }
+  // Ctrl-D, even while a query is running.
+  terminal.on('close', () => {
+    isClosed = true
+    queries.cancel()
+  })
   terminal.on('SIGINT', () => {
-    if (running) {
-      running.abort()
-      return
-    }
+    if (queries.cancel()) return
     process.stdout.write(typed === '' && terminal.line === '' ? '\n(Ctrl-D quits)\n' : '\n')
     typed = ''
     terminal.write(null, { ctrl: true, name: 'u' })
@@ -86,19 +56,15 @@ export async function runPrompt(
   for await (const line of terminal) {
     const command = typed === '' ? line.trim() : ''
     if (command === '\\q' || command === 'exit' || command === 'quit') break
-    if (command === '\\?') process.stdout.write(help)
-    else if (command === '\\d') await answer(tables)
-    else if (command.startsWith('\\d ')) await answer(columnsOf(command.slice(3).trim()))
-    else if (command.startsWith('\\'))
-      process.stdout.write(`Unknown command [${command}]. Type \\? for help.\n`)
+    if (command.startsWith('\\')) await runCommand(command, queries.run)
     else {
       typed += typed === '' ? line : `\n${line}`
       if (typed.trim() === '') typed = ''
       if (typed.trimEnd().endsWith(';')) {
         const query = typed.trim()
         typed = ''
-        remember(query)
-        await answer(query)
+        history.remember(query)
+        await queries.run(query)
       }
     }
     prompt()
@@ -106,11 +72,31 @@ export async function runPrompt(
   terminal.close()
 }
 
-/** The queries of earlier sessions, newest first. */
-function readHistory(file: string): string[] {
-  try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean).toReversed().slice(0, maxHistory)
-  } catch {
-    return []
+/** Runs queries one at a time and shows their errors. `cancel` returns whether a query was running. */
+function cancelable(run: Run): { run(query: string): Promise<void>; cancel(): boolean } {
+  let running: AbortController | undefined
+  return {
+    run: async (query) => {
+      const current = new AbortController()
+      running = current
+      try {
+        await run(query, current.signal)
+      } catch (error) {
+        process.stdout.write(current.signal.aborted ? 'Canceled.\n' : `${describeError(error)}\n`)
+      } finally {
+        running = undefined
+      }
+    },
+    cancel: () => {
+      running?.abort()
+      return running !== undefined
+    },
   }
+}
+
+async function runCommand(command: string, run: (query: string) => Promise<void>): Promise<void> {
+  if (command === '\\?') process.stdout.write(help)
+  else if (command === '\\d') await run(tables)
+  else if (command.startsWith('\\d ')) await run(columnsOf(command.slice(3).trim()))
+  else process.stdout.write(`Unknown command [${command}]. Type \\? for help.\n`)
 }

@@ -17,7 +17,7 @@ export interface ProcessSpec {
   readonly program: string
   /** Receives the output of the process. */
   readonly logFile: string
-  /** Requests a graceful stop; SIGKILL follows after `STOP_TIMEOUT_MS`. */
+  /** Requests a graceful stop; SIGKILL follows after the timeout. */
   readonly stopSignal: NodeJS.Signals
 }
 
@@ -40,10 +40,10 @@ export interface SupervisorEvents {
 }
 
 /** Time for a graceful stop; services stop within 10 s. */
-export const STOP_TIMEOUT_MS = 10_000
+export const defaultStopTimeoutMs = 10_000
 
 /** A log that is larger than this is renamed to `<name>.1` when its process starts. */
-const LOG_LIMIT_BYTES = 16 * 1024 * 1024
+const logLimitBytes = 16 * 1024 * 1024
 
 interface Supervised {
   readonly spec: ProcessSpec
@@ -60,16 +60,16 @@ interface Supervised {
 
 /** Runs processes until they are stopped. */
 export class Supervisor {
-  readonly #events: SupervisorEvents
-  readonly #stopTimeoutMs: number
-  readonly #supervised = new Map<string, Supervised>()
-  readonly #killAll = () => this.killAll()
+  private readonly events: SupervisorEvents
+  private readonly stopTimeoutMs: number
+  private readonly supervised = new Map<string, Supervised>()
+  private readonly killAllAtExit = () => this.killAll()
 
-  constructor(events: SupervisorEvents = {}, stopTimeoutMs = STOP_TIMEOUT_MS) {
-    this.#events = events
-    this.#stopTimeoutMs = stopTimeoutMs
+  constructor(events: SupervisorEvents = {}, stopTimeoutMs = defaultStopTimeoutMs) {
+    this.events = events
+    this.stopTimeoutMs = stopTimeoutMs
     // When this process exits normally, its children are killed.
-    process.once('exit', this.#killAll)
+    process.once('exit', this.killAllAtExit)
   }
 
   /** Starts a process and keeps it running. */
@@ -85,23 +85,23 @@ export class Supervisor {
       isStopping: false,
       ended: Promise.resolve(),
     }
-    this.#supervised.set(spec.instance, entry)
-    this.#spawn(entry)
+    this.supervised.set(spec.instance, entry)
+    this.spawn(entry)
   }
 
   /** The current process of an instance. */
   identityOf(instance: string): ProcessIdentity | undefined {
-    return this.#supervised.get(instance)?.identity
+    return this.supervised.get(instance)?.identity
   }
 
   /** The number of restarts of an instance. */
   restartsOf(instance: string): number {
-    return this.#supervised.get(instance)?.restarts ?? 0
+    return this.supervised.get(instance)?.restarts ?? 0
   }
 
   /** Sends a signal that ends the process of an instance, and waits until it has exited; it then restarts. */
   async kill(instance: string, signal: NodeJS.Signals): Promise<void> {
-    const entry = this.#supervised.get(instance)
+    const entry = this.supervised.get(instance)
     if (entry?.child?.pid === undefined) return
     send(entry.child.pid, signal)
     await entry.ended
@@ -109,12 +109,12 @@ export class Supervisor {
 
   /** Stops processes permanently; returns when they have exited. Ignores unknown names. */
   async stop(instances: readonly string[]): Promise<void> {
-    await Promise.all(instances.map((instance) => this.#stopOne(instance)))
+    await Promise.all(instances.map((instance) => this.stopOne(instance)))
   }
 
   /** Kills every process, for a supervisor that has to exit at once. */
   killAll(): void {
-    for (const entry of this.#supervised.values()) {
+    for (const entry of this.supervised.values()) {
       entry.isStopping = true
       clearTimeout(entry.timer)
       if (entry.child?.pid !== undefined) sendToGroup(entry.child.pid, 'SIGKILL')
@@ -123,24 +123,24 @@ export class Supervisor {
 
   /** Releases all resources, after everything is stopped. */
   close(): void {
-    process.removeListener('exit', this.#killAll)
-    this.#supervised.clear()
+    process.removeListener('exit', this.killAllAtExit)
+    this.supervised.clear()
   }
 
-  async #stopOne(instance: string): Promise<void> {
-    const entry = this.#supervised.get(instance)
+  private async stopOne(instance: string): Promise<void> {
+    const entry = this.supervised.get(instance)
     if (!entry) return
     entry.isStopping = true
     clearTimeout(entry.timer)
     const pid = entry.child?.pid
     if (pid === undefined) return
     send(pid, entry.spec.stopSignal)
-    const killTimer = setTimeout(() => sendToGroup(pid, 'SIGKILL'), this.#stopTimeoutMs)
+    const killTimer = setTimeout(() => sendToGroup(pid, 'SIGKILL'), this.stopTimeoutMs)
     await entry.ended
     clearTimeout(killTimer)
   }
 
-  #spawn(entry: Supervised): void {
+  private spawn(entry: Supervised): void {
     const { spec } = entry
     entry.startedAt = performance.now()
     let log: number | undefined
@@ -157,7 +157,7 @@ export class Supervisor {
         ...(spec.gid === undefined ? {} : { gid: spec.gid }),
       })
     } catch (error) {
-      this.#onEnd(entry, `failed to start: ${(error as Error).message}`, undefined)
+      this.onEnd(entry, `failed to start: ${(error as Error).message}`, undefined)
       return
     } finally {
       if (log !== undefined) closeSync(log)
@@ -167,22 +167,22 @@ export class Supervisor {
       child.once('error', (error) => {
         // An error after the start, for example about a signal, is not an exit.
         if (child.pid !== undefined) return
-        this.#onEnd(entry, `failed to start: ${error.message}`, undefined)
+        this.onEnd(entry, `failed to start: ${error.message}`, undefined)
         resolve()
       })
       child.once('exit', (status, signal) => {
         // Its own children are killed with it.
         if (child.pid !== undefined) sendToGroup(child.pid, 'SIGKILL')
-        this.#onEnd(entry, signal ? `signal ${signal}` : `exit status ${status}`, status ?? undefined)
+        this.onEnd(entry, signal ? `signal ${signal}` : `exit status ${status}`, status ?? undefined)
         resolve()
       })
     })
     if (child.pid === undefined) return
     entry.identity = identify(child.pid, spec.program)
-    if (entry.identity) this.#events.onStart?.(spec.instance, entry.identity)
+    if (entry.identity) this.events.onStart?.(spec.instance, entry.identity)
   }
 
-  #onEnd(entry: Supervised, reason: string, status: number | undefined): void {
+  private onEnd(entry: Supervised, reason: string, status: number | undefined): void {
     const livedMs = Math.round(performance.now() - entry.startedAt)
     entry.child = undefined
     entry.identity = undefined
@@ -191,16 +191,16 @@ export class Supervisor {
       entry.lastDelayMs = delayMs
       entry.timer = setTimeout(() => {
         entry.restarts += 1
-        this.#spawn(entry)
+        this.spawn(entry)
       }, delayMs)
     }
-    this.#events.onEnd?.({ instance: entry.spec.instance, reason, status, livedMs, restartDelayMs: delayMs })
+    this.events.onEnd?.({ instance: entry.spec.instance, reason, status, livedMs, restartDelayMs: delayMs })
   }
 }
 
 function openLog(file: string): number {
   try {
-    if (statSync(file).size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)
+    if (statSync(file).size > logLimitBytes) renameSync(file, `${file}.1`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }

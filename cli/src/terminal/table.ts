@@ -1,4 +1,10 @@
-import { emphasized } from './text.ts'
+import { emphasized, formatCount } from './text.ts'
+
+/** Header and rows of a table. */
+export interface Table {
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
 
 /** Lines of aligned columns under a header. Omits empty columns, and does not pad the last one. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -15,4 +21,13 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
       .trimEnd(),
   )
   return [emphasized(lines[0]!), ...lines.slice(1)].join('\n')
+}
+
+const maxShownRows = 200
+
+/** A table of which only the first rows are shown, with the number of the others. */
+export function formatLongTable({ header, rows }: Table): string {
+  const more = rows.length - maxShownRows
+  const rest = more > 0 ? `\n… and ${formatCount(more)} more (--json shows all)` : ''
+  return `${formatTable(header, rows.slice(0, maxShownRows))}${rest}`
 }

@@ -7,7 +7,7 @@ import {
   formatCompactionConfig,
   parseClusterConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { describeError, Failure, invalidInput } from '@svc/domain/failure'
 import { formatRule, parseRules, type Rule } from '@svc/domain/rules'
 import { readName } from '@svc/domain/validation'

@@ -1,5 +1,6 @@
 import { createCompactionPlanner } from '@svc/shared/compaction-planning'
 import type { Election } from '@svc/shared/discovery'
+import { createDutyGroup } from '@svc/shared/duties'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
@@ -21,14 +22,7 @@ import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { trackClusterState } from './cluster-state/index.ts'
-import {
-  cleanMetadata,
-  compactSegments,
-  createDutyGroup,
-  killAuditLog,
-  killUnusedSegments,
-  runRules,
-} from './duties/index.ts'
+import { cleanMetadata, compactSegments, killAuditLog, killUnusedSegments, runRules } from './duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory, watchReported } from './inventory/index.ts'
 import { createLeadership } from './leadership/index.ts'
 import { createPreviews } from './preview/index.ts'
@@ -56,7 +50,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     segments.table,
   )
   const reportedServers = watchReported(context, servers)
-  const clusterState = trackClusterState(context, segments, servers, rules, reportedServers)
+  const clusterState = trackClusterState({ context, segments, servers, rules, reportedServers })
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leaderSinceMs = 0

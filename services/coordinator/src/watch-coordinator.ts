@@ -3,6 +3,7 @@ import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { watchDuties } from '@svc/shared/duties'
 import type { Metrics, MetricValue } from '@svc/shared/metrics'
 import type { ClusterView } from './api/cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
@@ -23,20 +24,8 @@ const pictureAgeMs = 5000
 /** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
 export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   const { leadership, dutyGroups } = view
-  const duties = () => dutyGroups.flatMap((group) => group.times())
   metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
-  metrics.observe('svc_duty_runs_total', () =>
-    duties().map(({ duty, runs }) => ({ labels: { duty }, value: runs })),
-  )
-  metrics.observe('svc_duty_failures_total', () =>
-    duties().map(({ duty, failures }) => ({ labels: { duty }, value: failures })),
-  )
-  metrics.observe('svc_duty_run_seconds_total', () =>
-    duties().map(({ duty, totalMs }) => ({ labels: { duty }, value: totalMs / 1000 })),
-  )
-  metrics.observe('svc_duty_last_run_seconds', () =>
-    duties().map(({ duty, lastMs }) => ({ labels: { duty }, value: lastMs / 1000 })),
-  )
+  watchDuties(metrics, dutyGroups)
 
   let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
   const picture = (): Promise<LoadPicture> => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { defaultClusterConfig } from '@svc/domain/compaction-config'
+import { defaultClusterConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
 import { payloadOf, type SegmentPayload, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import { parseIndexSpec } from '@svc/shared/ingestion'
@@ -15,8 +15,7 @@ import {
   saveTask,
   sql,
 } from '@svc/shared/postgres'
-import { prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/task-running'
-import { parseCompactSpec } from '@svc/shared/tasks'
+import { parseCompactSpec, prepareCompaction, publishCompaction, publishIndex } from '@svc/shared/tasks'
 import { filesIn, indexTask, rowsOf, waitUntil } from '@svc/shared/testing'
 import { ended, openTaskStores, startWorker } from './testing/test-worker.ts'
 
@@ -151,9 +150,9 @@ describe('a compact task of virtual segments', () => {
       properties: { 'svc.simulation.compactionDuration': 'PT1H' },
     })
     const id = await worker.submit(compactTask())
-    await waitUntil('the task is running', () => worker.runner.running().length === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => worker.runner.running().length === 1)
     assert.equal((await worker.request(`/task/${id}/shutdown`, 'POST')).status, 200)
-    await waitUntil('the task has ended', () => worker.runner.running().length === 0, Boolean, 20_000)
+    await waitUntil('the task has ended', () => worker.runner.running().length === 0)
     assert.equal((await ended(stores, id))?.state, 'FAILED')
     assert.equal((await used()).length, 1)
   })

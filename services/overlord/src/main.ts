@@ -1,7 +1,6 @@
 import { createCompactionPlanner } from '@svc/shared/compaction-planning'
 import type { Election } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
-import type { Loop } from '@svc/shared/runtime'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { createTaskRunner } from '@svc/shared/task-running'
@@ -10,7 +9,7 @@ import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusOf, compactionStatusRoutes } from './api/compaction-status.ts'
 import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
-import { startCompactionScheduler, startErasingOldTasks, startTaskQueueing } from './duties/index.ts'
+import { createDutyGroups } from './duties/index.ts'
 import { watchOverlord } from './watch-overlord.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
@@ -23,47 +22,38 @@ function buildOverlord(context: ServiceContext): ServicePart {
   const redis = openProducerConnection(settings)
   const sender = createTaskSender(redis, settings.get('svc.queue.prefix'))
   let election: Election | undefined
-  let queueing: Loop | undefined
-  let compacting: Loop | undefined
-  let erasing: readonly Loop[] = []
   const planner = createCompactionPlanner(context)
-  watchOverlord(context.metrics, { database: context.database, runner, term: () => election?.term() })
+  const term = () => election?.term()
+  const dutyGroups = createDutyGroups(context, { planner, sender, isLeading: (one) => term() === one })
+  watchOverlord(context.metrics, { database: context.database, runner, dutyGroups: dutyGroups.all, term })
   return {
     details: { workerCapacity: runner.capacity },
     routes: [
-      ...taskRoutes(context, runner, access, () => queueing?.wake()),
+      ...taskRoutes(context, runner, access, dutyGroups.taskQueue.wake),
       ...segmentUseRoutes(context, '/svc/indexer/v1'),
-      ...clusterRoutes(context, runner, () => election?.term()),
-      ...compactionConfigRoutes(context, () => compacting?.wake()),
+      ...clusterRoutes(context, { runner, dutyGroups: dutyGroups.all, term }),
+      ...compactionConfigRoutes(context, dutyGroups.supervisors.wake),
       ...compactionStatusRoutes(planner),
       ...supervisorRoutes(context, {
         statusOf: (dataSource) => compactionStatusOf(planner, dataSource),
-        changed: () => compacting?.wake(),
+        changed: dutyGroups.supervisors.wake,
       }),
     ],
     start: async () => {
       await runner.start()
       const change = {
-        onGain: () => {
-          queueing = startTaskQueueing(context, sender)
-          compacting = startCompactionScheduler(context, planner, () => election?.term())
-          erasing = startErasingOldTasks(context, () => election?.term())
+        onGain: (gained: number) => {
+          for (const group of dutyGroups.all) group.start(gained)
         },
         onLoss: () => {
-          void queueing?.stop()
-          queueing = undefined
-          void compacting?.stop()
-          compacting = undefined
-          for (const loop of erasing) void loop.stop()
-          erasing = []
+          for (const group of dutyGroups.all) void group.stop()
         },
       }
       election = standForElection(context, change)
       await election.settled
     },
     stop: async () => {
-      await compacting?.stop()
-      await Promise.all(erasing.map((loop) => loop.stop()))
+      await Promise.all(dutyGroups.all.map((group) => group.stop()))
       await runner.stop()
       await election?.stop()
       await sender.close()

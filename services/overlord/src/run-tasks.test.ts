@@ -13,8 +13,7 @@ import {
   saveTask,
   sql,
 } from '@svc/shared/postgres'
-import { killSegments } from '@svc/shared/task-running'
-import { parseKillSpec } from '@svc/shared/tasks'
+import { killSegments, parseKillSpec } from '@svc/shared/tasks'
 import { filesIn, indexTask, rowsOf, rowsText, storeSegments, waitUntil } from '@svc/shared/testing'
 import { ended, leaveFile, openTaskStores, startHeldInput, startWorker } from './testing/test-worker.ts'
 
@@ -136,7 +135,7 @@ describe('a task', () => {
     const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
     const before = new Set(children())
     const id = await worker.submit(indexTask('killed', input.source))
-    await waitUntil('the task is running', () => input.requested() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.requested() === 1)
     const pushed = leaveFile(folders, { dataSource: 'killed', taskId: id, attempt: 1 })
     const others = leaveFile(folders, { dataSource: 'killed', taskId: 'another', attempt: 1 })
     const [peon] = children().filter((pid) => !before.has(pid))
@@ -171,7 +170,7 @@ describe('a shutdown', () => {
     const worker = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
     const before = new Set(children())
     const id = await worker.submit(indexTask('stopped', input.source))
-    await waitUntil('the task is running', () => input.requested() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.requested() === 1)
     assert.deepEqual(worker.runner.running(), [id])
     const pushed = leaveFile(folders, { dataSource: 'stopped', taskId: id, attempt: 1 })
     const answer = await worker.request(`/task/${id}/shutdown`, 'POST')

@@ -40,15 +40,11 @@ async function startProcess(scope: TestContext, allowedHost: string) {
   const args = [mainFile, '--common', process.env.SVC_TEST_STORES ?? '', '--runtime', runtime]
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   scope.after(() => child.kill('SIGKILL'))
-  await waitUntil(
-    'the process is ready',
-    () =>
-      httpRequest(port, { path: '/status/health' }).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    Boolean,
-    20_000,
+  await waitUntil('the process is ready', () =>
+    httpRequest(port, { path: '/status/health' }).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
   )
   return { child, port }
 }
@@ -59,12 +55,12 @@ describe('a worker that is killed', () => {
     const { child } = await startProcess(scope, input.host)
     const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
     const id = await survivor.submit(indexTask('survives', input.source))
-    await waitUntil('the task is running', () => input.requested() === 1, Boolean, 20_000)
+    await waitUntil('the task is running', () => input.requested() === 1)
     assert.equal((await loadTask(database, id))?.state, 'RUNNING')
     const left = leaveFile(folders, { dataSource: 'survives', taskId: id, attempt: 1 })
     child.kill('SIGKILL')
     const other = await startWorker(scope, stores, folders, { allowedHosts: [input.host] })
-    await waitUntil('the other worker runs the task', () => input.requested() === 2, Boolean, 30_000)
+    await waitUntil('the other worker runs the task', () => input.requested() === 2)
     input.release(rowsText(1, 2))
     const task = await ended(stores, id)
     assert.deepEqual([task?.state, task?.attempt, task?.worker], ['SUCCESS', 2, other.context.node().name])
@@ -81,7 +77,7 @@ describe('a worker that is killed', () => {
     const survivor = await startWorker(scope, stores, folders, { capacity: 0, allowedHosts: [input.host] })
     const startOne = async (dataSource: string, requested: number): Promise<string> => {
       const id = await survivor.submit(indexTask(dataSource, input.source))
-      await waitUntil('the task is running', () => input.requested() === requested, Boolean, 20_000)
+      await waitUntil('the task is running', () => input.requested() === requested)
       return id
     }
     const one = await startOne('one', 1)

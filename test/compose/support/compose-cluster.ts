@@ -6,11 +6,11 @@ import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 import { loadSettings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
+import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import type { FoundFile } from '../../support/folder-contents.ts'
-import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
 import type { CommandResult } from '../../support/svc-command.ts'
 
-const TIMEOUT_MS = 600_000
+const timeoutMs = 600_000
 const home = '/var/lib/svc'
 
 /** A container of a project, as listed by Docker. */
@@ -75,7 +75,7 @@ export async function openComposeCluster(
   const access = new Map<string, HttpClient>()
   let reached: Pick<ComposeCluster, 'router' | 'store' | 'password' | 'trusted'> | undefined
   const leave = async (): Promise<void> => {
-    await Promise.all([...access.values()].map((client) => client.close()))
+    for (const client of access.values()) client.close()
     access.clear()
     await reached?.store.close().catch(() => undefined)
     reached = undefined
@@ -174,7 +174,7 @@ export async function runDocker(
   input = '',
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const options = { env: { ...process.env, ...variables }, timeout: TIMEOUT_MS, maxBuffer: 2 ** 26 }
+    const options = { env: { ...process.env, ...variables }, timeout: timeoutMs, maxBuffer: 2 ** 26 }
     const child = execFile('docker', args, options, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
       resolve({ status, stdout, stderr })

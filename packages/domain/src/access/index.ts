@@ -9,8 +9,18 @@ export {
 } from './administrators.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
+export {
+  type ChainOutcome,
+  type HasPassword,
+  isHiddenUser,
+  type LoginChain,
+  type LoginVerdict,
+  walkChain,
+  walkChainNow,
+} from './login-chain.ts'
 export { allowedPasswords, isAllowedPassword, maxNameLength, maxPasswordLength } from './login-texts.ts'
 export {
+  isPlainName,
   maxNamePatternLength,
   parsePermissions,
   permissionSchema,

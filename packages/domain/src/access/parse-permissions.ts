@@ -1,9 +1,9 @@
 import {
+  assertKnownFields,
   hasControlCharacter,
   isJsonObject,
   type JsonObject,
   refuse,
-  refuseUnknownField,
 } from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
@@ -14,9 +14,11 @@ const maxPermissions = 10_000
  * the role, which takes about a microsecond per character. Names without special characters do not count.
  */
 const maxExpressionsLength = 100_000
-const plainName = /^[\w-]*$/
 /** Max length of a resource name pattern, in characters. */
 export const maxNamePatternLength = 1024
+
+/** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
+export const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
 /** JSON schema of a permission as clients post it. The case of actions is ignored. */
 export const permissionSchema = (): JsonObject => ({
@@ -69,7 +71,7 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
     const path = `permissions[${index}]`
     const permission = readPermission(entry, path, isPattern)
     const { name } = permission.resource
-    if (!plainName.test(name)) expressionLength += name.length
+    if (!isPlainName(name)) expressionLength += name.length
     if (expressionLength > maxExpressionsLength) {
       throw refuse(
         `${path}.resource.name`,
@@ -86,10 +88,10 @@ function readPermission(json: unknown, path: string, isPattern: (text: string) =
   // The API returns the posted permission as [resourceAction], next to its pattern.
   if (isJsonObject(json.resourceAction))
     return readPermission(json.resourceAction, `${path}.resourceAction`, isPattern)
-  refuseOthers(json, path, ['resource', 'action'])
+  assertKnownFields(json, ['resource', 'action'], path)
   const { resource } = json
   if (!isJsonObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with [type] and [name]')
-  refuseOthers(resource, `${path}.resource`, ['type', 'name'])
+  assertKnownFields(resource, ['type', 'name'], `${path}.resource`)
   const type = resourceTypes.find((known) => known === resource.type)
   if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of [${resourceTypes.join(', ')}]`)
   return {
@@ -119,10 +121,4 @@ function readAction(action: unknown, path: string): Action {
   const known = actions.find((one) => typeof action === 'string' && one === action.toUpperCase())
   if (!known) throw refuse(`${path}.action`, action, `one of [${actions.join(', ')}]`)
   return known
-}
-
-function refuseOthers(object: JsonObject, path: string, allowed: readonly string[]): void {
-  for (const name of Object.keys(object)) {
-    if (!allowed.includes(name)) throw refuseUnknownField(`${path}.${name}`, object[name], allowed)
-  }
 }

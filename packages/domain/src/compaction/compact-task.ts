@@ -1,10 +1,6 @@
-import {
-  type CompactionConfig,
-  type CompactionEngine,
-  formatCompactionConfig,
-} from '../compaction-config/index.ts'
 import { formatInterval } from '../time/index.ts'
 import type { JsonObject } from '../validation/index.ts'
+import { type CompactionConfig, type CompactionEngine, formatCompactionConfig } from './config/index.ts'
 import type { CompactionCandidate } from './plan-compaction.ts'
 
 /** Why a task was submitted. The scheduler reads it back from submitted tasks. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseCompactionConfig } from '../compaction-config/index.ts'
+import { parseCompactionConfig } from './config/index.ts'
 import { compareWith, stateAfter } from './index.ts'
 
 const configOf = (json: object) => parseCompactionConfig({ dataSource: 'wiki', ...json })

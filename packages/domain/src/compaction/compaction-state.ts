@@ -1,3 +1,5 @@
+import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
+import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
 import {
   type CompactionConfig,
   type PartitionsSpec,
@@ -8,9 +10,7 @@ import {
   readTransformSpec,
   readTuningConfig,
   type TuningConfig,
-} from '../compaction-config/index.ts'
-import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
-import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
+} from './config/index.ts'
 
 /** The compaction state of segments, as Druid 37 and the metadata store write it. */
 export interface CompactionState {

@@ -1,11 +1,16 @@
-/** Compaction: which intervals to compact, in which order, with how many task slots, and the status of datasources. */
+/**
+ * Compaction: its configuration, which intervals to compact in which order and with how many task slots, and what a task
+ * reads and writes.
+ */
 export * from './compact-task.ts'
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
+export * from './config/index.ts'
 export * from './order.ts'
 export * from './plan-compaction.ts'
 export * from './policy.ts'
-export * from './preview.ts'
+export * from './preview-compaction.ts'
+export * from './rewriting/index.ts'
 export * from './schedule.ts'
 export * from './slots.ts'
 export * from './status.ts'

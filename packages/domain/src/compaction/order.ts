@@ -1,6 +1,6 @@
-import type { CompactionPolicy } from '../compaction-config/index.ts'
 import { Heap } from '../heap/index.ts'
 import type { Interval } from '../time/index.ts'
+import type { CompactionPolicy } from './config/index.ts'
 import { type Content, fragmentationIndex, placeInList } from './policy.ts'
 
 /** The fields that determine the order of candidates. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
-import { bucketOf, ETERNITY, formatInterval, type Granularity, parseInterval } from '../time/index.ts'
+import { bucketOf, eternity, formatInterval, type Granularity, parseInterval } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import {
   addFigures,
   type CompactionPlan,
@@ -82,7 +82,7 @@ describe('planning compaction', () => {
       config: { ...none, granularitySpec: { segmentGranularity: 'MONTH' } },
       locks: [
         { dataSource: 'wiki', interval: parseInterval('2026-01-20/P1D'), taskId: 'index' },
-        { dataSource: 'other', interval: ETERNITY, taskId: 'elsewhere' },
+        { dataSource: 'other', interval: eternity, taskId: 'elsewhere' },
       ],
       expected: [
         'take 2026-02-01/2026-02-02: not compacted yet',
@@ -91,11 +91,11 @@ describe('planning compaction', () => {
     },
     {
       name: 'skips eternity with a finite segmentGranularity',
-      segments: [testSegment(ETERNITY), testSegment('2026-01-01/P1D', { version: '2' })],
+      segments: [testSegment(eternity), testSegment('2026-01-01/P1D', { version: '2' })],
       config: { ...none, granularitySpec: { segmentGranularity: 'DAY' } },
       expected: [
-        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments with an end at eternity, which cannot be split into buckets',
-        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments with an end at eternity, which cannot be split into buckets',
+        'PARTIAL_eternity -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments with an end at eternity, which cannot be split into buckets',
+        'PARTIAL_eternity 2026-01-01/2026-01-02: the datasource has segments with an end at eternity, which cannot be split into buckets',
       ],
     },
     {
@@ -130,10 +130,10 @@ describe('planning compaction', () => {
 
   it('compacts eternity without segmentGranularity or with [ALL]', () => {
     for (const granularitySpec of [null, { segmentGranularity: 'ALL' }]) {
-      const { candidates } = plan([testSegment(ETERNITY)], [{ ...none, granularitySpec }])
+      const { candidates } = plan([testSegment(eternity)], [{ ...none, granularitySpec }])
       assert.deepEqual(
         candidates.map(({ compactionInterval }) => compactionInterval),
-        [ETERNITY],
+        [eternity],
       )
     }
   })

@@ -1,4 +1,3 @@
-import type { ClusterCompactionConfig, CompactionConfig } from '../compaction-config/index.ts'
 import {
   bucketOf,
   contains,
@@ -20,6 +19,7 @@ import {
   type SegmentGroup,
 } from './compaction-segment.ts'
 import { compareWith, isAligned, type StateVerdict } from './compaction-state.ts'
+import type { ClusterCompactionConfig, CompactionConfig } from './config/index.ts'
 import { orderCandidates } from './order.ts'
 import { type CompactionMode, type Content, eligibilityOf, type IneligibleCode } from './policy.ts'
 import { compactionSlots, grantSlots, type SlotDemand, slotDemand } from './slots.ts'

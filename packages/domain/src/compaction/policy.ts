@@ -1,5 +1,5 @@
-import type { CompactionPolicy, MostFragmentedFirst } from '../compaction-config/index.ts'
 import { contains, formatInterval, type Interval } from '../time/index.ts'
+import type { CompactionPolicy, MostFragmentedFirst } from './config/index.ts'
 
 /** Which segments of an interval a task rewrites. */
 export type CompactionMode = 'ALL_SEGMENTS' | 'UNCOMPACTED_SEGMENTS_ONLY'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
 import { formatInterval, overlaps, parseInterval } from '../time/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import {
   type CompactionCandidate,
   compactTask,

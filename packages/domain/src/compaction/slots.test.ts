@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import { compactionSlots, grantSlots, slotDemand } from './index.ts'
 
 describe('the slots of one job', () => {

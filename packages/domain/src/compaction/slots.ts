@@ -1,8 +1,4 @@
-import type {
-  ClusterCompactionConfig,
-  CompactionConfig,
-  CompactionEngine,
-} from '../compaction-config/index.ts'
+import type { ClusterCompactionConfig, CompactionConfig, CompactionEngine } from './config/index.ts'
 
 /** Task slots of a job: it waits for `least` and uses at most `most`. */
 export interface SlotDemand {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import { assemblePlan, describeIntervals, searchDatasource } from './index.ts'
 import { testSegment } from './test-segments.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { parseClusterConfig, parseCompactionConfig } from '../compaction-config/index.ts'
 import { segmentId } from '../segment/index.ts'
 import { formatInterval, parseInterval } from '../time/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import { type CompactionSegment, type CompactionState, planCompaction } from './index.ts'
 
 interface RecordedCompaction {

@@ -13,6 +13,7 @@ import {
   periodSchema,
 } from '../time/index.ts'
 import {
+  assertKnownFields,
   hasControlCharacter,
   isJsonObject,
   type JsonObject,
@@ -20,7 +21,6 @@ import {
   readDatasourceName,
   readRulesName,
   refuse,
-  refuseUnknownField,
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
@@ -115,14 +115,6 @@ export const previewRequestSchema = (): JsonObject => ({
   ),
 })
 
-function refuseUnknown(json: JsonObject, known: readonly string[], path: string): void {
-  for (const name of Object.keys(json)) {
-    if (known.includes(name)) continue
-    const field = path === '' ? name : `${path}.${name}`
-    throw refuseUnknownField(field, json[name], known)
-  }
-}
-
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
 function readText(value: unknown, field: string): string {
@@ -158,7 +150,7 @@ function readIntervalText(value: unknown, field: string): Interval {
 
 function readSegment(json: unknown, path: string): GivenSegment {
   if (!isJsonObject(json)) throw refuse(path, json, 'a segment (an object with an interval)')
-  refuseUnknown(json, [...segmentFields, ...answeredFields], path)
+  assertKnownFields(json, [...segmentFields, ...answeredFields], path)
   const { dataSource, interval, version, partitionNum, partitions, size } = json
   const maxPartitions = 2_147_483_647
   return {
@@ -201,7 +193,7 @@ function readServers(json: unknown): PreviewServer[] {
   return readList(json, 'servers', maxServers).map((server, index) => {
     const path = `servers[${index}]`
     if (!isJsonObject(server)) throw refuse(path, server, 'a server (an object with name, type, and tier)')
-    refuseUnknown(server, serverFields, path)
+    assertKnownFields(server, serverFields, path)
     const { type, maxSize } = server
     const name = readText(server.name, `${path}.name`)
     if (names.has(name)) throw refuse(`${path}.name`, name, 'a unique server name')
@@ -255,7 +247,7 @@ export function* parsePreviewRequest(
   clusterNow: number,
 ): Generator<undefined, PreviewRequest> {
   if (!isJsonObject(json)) throw refuse('request', json, 'an object with rules')
-  refuseUnknown(json, requestFields, '')
+  assertKnownFields(json, requestFields, '')
   const { now, rules, defaultRules, segments, servers, horizon } = json
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
   const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { compileRules, defaultRule, matchRule, parseRules, RuleBoundaries } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { longRuleLists } from '../testing/index.ts'
-import { ETERNITY, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
+import { eternity, formatInstant, formatInterval, lastTime, parseInstant } from '../time/index.ts'
 import { columnsOf, groupGivenSegments, parsePreviewRequest, warningsOfList } from './index.ts'
 import { stepTimes } from './steps.ts'
 import { stretchesOf } from './stretches.ts'
@@ -58,16 +58,16 @@ describe('a preview request', () => {
   })
 
   test('accepts eternity as the interval of segments and rules', () => {
-    const eternity = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
+    const eternityText = '-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z'
     const { rows } = previewGiven({
-      rules: [{ type: 'loadByInterval', interval: eternity, tieredReplicants: { hot: 1 } }],
-      segments: [{ interval: eternity }, { interval: day(0) }],
+      rules: [{ type: 'loadByInterval', interval: eternityText, tieredReplicants: { hot: 1 } }],
+      segments: [{ interval: eternityText }, { interval: day(0) }],
       servers: [server('a', 'hot')],
     })
     assert.deepEqual(
       rows.map(({ interval, rule, loaded }) => [interval, rule!.index, loaded]),
       [
-        [eternity, 0, { hot: 1 }],
+        [eternityText, 0, { hot: 1 }],
         [day(0), 0, { hot: 1 }],
       ],
     )
@@ -898,7 +898,7 @@ test('treats segments that differ in only one part of their id as different', ()
     { interval, version: 'v', partitionNum: 1 },
     { interval, version: 'v_1' },
     { interval, partitionNum: 1 },
-    { interval: formatInterval(ETERNITY) },
+    { interval: formatInterval(eternity) },
   ]
   assert.equal(
     finish(parsePreviewRequest({ rules: [], segments }, testNow)).segments!.length,
@@ -913,7 +913,7 @@ test('accepts the maximum time of a cluster clock, with a horizon of ten years',
 
 describe('an invalid request fails with its field', () => {
   const rule = { type: 'loadForever' }
-  const [eternityStart, eternityEnd] = formatInterval(ETERNITY).split('/')
+  const [eternityStart, eternityEnd] = formatInterval(eternity).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
     [[], 'request', /an object with rules/],
     [{}, 'rules', /Missing value for \[rules\]/],

@@ -1,4 +1,4 @@
-import { ETERNITY, type Interval, intersection, overlaps } from '../time/index.ts'
+import { eternity, type Interval, intersection, overlaps } from '../time/index.ts'
 
 /** A condition on the time of rows. Values are milliseconds since the epoch. */
 export type TimeCondition =
@@ -14,7 +14,7 @@ export function timesOf(condition: TimeCondition): Interval[] {
       // Intervals exclude their end.
       return [{ start: -Infinity, end: condition.value + 1 }]
     case 'and':
-      return condition.parts.map(timesOf).reduce(inBoth, [ETERNITY])
+      return condition.parts.map(timesOf).reduce(inBoth, [eternity])
     case 'or':
       return joinTimes(condition.parts.flatMap(timesOf))
   }

@@ -1,8 +1,17 @@
 /** Retention rules: the ten types, conversion from and to JSON, and which rule applies to a segment. */
 export * from './match.ts'
-export * from './region.ts'
+export { isInRegion, type RuleRegion } from './region.ts'
 export * from './region-finder.ts'
 export * from './rule.ts'
 export * from './rule-boundaries.ts'
 export type { RuleBounds } from './rule-list.ts'
+export {
+  describeWantedCopies,
+  type Rule,
+  type RuleType,
+  regionOf,
+  ruleTypes,
+  type WantedCopies,
+} from './rule-types.ts'
 export * from './rules-of-datasource.ts'
+export { defaultTier, type TieredReplicants } from './tiered-replicants.ts'

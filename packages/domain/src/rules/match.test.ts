@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ETERNITY, parseInstant, parseInterval } from '../time/index.ts'
+import { eternity, parseInstant, parseInterval } from '../time/index.ts'
 import {
   compileRules,
   describeWantedCopies,
@@ -29,19 +29,19 @@ test('uses the first rule that applies', () => {
 })
 
 for (const { rule, segment, applies } of [
-  { rule: { type: 'dropByPeriod', period: 'P2147483647Y' }, segment: ETERNITY, applies: false },
+  { rule: { type: 'dropByPeriod', period: 'P2147483647Y' }, segment: eternity, applies: false },
   {
     rule: { type: 'dropByPeriod', period: 'P2147483647Y' },
     segment: parseInterval('2026-11-20/P1D'),
     applies: true,
   },
-  { rule: { type: 'loadByPeriod', period: 'P2147483647Y' }, segment: ETERNITY, applies: true },
+  { rule: { type: 'loadByPeriod', period: 'P2147483647Y' }, segment: eternity, applies: true },
   {
     rule: { type: 'dropBeforeByPeriod', period: 'P1D' },
     segment: parseInterval('2026-11-19/P1D'),
     applies: true,
   },
-  { rule: { type: 'dropBeforeByPeriod', period: 'P1D' }, segment: ETERNITY, applies: false },
+  { rule: { type: 'dropBeforeByPeriod', period: 'P1D' }, segment: eternity, applies: false },
 ]) {
   const verb = applies ? 'applies' : 'does not apply'
   test(`${JSON.stringify(rule)} ${verb} to ${segment.start} to ${segment.end}`, () => {

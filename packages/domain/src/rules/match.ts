@@ -1,12 +1,6 @@
 import type { Interval } from '../time/index.ts'
-import { isInRegion, regionOf } from './region.ts'
-import type { Rule, TieredReplicants } from './rule.ts'
-
-/** What a rule requires for the segments that it applies to. */
-export type WantedCopies =
-  | { readonly action: 'load'; readonly tieredReplicants: ReadonlyMap<string, number> }
-  | { readonly action: 'broadcast' }
-  | { readonly action: 'drop' }
+import { isInRegion } from './region.ts'
+import { describeWantedCopies, type Rule, regionOf, type WantedCopies } from './rule-types.ts'
 
 /** A rule evaluated at one point in time, to match many segments. */
 export interface CompiledRule {
@@ -19,38 +13,6 @@ export interface CompiledRule {
 function matcherOf(rule: Rule, now: number): (interval: Interval) => boolean {
   const region = regionOf(rule, now)
   return ({ start, end }) => isInRegion(region, start, end)
-}
-
-const drop: WantedCopies = { action: 'drop' }
-const broadcast: WantedCopies = { action: 'broadcast' }
-// A rule may list thousands of tiers, and this result is needed for each datasource and run.
-const loadsOf = new WeakMap<TieredReplicants, WantedCopies>()
-
-/** Returns what the rule requires, without tiers that get 0 replicas. The same rule always returns the same object. */
-export function describeWantedCopies(rule: Rule): WantedCopies {
-  switch (rule.type) {
-    case 'loadForever':
-    case 'loadByPeriod':
-    case 'loadByInterval': {
-      const { tieredReplicants } = rule
-      let wanted = loadsOf.get(tieredReplicants)
-      if (wanted === undefined) {
-        const named = Object.entries(tieredReplicants).filter(([, count]) => count > 0)
-        wanted = { action: 'load', tieredReplicants: new Map(named) }
-        loadsOf.set(tieredReplicants, wanted)
-      }
-      return wanted
-    }
-    case 'dropForever':
-    case 'dropByPeriod':
-    case 'dropBeforeByPeriod':
-    case 'dropByInterval':
-      return drop
-    case 'broadcastForever':
-    case 'broadcastByPeriod':
-    case 'broadcastByInterval':
-      return broadcast
-  }
 }
 
 /** Returns the rules in the same order, ready to match intervals at `now` (epoch milliseconds). */

@@ -1,7 +1,7 @@
 import type { Interval } from '../time/index.ts'
-import { describeWantedCopies, type WantedCopies } from './match.ts'
-import { defaultRule, type Rule } from './rule.ts'
+import { defaultRule } from './rule.ts'
 import { type RuleBounds, type RuleList, ruleListAt } from './rule-list.ts'
+import { describeWantedCopies, type Rule, type WantedCopies } from './rule-types.ts'
 
 /**
  * All rules of a datasource at one point in time: its own rules, the cluster's default rules, and the rule that ends

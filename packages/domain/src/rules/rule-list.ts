@@ -1,7 +1,6 @@
-import { subtractPeriod } from '../time/index.ts'
-import { type RuleRegion, regionOf } from './region.ts'
+import type { RuleRegion } from './region.ts'
 import { RegionFinder } from './region-finder.ts'
-import type { Rule } from './rule.ts'
+import { type Rule, regionOf } from './rule-types.ts'
 
 /** A time range, both ends inclusive. */
 interface Swept {
@@ -33,20 +32,6 @@ export class SweptTimes {
       else high = middle
     }
     return low < stretches.length && stretches[low]!.from <= time
-  }
-}
-
-/** Returns the moving instants, at `now`, that a rule compares with the start and end of a segment. */
-function movingInstantsOf(rule: Rule, now: number): readonly number[] {
-  switch (rule.type) {
-    case 'loadByPeriod':
-    case 'broadcastByPeriod':
-    case 'dropByPeriod':
-      return [subtractPeriod(now, rule.period), now]
-    case 'dropBeforeByPeriod':
-      return [subtractPeriod(now, rule.period)]
-    default:
-      return []
   }
 }
 
@@ -92,10 +77,11 @@ export class RuleList {
   /** Returns the time ranges that rule bounds pass between the time of this list and `now`. */
   sweptUntil(now: number): SweptTimes {
     if (this.swept?.until !== now) {
-      const times = this.rules.flatMap((rule) => {
-        const after = movingInstantsOf(rule, now)
-        return movingInstantsOf(rule, this.now).flatMap((from, index) => {
-          const to = after[index]!
+      const before = this.allRegions()
+      const times = this.rules.flatMap((rule, index) => {
+        const after = boundsOf(regionOf(rule, now))
+        return boundsOf(before[index]!).flatMap((from, bound) => {
+          const to = after[bound]!
           return from === to ? [] : [{ from: Math.min(from, to), to: Math.max(from, to) }]
         })
       })
@@ -109,6 +95,13 @@ export class RuleList {
     return this.regions
   }
 }
+
+const boundsOf = ({ startFrom, startBefore, endAfter, endUpTo }: RuleRegion): readonly number[] => [
+  startFrom,
+  startBefore,
+  endAfter,
+  endUpTo,
+]
 
 const distinct = (numbers: readonly number[]): readonly number[] => [...new Set(numbers)]
 

@@ -1,5 +1,6 @@
-import { defaultRulesName, type Rule } from './rule.ts'
+import { defaultRulesName } from './rule.ts'
 import { RuleBoundaries } from './rule-boundaries.ts'
+import type { Rule } from './rule-types.ts'
 
 /** The rules of every datasource with rules of its own, and the cluster's default rules under `_default`. */
 export type RulesByName = ReadonlyMap<string, readonly Rule[]>

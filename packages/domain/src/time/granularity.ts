@@ -1,6 +1,6 @@
 import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar } from './calendar.ts'
-import { ETERNITY, type Interval } from './interval.ts'
+import { eternity, type Interval } from './interval.ts'
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
@@ -67,7 +67,7 @@ const monthStart = (monthIndex: number): number =>
  */
 export function bucketOf(granularity: Granularity, instantMs: number): Interval {
   const buckets = bucketsOf[granularity]
-  if (buckets === 'eternity') return ETERNITY
+  if (buckets === 'eternity') return eternity
   if (!Number.isFinite(instantMs))
     throw new RangeError(`Instant [${instantMs}] is in no ${granularity} bucket`)
   if (typeof buckets === 'number') {

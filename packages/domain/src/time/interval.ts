@@ -12,7 +12,7 @@ export interface Interval {
 }
 
 /** All of time. */
-export const ETERNITY: Interval = { start: -Infinity, end: Infinity }
+export const eternity: Interval = { start: -Infinity, end: Infinity }
 
 /** Formats an interval as `start/end`, see formatInstant. */
 export function formatInterval(interval: Interval): string {
@@ -49,7 +49,7 @@ function readFrom(instantMs: number, side: 'after' | 'before', periodText: strin
  */
 export function parseInterval(text: string, field = 'interval'): Interval {
   if (text.length === 'eternity'.length && text.toLowerCase() === 'eternity')
-    throw refuse(field, text, `[${formatInterval(ETERNITY)}] for all of time`)
+    throw refuse(field, text, `[${formatInterval(eternity)}] for all of time`)
   const interval = readInterval(text)
   if (interval === undefined || interval.start === Infinity || interval.end === -Infinity) {
     throw refuse(

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ETERNITY, overlaps, overlapsOf } from './index.ts'
+import { eternity, overlaps, overlapsOf } from './index.ts'
 
 const instant = fc.integer({ min: 0, max: 12 })
 // Includes empty and unbounded intervals.
 const interval = fc.oneof(
   fc.tuple(instant, instant).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
-  instant.map((start) => ({ ...ETERNITY, start })),
-  instant.map((end) => ({ ...ETERNITY, end })),
-  fc.constant(ETERNITY),
+  instant.map((start) => ({ ...eternity, start })),
+  instant.map((end) => ({ ...eternity, end })),
+  fc.constant(eternity),
 )
 const member = interval.map((own) => ({ interval: own }))
 

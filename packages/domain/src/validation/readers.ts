@@ -1,5 +1,5 @@
 import { hasControlCharacter } from './control-characters.ts'
-import { refuse, refuseUnknownField } from './refuse.ts'
+import { assertKnownFields, fieldOf, refuse } from './refuse.ts'
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -54,8 +54,6 @@ type Readers<Shape> = { readonly [Name in keyof Shape]: Reader<Shape[Name]> }
 /** Whether a JSON value is an object, not a list or null. */
 export const isJsonObject = (json: unknown): json is JsonObject =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
-
-const fieldOf = (owner: string, name: string): string => (owner === '' ? name : `${owner}.${name}`)
 
 /** Reads a string. */
 export const readText: Reader<string> = described({ type: 'string' }, (json, field) => {
@@ -156,9 +154,7 @@ export function readFields<Shape extends object>(
   const names = entries.map(([name]) => name)
   const read = (json: unknown, field: string): Shape => {
     if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, expected)
-    for (const name of Object.keys(json)) {
-      if (!Object.hasOwn(readers, name)) throw refuseUnknownField(fieldOf(field, name), json[name], names)
-    }
+    assertKnownFields(json, names, field)
     return Object.fromEntries(
       entries.map(([name, readField]) => [
         name,

@@ -44,10 +44,20 @@ export function refuse(field: string, value: unknown, expected: string): Failure
   return invalidInput(`${problem} for [${field}]: expected ${expected}`, { field })
 }
 
-/** Returns the failure for a field that does not exist. `field` is its path; `known` are the fields that do exist. */
-export function refuseUnknownField(field: string, value: unknown, known: readonly string[]): Failure {
-  return invalidInput(
-    `Unknown field [${field}] with value [${showValue(value)}]: expected one of [${known.join(', ')}]`,
+/** Returns the path of a field: its name, after the path of its object unless that is the entire value. */
+export const fieldOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
+
+/** Throws invalidInput for the first field of an object that is not one of `known`. `path` is the path of the object. */
+export function assertKnownFields(
+  json: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+  path: string,
+): void {
+  const name = Object.keys(json).find((given) => !known.includes(given))
+  if (name === undefined) return
+  const field = fieldOf(path, name)
+  throw invalidInput(
+    `Unknown field [${field}] with value [${showValue(json[name])}]: expected one of [${known.join(', ')}]`,
     { field },
   )
 }

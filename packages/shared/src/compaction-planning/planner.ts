@@ -1,18 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 import {
   assemblePlan,
+  type ClusterCompactionConfig,
+  type CompactionConfig,
   type CompactionPlan,
   type CompactionSegment,
   type DatasourceFindings,
+  formatCompactionConfig,
   type LockedInterval,
   type PastCompaction,
   searchDatasource,
 } from '@svc/domain/compaction'
-import {
-  type ClusterCompactionConfig,
-  type CompactionConfig,
-  formatCompactionConfig,
-} from '@svc/domain/compaction-config'
 import { Failure } from '@svc/domain/failure'
 import { type Interval, parseInterval } from '@svc/domain/time'
 import { totalWorkerCapacity } from '../discovery/index.ts'

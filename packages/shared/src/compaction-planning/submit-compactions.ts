@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
 import {
   type CompactionCandidate,
+  type CompactionConfig,
   compactTask,
   engineOf,
+  formatCompactionConfig,
   type PastCompaction,
   scheduleCompactions,
 } from '@svc/domain/compaction'
-import { type CompactionConfig, formatCompactionConfig } from '@svc/domain/compaction-config'
 import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
+import { newTaskId } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { newTaskId } from '../tasks/index.ts'
 import type { CompactionDriver, CompactionPlanner } from './planner.ts'
 
 const fingerprint = (texts: Iterable<string>): string => {

@@ -1,6 +1,7 @@
 import { formatInstant } from '@svc/domain/time'
 import { z } from 'zod'
-import { loadCompactionHistory, type Queries } from '../postgres/index.ts'
+import { jsonList } from '../http/index.ts'
+import { type CompactionHistoryEntry, compactionHistoryPages, type Queries } from '../postgres/index.ts'
 import { intervalParameter, positiveCount } from '../wire/index.ts'
 
 /** Query parameters of the history endpoints. */
@@ -9,18 +10,28 @@ export const compactionHistoryQuery = z.object({
   count: positiveCount.optional(),
 })
 
-/** Returns the compaction config of a datasource after each change, in the format of the endpoints. */
-export async function compactionHistory(
+/**
+ * Generates the JSON list of the compaction configurations of a datasource after each change, in the format of the
+ * endpoints. A long history is read and sent in pages.
+ */
+export function compactionHistory(
   queries: Queries,
   dataSource: string,
   ofSupervisor: boolean,
   query: z.infer<typeof compactionHistoryQuery>,
-) {
-  const entries = await loadCompactionHistory(queries, { dataSource, ofSupervisor, ...query })
-  return entries.map(({ globalConfig, compactionConfig, author, identity, comment, ip, createdAt }) => ({
-    globalConfig,
-    compactionConfig,
-    auditInfo: { author, identity, comment, ip },
-    auditTime: formatInstant(createdAt),
-  }))
+): AsyncGenerator<string> {
+  return jsonList(pages(compactionHistoryPages(queries, { dataSource, ofSupervisor, ...query })))
+}
+
+async function* pages(stored: AsyncIterable<readonly CompactionHistoryEntry[]>): AsyncGenerator<string[]> {
+  for await (const entries of stored) {
+    yield entries.map(({ globalConfig, compactionConfig, author, identity, comment, ip, createdAt }) =>
+      JSON.stringify({
+        globalConfig,
+        compactionConfig,
+        auditInfo: { author, identity, comment, ip },
+        auditTime: formatInstant(createdAt),
+      }),
+    )
+  }
 }

@@ -1,4 +1,5 @@
 import {
+  assertRunnableBy,
   type CompactionCandidate,
   type CompactionPlan,
   compactionPreviewSchema,
@@ -8,11 +9,10 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
-import { assertRunnableBy } from '@svc/domain/compaction-config'
 import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
-import { createSlices } from '../runtime/index.ts'
 import { compactionPreviewShape } from '../shapes/index.ts'
+import { createSlices } from '../slices/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
 
 // Enough for a list of segments written by a user.

@@ -144,7 +144,7 @@ describe('deep storage', () => {
     await push('x/0.parquet', Buffer.from('1'))
     await assert.rejects(storage.push(join(here, 'none'), 'x/1.parquet'), {
       code: 'unavailable',
-      message: `File[${join(here, 'none')}] cannot be read: ENOENT`,
+      message: `File [${join(here, 'none')}] cannot be read: ENOENT`,
     })
     assert.deepEqual(stored(), ['x/0.parquet'])
   })
@@ -230,7 +230,7 @@ describe('deep storage', () => {
         writeFileSync(join(root, 'x/0.parquet'), now)
         await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'out')), (error: Error) => {
           assert.ok(isDamaged(error))
-          assert.match(error.message, /^File\[x\/0\.parquet\] is damaged: /)
+          assert.match(error.message, /^File \[x\/0\.parquet\] is damaged: /)
           assert.match(error.message, message)
           return true
         })
@@ -244,7 +244,7 @@ describe('deep storage', () => {
       for (const path of ['x/1.parquet', 'y/0.parquet', 'x/0.parquet/0.parquet']) {
         await assert.rejects(storage.fetch({ ...loadSpec, path }, 3000, join(here, 'out')), {
           code: 'notFound',
-          message: `File[${path}] is not in deep storage[${root}]`,
+          message: `File [${path}] is not in deep storage [${root}]`,
         })
       }
     })
@@ -283,7 +283,7 @@ describe('deep storage', () => {
       const loadSpec = await push('x/0.parquet', bytes)
       await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'none', 'out')), {
         code: 'unavailable',
-        message: `File[${join(here, 'none', 'out')}] cannot be written: ENOENT`,
+        message: `File [${join(here, 'none', 'out')}] cannot be written: ENOENT`,
       })
     })
 

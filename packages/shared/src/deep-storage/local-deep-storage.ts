@@ -108,7 +108,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
   async function missing(loadSpec: LoadSpec, error: unknown): Promise<unknown> {
     const code = errorCode(error)
     if ((code === 'ENOENT' || code === 'ENOTDIR') && (await isDirectory(root))) {
-      return notFound(`File[${loadSpec.path}] is not in deep storage[${root}]`, { file: loadSpec.path })
+      return notFound(`File [${loadSpec.path}] is not in deep storage [${root}]`, { file: loadSpec.path })
     }
     return unreadable(error)
   }
@@ -150,7 +150,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
     push: async (localFile, relativePath) => {
       const target = resolveInside(root, relativePath)
       const cannotRead = (error: unknown) =>
-        storageFailure(`File[${localFile}] cannot be read`, localFile, error)
+        storageFailure(`File [${localFile}] cannot be read`, localFile, error)
       const source = await open(localFile, 'r').catch((error) => {
         throw cannotRead(error)
       })
@@ -180,7 +180,7 @@ export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: strin
       if (loadSpec.type === 'virtual')
         throw conflict('A virtual segment has no file: only virtual servers can load it')
       const noRoom = (error: unknown) =>
-        storageFailure(`File[${destinationFile}] cannot be written`, destinationFile, error)
+        storageFailure(`File [${destinationFile}] cannot be written`, destinationFile, error)
       const source = await openStored(loadSpec)
       const temporary = `${destinationFile}.${randomUUID()}.tmp`
       try {

@@ -6,7 +6,7 @@ const diskFullReason = 'diskFull'
 
 /** Returns the Failure for a file whose bytes differ from those stored. Only another copy of the file can fix this. */
 export function damagedFile(file: string, problem: string): Failure {
-  return new Failure('internalServerError', `File[${file}] is damaged: ${problem}`, {
+  return new Failure('internalServerError', `File [${file}] is damaged: ${problem}`, {
     reason: damagedReason,
     file,
   })

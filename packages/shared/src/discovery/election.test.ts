@@ -172,7 +172,10 @@ describe('an election', () => {
     const { leader, other, noTwo } = await leaderAndOther(context, { leaseMs: lease })
     const startedAt = performance.now()
     await leader.gate.cut()
-    assert.equal(await waitUntil('the other is the leader', () => other.term(), Boolean, 12_000), 2)
+    assert.equal(
+      await waitUntil('the other is the leader', () => other.term(), Boolean, { timeoutMs: 12_000 }),
+      2,
+    )
     assert.ok(performance.now() - startedAt < 10_000)
     assert.deepEqual(leader.changes, ['gain 1', 'loss'], 'the old leader knew before')
     assert.equal(leader.logger.having('Failed to acquire or renew the leader lease').length > 0, true)

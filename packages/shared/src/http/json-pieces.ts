@@ -49,9 +49,11 @@ export async function* jsonListOf(members: AsyncIterable<AsyncGenerator<string>>
   yield before === '[' ? '[]' : ']'
 }
 
+type ObjectMember = readonly [name: string, value: AsyncGenerator<string>]
+
 /** Generates a JSON object of values that are generated in pieces themselves. */
 export async function* jsonObjectOf(
-  members: AsyncIterable<readonly [name: string, value: AsyncGenerator<string>]>,
+  members: AsyncIterable<ObjectMember> | Iterable<ObjectMember>,
 ): AsyncGenerator<string> {
   let before = '{'
   for await (const [name, value] of members) {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction-config'
+import { defaultClusterConfig, parseCompactionConfig } from '@svc/domain/compaction'
 import type { Failure } from '@svc/domain/failure'
 import { createTestStores } from '../testing/index.ts'
 import {
+  type CompactionHistoryEntry,
   changeClusterCompactionConfig,
+  compactionHistoryPages,
   deleteCompactionConfig,
   loadAudit,
   loadClusterCompactionConfig,
   loadCompactionConfig,
   loadCompactionConfigs,
-  loadCompactionHistory,
   loadCompactionStates,
   loadCompactionSupervisor,
   loadCompactionSupervisors,
@@ -41,8 +42,15 @@ beforeEach(async () => {
   }
 })
 
+type HistoryQuery = Parameters<typeof compactionHistoryPages>[1]
+const pagesOf = async (query: HistoryQuery) => {
+  const pages: CompactionHistoryEntry[][] = []
+  for await (const page of compactionHistoryPages(database, query)) pages.push(page)
+  return pages
+}
+const entriesOf = async (query: HistoryQuery) => (await pagesOf(query)).flat()
 const history = (dataSource: string, query: object = {}) =>
-  loadCompactionHistory(database, { dataSource, ofSupervisor: false, ...query })
+  entriesOf({ dataSource, ofSupervisor: false, ...query })
 
 describe('compaction configs', () => {
   it('are stored, audited, read, replaced, and removed', async () => {
@@ -135,12 +143,32 @@ describe('compaction supervisors', () => {
         ['autocompact', 0],
       ],
     )
-    const own = await loadCompactionHistory(database, { dataSource: 'a', ofSupervisor: true })
+    const own = await entriesOf({ dataSource: 'a', ofSupervisor: true })
     assert.deepEqual(
       own.map(({ compactionConfig }) => compactionConfig === null),
       [false, true],
     )
     assert.deepEqual(await history('a'), [])
+  })
+
+  it('have a history that is read in pages', async () => {
+    const long = 'x'.repeat(100_000)
+    for (let index = 0; index < 6; index++)
+      await saveCompactionConfig(
+        database,
+        config('long', { taskContext: { index, long } }),
+        author,
+        now + index,
+      )
+    const pages = await pagesOf({ dataSource: 'long', ofSupervisor: false })
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [2, 2, 2],
+    )
+    const times = (entries: readonly { readonly createdAt: number }[]) =>
+      entries.map(({ createdAt }) => createdAt - now)
+    assert.deepEqual(times(pages.flat()), [0, 1, 2, 3, 4, 5])
+    assert.deepEqual(times(await history('long', { count: 5 })), [5, 4, 3, 2, 1])
   })
 
   it('cannot be suspended if they do not exist', async () => {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { canonicalText } from '@svc/domain/compaction'
 import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
+  canonicalText,
   clusterConfigOf,
   formatClusterConfig,
   formatCompactionConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { withExactLimits } from '../wire/index.ts'
@@ -166,8 +166,13 @@ export interface CompactionHistoryEntry extends Author {
   readonly createdAt: number
 }
 
-/** Returns the history of a datasource: its newest `count` entries, newest first, or all entries, oldest first. */
-export async function loadCompactionHistory(
+// How much of a history is read at once. A configuration has up to 1 MiB.
+const maxPage = { bytes: 256 * 1024, entries: 500 }
+
+/**
+ * Generates the history of a datasource in pages: its newest `count` entries, newest first, or all entries, oldest first.
+ */
+export async function* compactionHistoryPages(
   queries: Queries,
   query: {
     readonly dataSource: string
@@ -175,18 +180,39 @@ export async function loadCompactionHistory(
     readonly count?: number | undefined
     readonly interval?: Interval | undefined
   },
-): Promise<CompactionHistoryEntry[]> {
+): AsyncGenerator<CompactionHistoryEntry[]> {
   const { dataSource, ofSupervisor, count, interval } = query
   const byTime =
     interval === undefined
       ? sql``
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)})
             AND created_at < to_timestamp(${storableSeconds(interval.end)})`
-  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC LIMIT ${count}`
-  return await queries.query<CompactionHistoryEntry>(sql`
-    SELECT global_config::json AS "globalConfig", config::json AS "compactionConfig", author, comment, identity, ip,
-      created_at AS "createdAt"
-    FROM compaction_history WHERE datasource = ${dataSource} AND of_supervisor = ${ofSupervisor} ${byTime} ${order}`)
+  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC`
+  const limit = count === undefined ? sql`` : sql`LIMIT ${count}`
+  const sizes = await queries.query<{ id: string; bytes: number }>(sql`
+    SELECT id::text, octet_length(global_config) + coalesce(octet_length(config), 0) AS bytes
+    FROM compaction_history WHERE datasource = ${dataSource} AND of_supervisor = ${ofSupervisor} ${byTime} ${order} ${limit}`)
+  for (const ids of pagesOf(sizes)) {
+    yield await queries.query<CompactionHistoryEntry>(sql`
+      SELECT global_config::json AS "globalConfig", config::json AS "compactionConfig", author, comment, identity, ip,
+        created_at AS "createdAt"
+      FROM compaction_history WHERE id = ANY(${ids}::bigint[]) ${order}`)
+  }
+}
+
+function* pagesOf(sizes: readonly { readonly id: string; readonly bytes: number }[]): Generator<string[]> {
+  let page: string[] = []
+  let pageBytes = 0
+  for (const { id, bytes } of sizes) {
+    if (page.length > 0 && (page.length >= maxPage.entries || pageBytes + bytes > maxPage.bytes)) {
+      yield page
+      page = []
+      pageBytes = 0
+    }
+    page.push(id)
+    pageBytes += bytes
+  }
+  if (page.length > 0) yield page
 }
 
 /** The newest version of a compaction supervisor. */

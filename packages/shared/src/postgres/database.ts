@@ -4,6 +4,7 @@ import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/f
 import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import type { Settings } from '../config/index.ts'
+import { minTlsVersion } from '../tls/index.ts'
 
 export { sql }
 
@@ -108,7 +109,7 @@ function storeTls(settings: Settings): false | ConnectionOptions {
   const host = settings.get('svc.metadata.storage.connector.host')
   if (mode === 'disable') return false
   return {
-    minVersion: 'TLSv1.2',
+    minVersion: minTlsVersion,
     rejectUnauthorized: mode !== 'require',
     ...(caPath === undefined ? {} : { ca: readFileSync(caPath) }),
     // The driver does not pass the host to TLS if it is an IP address.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { Redis } from 'ioredis'
 import type { Settings } from '../config/index.ts'
+import { minTlsVersion } from '../tls/index.ts'
 
 /** Connection options for the Redis server with the queues. */
 function redisOptions(settings: Settings) {
@@ -23,7 +24,7 @@ function redisTls(settings: Settings): ConnectionOptions | undefined {
   if (!settings.get('svc.queue.redis.tls.enabled')) return undefined
   const caPath = settings.get('svc.queue.redis.tls.caPath')
   return {
-    minVersion: 'TLSv1.2',
+    minVersion: minTlsVersion,
     ...(caPath === undefined ? {} : { ca: readFileSync(caPath) }),
     ...(settings.get('svc.queue.redis.tls.validateHostnames')
       ? {}

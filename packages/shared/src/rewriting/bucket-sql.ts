@@ -1,4 +1,4 @@
-import type { CompactionConfig } from '@svc/domain/compaction-config'
+import type { CompactionConfig } from '@svc/domain/compaction'
 import type { Granularity, Interval } from '@svc/domain/time'
 import { identifier, instantLiteral, literalList, storedTypes } from '../duckdb/index.ts'
 import { aggregateSql, bucketStartSql, metricValueType, type StoredType } from '../ingestion/index.ts'

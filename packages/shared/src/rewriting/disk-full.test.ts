@@ -13,7 +13,7 @@ const skip = canMountSmallDisk(disk) ? false : 'this system cannot mount a disk 
 const rewriteScript = (storage: string, work: string, rows: number): string => `
   import { createHash } from 'node:crypto'
   import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
-  import { parseCompactionConfig } from '@svc/domain/compaction-config'
+  import { parseCompactionConfig } from '@svc/domain/compaction'
   import { createLocalDeepStorage } from '${doorOf('deep-storage')}'
   import { openEngine } from '${doorOf('ingestion')}'
   import { rewriteSegments } from '${doorOf('rewriting')}'

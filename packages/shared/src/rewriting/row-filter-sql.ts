@@ -1,4 +1,4 @@
-import type { RowFilter } from '@svc/domain/compaction-config'
+import type { RowFilter } from '@svc/domain/compaction'
 import { parseInterval } from '@svc/domain/time'
 import { instantLiteral, literal } from '../duckdb/index.ts'
 import type { StoredType } from '../ingestion/index.ts'

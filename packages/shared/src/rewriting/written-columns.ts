@@ -1,4 +1,4 @@
-import type { CompactionConfig, MetricSchema } from '@svc/domain/compaction-config'
+import type { CompactionConfig, MetricSchema } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { MetricType } from '@svc/domain/segment'
 import type { StoredType } from '../ingestion/index.ts'

@@ -1,4 +1,5 @@
 /** Authentication and authorization of callers, and the identity of the servers in calls to each other. */
+export type { LoginOrigin, RefusalReason } from './authentication.ts'
 export { basicHeader } from './basic-header.ts'
 export {
   type AuthorizerOptions,
@@ -15,24 +16,19 @@ export {
   createAddressSigner,
   type HandedOnRequest,
 } from './caller-address.ts'
-export { hiddenUserTest, reachableAuthenticators } from './chain.ts'
+export { loginChain, reachableAuthenticators } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
-export { type LdapLogins, type LdapVerdict, openLdapLogins } from './ldap-logins.ts'
+export { type LdapLogins, openLdapLogins } from './ldap-logins.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
 export { type Recognition, recognize } from './recognize.ts'
-export {
-  createSecurity,
-  type LoginOrigin,
-  type RefusalReason,
-  type Security,
-  type SecurityOptions,
-  unsecuredPaths,
-} from './security.ts'
+export { createSecurity, type Security, type SecurityOptions } from './security.ts'
 export type { LoginAttempt, LoginThrottle } from './throttle.ts'
+export { unsecuredPaths } from './unsecured-paths.ts'
 export {
   type AuthorizerDirectory,
   type DirectorySource,
+  passwordTest,
   type SecurityDirectory,
   storedCredentials,
 } from './users-and-roles.ts'

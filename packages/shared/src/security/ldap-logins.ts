@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import type { LoginVerdict } from '@svc/domain/access'
 import { describeError, Failure } from '@svc/domain/failure'
 import type { Client, Entry } from 'ldapts'
 import { type Settings, usesLdap } from '../config/index.ts'
 import { keepNewest } from '../runtime/index.ts'
-import { readTrustStore } from '../tls/index.ts'
+import { minTlsVersionOf, readTrustStore } from '../tls/index.ts'
 import { createDirectoryGuard, DirectoryAway } from './directory-guard.ts'
 import { digestOf } from './login-digest.ts'
 
@@ -14,19 +15,8 @@ const prefix = 'svc.auth.authenticator.<name>.credentialsValidator'
 // Max cached user names that the directory has resolved.
 const maxFoundNames = 10_000
 
-/** The result of a login at a directory. */
-export type LdapVerdict =
-  | { readonly kind: 'known'; readonly identity: string; readonly groups: readonly string[] }
-  | { readonly kind: 'wrong'; readonly identity?: string }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly identity: string }
-  | { readonly kind: 'unavailable'; readonly message: string }
-
 /** The result of looking up a user in a directory. */
-export type LdapFinding =
-  | { readonly kind: 'found'; readonly identity: string; readonly groups: readonly string[] }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'unavailable'; readonly message: string }
+export type LdapFinding = Extract<LoginVerdict, { kind: 'known' | 'unknown' | 'unavailable' }>
 
 /** Counts a login attempt by the name of the user in the directory. Returns the seconds to wait if it is throttled. */
 export type CountAttempt = (identity: string) => Promise<number | undefined>
@@ -34,12 +24,12 @@ export type CountAttempt = (identity: string) => Promise<number | undefined>
 /** Verifies logins against an LDAP directory, and caches the results for some time. */
 export interface LdapLogins {
   /** Returns the cached result if it is fresh enough; undefined if the directory must be queried. */
-  remembered(user: string, password: string): LdapVerdict | undefined
+  remembered(user: string, password: string): LoginVerdict | undefined
   /**
    * Queries the directory. While it is unavailable, cached results are valid for longer. Calls `countAttempt` with the
    * resolved user before it tries the password, because a directory may find one user by many names.
    */
-  verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LdapVerdict>
+  verify(user: string, password: string, countAttempt?: CountAttempt): Promise<LoginVerdict>
   /** Returns the user that the directory has found for a typed name before, if cached. */
   foundAs(user: string): string | undefined
   /** Looks up a user without a login, as a login does before it tries the password. */
@@ -67,13 +57,13 @@ export async function openLdapLogins(
 }
 
 interface DirectoryConnection {
-  verify(user: string, password: string, countAttempt: CountAttempt): Promise<LdapVerdict>
+  verify(user: string, password: string, countAttempt: CountAttempt): Promise<LoginVerdict>
   find(user: string): Promise<LdapFinding>
 }
 
 interface RememberedLogin {
   readonly digest: string
-  readonly verdict: LdapVerdict
+  readonly verdict: LoginVerdict
   readonly at: number
 }
 
@@ -93,7 +83,7 @@ function remembering(
   const unknown = new Map<string, RememberedLogin>()
   const foundNames = new Map<string, string>()
 
-  const find = (user: string, password: string, longestMs: number): LdapVerdict | undefined => {
+  const find = (user: string, password: string, longestMs: number): LoginVerdict | undefined => {
     const login = known.get(user)
     if (login && login.digest === digest(user, password) && now() - login.at < longestMs) return login.verdict
     const lastUnknown = unknown.get(user)
@@ -277,7 +267,7 @@ async function openLdap(
     verify: async (user, password, countAttempt) => {
       // RFC 4513 5.1.2: many directories report success for a bind with an empty password, which proves nothing.
       if (password === '' || user === '') return { kind: 'wrong' }
-      return await search(async (client): Promise<LdapVerdict> => {
+      return await search(async (client): Promise<LoginVerdict> => {
         const found = await findUser(client, user)
         const waitSeconds = found && (await countAttempt(found.identity))
         if (found && waitSeconds !== undefined)
@@ -296,7 +286,7 @@ async function openLdap(
     find: (user) =>
       search(async (client): Promise<LdapFinding> => {
         const found = await findUser(client, user)
-        return found ? { kind: 'found', identity: found.identity, groups: found.groups } : { kind: 'unknown' }
+        return found ? { kind: 'known', identity: found.identity, groups: found.groups } : { kind: 'unknown' }
       }),
   }
 }
@@ -310,10 +300,9 @@ async function directoryTls(settings: Settings) {
     password: settings.get('svc.auth.basic.ssl.trustStorePassword'),
     property: 'svc.auth.basic.ssl.trustStorePath',
   })
-  const protocol = settings.get('svc.auth.basic.ssl.protocol')
   return {
     ca: [...ca],
-    minVersion: protocol === 'TLSv1.3' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+    minVersion: minTlsVersionOf(settings.get('svc.auth.basic.ssl.protocol')),
     rejectUnauthorized: true,
   }
 }

@@ -1,4 +1,4 @@
-import { maxNamePatternLength } from '@svc/domain/access'
+import { isPlainName, maxNamePatternLength } from '@svc/domain/access'
 import { RE2JS } from 're2js'
 
 // A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
@@ -11,9 +11,6 @@ function compile(pattern: string): RE2JS {
   if (compiled.programSize() > maxSteps) throw new RangeError('The pattern has too many steps')
   return compiled
 }
-
-/** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
-const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
 /**
  * Returns a test for whether an entire name matches a pattern, in time linear in the name. An invalid pattern matches

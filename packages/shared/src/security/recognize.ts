@@ -1,20 +1,11 @@
-import { allowsAnonymous, type Settings } from '../config/index.ts'
-import { hiddenUserTest, reachableAuthenticators } from './chain.ts'
+import { type ChainOutcome, walkChain } from '@svc/domain/access'
+import type { Settings } from '../config/index.ts'
+import { loginChain } from './chain.ts'
 import type { LdapLogins } from './ldap-logins.ts'
-import { type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
+import { passwordTest, type SecurityDirectory } from './users-and-roles.ts'
 
 /** The identity for a user name with the correct password, and its authenticator; or why the login would fail. */
-export type Recognition =
-  | {
-      readonly kind: 'known'
-      readonly authenticator: string
-      readonly identity: string
-      readonly groups: readonly string[]
-    }
-  /** The directory returns an identity that belongs to a user of an earlier authenticator. */
-  | { readonly kind: 'hidden'; readonly authenticator: string; readonly identity: string }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'unavailable'; readonly message: string }
+export type Recognition = Extract<ChainOutcome, { kind: 'known' | 'hidden' | 'unknown' | 'unavailable' }>
 
 /** Returns how the chain of authenticators would treat a login of `user` with the correct password. */
 export async function recognize(
@@ -23,32 +14,22 @@ export async function recognize(
   current: SecurityDirectory,
   user: string,
 ): Promise<Recognition> {
-  const reachable = reachableAuthenticators(settings)
-  const isHidden = hiddenUserTest(settings)
-  const isInternal = user === settings.get('svc.escalator.internalClientUsername')
-  const passedBy: Pick<LdapLogins, 'find'>[] = []
-  let unavailable: Recognition | undefined
-  for (const authenticator of reachable) {
-    if (allowsAnonymous(settings, authenticator)) {
-      return unavailable ?? { kind: 'known', authenticator, identity: authenticator, groups: [] }
+  const outcome = await walkChain(
+    loginChain(settings),
+    passwordTest(current),
+    user,
+    async ({ authenticator, user: name }) =>
+      (await directories.get(authenticator)?.find(name)) ?? { kind: 'known', identity: name, groups: [] },
+  )
+  switch (outcome.kind) {
+    case 'everyone': {
+      const { authenticator } = outcome
+      return { kind: 'known', authenticator, identity: authenticator, groups: [] }
     }
-    const directory = directories.get(authenticator)
-    if (!directory) {
-      if (storedCredentials(current, authenticator, user))
-        return { kind: 'known', authenticator, identity: user, groups: [] }
-      continue
-    }
-    if (isInternal && isHidden(authenticator, user, current)) continue
-    const found = await directory.find(user)
-    if (found.kind === 'unavailable') unavailable ??= found
-    if (found.kind === 'found') {
-      const { identity, groups } = found
-      const others = identity === user ? [] : await Promise.all(passedBy.map((other) => other.find(identity)))
-      return isHidden(authenticator, identity, current) || others.some(({ kind }) => kind === 'found')
-        ? (unavailable ?? { kind: 'hidden', authenticator, identity })
-        : { kind: 'known', authenticator, identity, groups }
-    }
-    passedBy.push(directory)
+    case 'wrong':
+    case 'throttled':
+      throw new Error('A user was looked up with a password')
+    default:
+      return outcome
   }
-  return unavailable ?? { kind: 'unknown' }
 }

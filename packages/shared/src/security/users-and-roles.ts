@@ -1,4 +1,4 @@
-import type { Permission } from '@svc/domain/access'
+import type { HasPassword, Permission } from '@svc/domain/access'
 import type { Credentials } from './password-hash.ts'
 
 /** Users with their credentials, and roles with their permissions. */
@@ -46,3 +46,9 @@ export function storedCredentials(
   const users = Object.hasOwn(authenticators, authenticator) ? authenticators[authenticator] : undefined
   return users && Object.hasOwn(users, user) ? (users[user] ?? undefined) : undefined
 }
+
+/** Returns a test for whether an authenticator stores a password for a user. */
+export const passwordTest =
+  (directory: SecurityDirectory): HasPassword =>
+  (authenticator, user) =>
+    storedCredentials(directory, authenticator, user) !== undefined

@@ -1,4 +1,4 @@
-import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction-config'
+import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction'
 import type { JsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 import { shapeOf } from '../wire/index.ts'

@@ -38,7 +38,7 @@ export interface AttemptFiles {
 const noteName = 'attempt.json'
 
 export function createAttemptFiles(
-  { settings, logger, database }: ServiceContext,
+  { settings, logger, database }: Pick<ServiceContext, 'settings' | 'logger' | 'database'>,
   deepStorage: DeepStorage,
 ): AttemptFiles {
   const baseDirectory = path.resolve(settings.get('svc.indexer.task.baseTaskDir'))
@@ -90,7 +90,7 @@ export function createAttemptFiles(
         const note = JSON.stringify({ taskId, dataSource, attempt: attempt.attempt } satisfies TaskAttempt)
         await writeFile(path.join(directory, noteName), note)
       } catch (error) {
-        throw storageFailure(`Task directory[${directory}] cannot be written`, directory, error)
+        throw storageFailure(`Cannot write to task directory [${directory}]`, directory, error)
       }
     },
     removeThrough: (attempt) => remove(attempt, 1),

@@ -1,40 +1,21 @@
-import type { HttpInputLimits, IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
-import type { RewriteOrder, RewriteProgress, RewriteResult } from '../rewriting/index.ts'
+import type { WorkTools, Written } from '../tasks/index.ts'
 
 /** The only message to a peon: its work. */
-export interface PeonOrder {
+export interface PeonOrder
+  extends Pick<WorkTools, 'workDirectory' | 'pathPrefix' | 'memoryLimitBytes' | 'threads'> {
   readonly taskId: string
   readonly attempt: number
-  readonly work: PeonWork
-  readonly workDirectory: string
+  /** The type of the task, whose `work` the peon does. */
+  readonly type: string
+  /** The order for this work. */
+  readonly order: unknown
   readonly storageDirectory: string
-  readonly pathPrefix: string
-  readonly memoryLimitBytes: number
-  readonly threads: number
   /** Injected delay of each access to deep storage, in milliseconds. */
   readonly diskDelayMs: number
 }
 
-/** Work that needs its own process. */
-export type PeonWork =
-  | {
-      readonly kind: 'index'
-      readonly payload: unknown
-      readonly access: InputAccess
-      readonly httpLimits: HttpInputLimits
-    }
-  | { readonly kind: 'compact'; readonly order: RewriteOrder }
-
-/** The columns that a compaction has written. */
-export type WrittenColumns = Pick<RewriteResult, 'dimensions' | 'metrics'>
-
 /** A message from a peon. */
 export type PeonMessage =
-  | { readonly kind: 'progress'; readonly progress: IndexProgress | RewriteProgress }
-  | {
-      readonly kind: 'done'
-      readonly segments: readonly WrittenSegment[]
-      /** Only for a compaction. */
-      readonly columns?: WrittenColumns
-    }
+  | { readonly kind: 'progress'; readonly progress: Parameters<WorkTools['onProgress']>[0] }
+  | ({ readonly kind: 'done' } & Written)
   | { readonly kind: 'failed'; readonly message: string }

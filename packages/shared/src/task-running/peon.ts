@@ -5,8 +5,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
-import { parseIndexSpec, runIndexTask } from '../ingestion/index.ts'
-import { rewriteSegments } from '../rewriting/index.ts'
+import { taskTypeOf, type Written } from '../tasks/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const send = (message: PeonMessage): Promise<void> =>
@@ -25,43 +24,32 @@ const log = (message: string, details: object = {}, level: 'info' | 'error' = 'i
 /** Returns the error as a Failure, including any error caused by a full disk; undefined for unexpected errors. */
 function failureOf(error: unknown, workDirectory: string): Failure | undefined {
   if (error instanceof Failure) return error
-  const failure = storageFailure(`Task directory[${workDirectory}] cannot be written`, workDirectory, error)
+  const failure = storageFailure(`Cannot write to task directory [${workDirectory}]`, workDirectory, error)
   return isDiskFull(failure) ? failure : undefined
 }
 
-async function work(order: PeonOrder): Promise<Extract<PeonMessage, { kind: 'done' }>> {
-  const { workDirectory, pathPrefix, memoryLimitBytes, threads } = order
-  const options = {
+async function work({ type, order, ...given }: PeonOrder): Promise<Written> {
+  const { workDirectory, pathPrefix, memoryLimitBytes, threads } = given
+  const taskType = taskTypeOf(type)
+  if (taskType.work === undefined) throw new Error(`Tasks of type [${type}] need no process`)
+  return await taskType.work(order, {
     workDirectory,
     pathPrefix,
     memoryLimitBytes,
     threads,
     deepStorage: slowedBy(
-      () => order.diskDelayMs,
-      createLocalDeepStorage({ rootDirectory: order.storageDirectory }),
+      () => given.diskDelayMs,
+      createLocalDeepStorage({ rootDirectory: given.storageDirectory }),
     ),
-    onProgress: (progress: Extract<PeonMessage, { kind: 'progress' }>['progress']) =>
-      void send({ kind: 'progress', progress }),
-  }
-  if (order.work.kind === 'compact') {
-    const { segments, dimensions, metrics, ...counts } = await rewriteSegments(order.work.order, options)
-    log('Rewrote segments', { segments: segments.length, ...counts })
-    return { kind: 'done', segments, columns: { dimensions, metrics } }
-  }
-  const { payload, access, httpLimits } = order.work
-  const { segments, ...counts } = await runIndexTask(parseIndexSpec(payload, access), {
-    ...options,
-    access,
-    httpLimits,
+    onProgress: (progress) => void send({ kind: 'progress', progress }),
+    log,
   })
-  log('Wrote segments', { segments: segments.length, ...counts })
-  return { kind: 'done', segments }
 }
 
 process.once('message', async (order: PeonOrder) => {
   try {
     log('Task started', { task: order.taskId, attempt: order.attempt })
-    await send(await work(order))
+    await send({ kind: 'done', ...(await work(order)) })
   } catch (error) {
     const failure = failureOf(error, order.workDirectory)
     const stack = failure ? {} : { stack: (error as Error).stack }

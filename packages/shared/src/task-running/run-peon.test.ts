@@ -16,8 +16,7 @@ import { type PeonOrder, runPeon } from './index.ts'
 const folder = temporaryFolder({ after })
 const storage = path.join(folder, 'storage')
 const logFile = path.join(folder, 'logs/a.log')
-const index = (payload: unknown): PeonOrder['work'] => ({
-  kind: 'index',
+const index = (payload: unknown) => ({
   payload,
   access: { allowedRoots: [], allowedHosts: [] },
   httpLimits: {
@@ -31,7 +30,8 @@ const index = (payload: unknown): PeonOrder['work'] => ({
 const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   taskId: 'a',
   attempt: 1,
-  work: index(indexTask('koalas', rowsOf(1))),
+  type: 'index_parallel',
+  order: index(indexTask('koalas', rowsOf(1))),
   workDirectory: path.join(folder, 'work'),
   storageDirectory: storage,
   pathPrefix: 'a-1',
@@ -64,13 +64,13 @@ describe('a task process', () => {
     context.after(() => {
       delete process.env.SVC_TEST_SECRET
     })
-    const end = await run({ work: index(indexTask('koalas', { type: 'inline', data: '{"t":"x"}' })) })
+    const end = await run({ order: index(indexTask('koalas', { type: 'inline', data: '{"t":"x"}' })) })
     assert.equal(end.kind, 'failed')
     assert.doesNotMatch(readFileSync(logFile, 'utf8'), /hunter2/)
   })
 
   it('reports an invalid task, and fails on an unexpected error', async () => {
-    const bad = await run({ work: index({ type: 'nothing' }) })
+    const bad = await run({ order: index({ type: 'nothing' }) })
     assert.deepEqual(
       [bad.kind, bad.kind === 'failed' && /^Invalid value \[nothing\] for \[type\]/.test(bad.message)],
       ['failed', true],

@@ -3,15 +3,10 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { storageFailure } from '../deep-storage/index.ts'
+import type { WorkEnd } from '../tasks/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
 const peonFile = fileURLToPath(new URL('./peon.ts', import.meta.url))
-
-/** How a task process ended. */
-export type PeonEnd =
-  | Exclude<PeonMessage, { readonly kind: 'progress' }>
-  /** The process was killed by the caller's `signal`, or it crashed. */
-  | { readonly kind: 'died'; readonly how: string }
 
 /**
  * Runs a task in its own process. Its output goes to the task's log, and `signal` kills it immediately. Rejects with a
@@ -22,10 +17,10 @@ export async function runPeon(
   logFile: string,
   onProgress: (progress: unknown) => void,
   signal: AbortSignal,
-): Promise<PeonEnd> {
+): Promise<WorkEnd> {
   const log = await openLog(logFile)
   try {
-    return await new Promise<PeonEnd>((resolve, reject) => {
+    return await new Promise<WorkEnd>((resolve, reject) => {
       // This server's environment may contain passwords, so it is not passed on.
       const child = fork(peonFile, [], {
         stdio: ['ignore', log.fd, log.fd, 'ipc'],
@@ -33,7 +28,7 @@ export async function runPeon(
         serialization: 'advanced',
         execArgv: [],
       })
-      let end: PeonEnd | undefined
+      let end: WorkEnd | undefined
       const kill = (): boolean => child.kill('SIGKILL')
       if (signal.aborted) kill()
       signal.addEventListener('abort', kill, { once: true })
@@ -59,7 +54,7 @@ async function openLog(logFile: string): Promise<FileHandle> {
     await mkdir(path.dirname(logFile), { recursive: true })
     return await open(logFile, 'a')
   } catch (error) {
-    throw storageFailure(`Log[${logFile}] cannot be written`, logFile, error)
+    throw storageFailure(`Cannot write to log [${logFile}]`, logFile, error)
   }
 }
 

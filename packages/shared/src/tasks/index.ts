@@ -1,5 +1,9 @@
-/** What coordinator and overlord share about tasks: IDs, and the tasks that either submits. */
-
-export { type KillSpec, killTaskShape, newKillTask, parseKillSpec } from './kill-task.ts'
-export { type CompactSpec, compactTaskSchema, isCompactTask, parseCompactSpec } from './parse-compact-spec.ts'
-export { newTaskId } from './task-id.ts'
+/** The types of tasks: what each accepts, and how it runs. */
+export { prepareCompaction, publishCompaction } from './compact-segments.ts'
+export { killSegments } from './kill-segments.ts'
+export { killTask, newKillTask, parseKillSpec } from './kill-task.ts'
+export { type CompactSpec, parseCompactSpec } from './parse-compact-spec.ts'
+export { publishIndex } from './publish-index-task.ts'
+export type { PublishingAttempt } from './published-rows.ts'
+export type { Job, RunningTask, TaskType, WorkEnd, WorkTools, Written } from './task-type.ts'
+export { taskTypeOf, taskTypes } from './task-types.ts'

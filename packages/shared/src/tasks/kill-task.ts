@@ -1,20 +1,17 @@
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
 import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
 import { z } from 'zod'
-import type { NewTask } from '../postgres/index.ts'
+import { finishAttempt, loadTask, type NewTask, newTaskId } from '../postgres/index.ts'
 import { listOf, parseJson } from '../wire/index.ts'
-import { newTaskId } from './task-id.ts'
+import { type KilledSegments, killSegments, readKillProgress } from './kill-segments.ts'
+import type { TaskType } from './task-type.ts'
 
-/** What a kill task deletes: unused segments entirely within an interval. */
-export interface KillSpec {
+const type = 'kill'
+
+/** A validated kill task. */
+export interface KillSpec extends KilledSegments {
   readonly id: string | undefined
   readonly context: Readonly<Record<string, unknown>>
-  readonly dataSource: string
-  readonly interval: Interval
-  readonly versions: readonly string[] | undefined
-  readonly limit: number | undefined
-  /** Only segments that became unused at or before this time, in epoch milliseconds. */
-  readonly unusedUntil: number | undefined
 }
 
 const text = z
@@ -27,7 +24,7 @@ const datasourceName = z.string({ error: 'a string' }).refine(isDatasourceName, 
 const count = z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' })
 
 const killSchema = z.strictObject({
-  type: z.literal('kill'),
+  type: z.literal(type),
   id: text.nullish(),
   dataSource: datasourceName,
   interval: text,
@@ -38,9 +35,6 @@ const killSchema = z.strictObject({
   maxUsedStatusLastUpdatedTime: text.nullish(),
   context: z.record(z.string(), z.unknown()).nullish(),
 })
-
-/** Schema of a kill task. */
-export const killTaskShape = killSchema.meta({ title: 'KillTask' })
 
 /** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the first invalid field. */
 export function parseKillSpec(json: unknown): KillSpec {
@@ -58,6 +52,24 @@ export function parseKillSpec(json: unknown): KillSpec {
         ? undefined
         : parseInstant(maxUsedStatusLastUpdatedTime, 'maxUsedStatusLastUpdatedTime'),
   }
+}
+
+/** Permanent deletion of unused segments. */
+export const killTask: TaskType<KillSpec> = {
+  type,
+  shape: killSchema.meta({ title: 'KillTask' }),
+  priority: 0,
+  parse: parseKillSpec,
+  newId: ({ dataSource, interval }) => newTaskId(type, dataSource, interval),
+  lock: ({ interval }) => interval,
+  run: async (spec, { taskId, attempt, claimMs, database, deepStorage, logger, signal }) => {
+    const earlier = readKillProgress((await loadTask(database, taskId))?.progress)
+    const claim = { taskId, attempt, claimMs }
+    const erased = await killSegments(database, deepStorage, claim, spec, earlier, signal)
+    if (erased === undefined) return
+    await finishAttempt(database, taskId, attempt, { state: 'SUCCESS', errorMessage: null })
+    logger.info('Task succeeded', { task: taskId, attempt, erasedSegments: erased })
+  },
 }
 
 /** What a new kill task must delete, and who submitted it. */
@@ -78,11 +90,11 @@ export function newKillTask(order: KillOrder): NewTask {
   const { idPrefix, dataSource, interval, limit, unusedUntil, submittedBy } = order
   const id = newTaskId(idPrefix, dataSource, interval)
   const payload = {
-    type: 'kill',
+    type,
     dataSource,
     interval: formatInterval(interval),
     ...(limit === undefined ? {} : { limit }),
     ...(unusedUntil === undefined ? {} : { maxUsedStatusLastUpdatedTime: formatInstant(unusedUntil) }),
   }
-  return { id, groupId: id, type: 'kill', dataSource, priority: 0, payload, submittedBy }
+  return { id, groupId: id, type, dataSource, priority: killTask.priority, payload, submittedBy }
 }

@@ -1,8 +1,4 @@
-import {
-  type CompactionConfig,
-  compactionConfigSchema,
-  parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+import { type CompactionConfig, compactionConfigSchema, parseCompactionConfig } from '@svc/domain/compaction'
 import { bucketOf, type Granularity, type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
 import {
   described,
@@ -114,6 +110,3 @@ function fullBuckets({ start, end }: Interval, granularity: Granularity | undefi
     end: Number.isFinite(end) ? bucketOf(granularity, end - 1).end : end,
   }
 }
-
-/** Whether a JSON body is a compact task. */
-export const isCompactTask = (json: unknown): boolean => isJsonObject(json) && json.type === 'compact'

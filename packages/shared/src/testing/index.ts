@@ -1,6 +1,14 @@
 /** Shared test support: separate stores per test file, connections that can be cut, and servers to call. */
 export { default as fc } from 'fast-check'
-export { type HttpAnswer, type HttpCall, httpRequest } from './http-request.ts'
+export {
+  type Answer,
+  basicAuthorization,
+  createHttpClient,
+  type HttpCall,
+  type HttpClient,
+  httpRequest,
+  type SentRequest,
+} from './http-client.ts'
 export { indexTask, rowsOf, rowsText } from './index-task.ts'
 export { type LogLine, type RecordingLogger, recordingLogger } from './recording-logger.ts'
 export { startReportTaker } from './report-taker.ts'
@@ -11,4 +19,4 @@ export { storeSegments } from './store-segments.ts'
 export { createTestStores, type TestStores } from './stores.ts'
 export { startTcpGate, type TcpGate } from './tcp-gate.ts'
 export { filesIn, freePort, type Scope, temporaryFolder } from './temporary.ts'
-export { waitUntil } from './wait-until.ts'
+export { type WaitOptions, waitUntil } from './wait-until.ts'

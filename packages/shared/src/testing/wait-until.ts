@@ -1,22 +1,36 @@
+import { AssertionError } from 'node:assert'
 import { inspect } from 'node:util'
 
-const pollMs = 10
+/** Timeout and poll interval, in milliseconds. */
+export interface WaitOptions {
+  readonly timeoutMs?: number
+  readonly pollMs?: number
+}
 
-/** Polls `look` until `isRight` accepts its result, and returns that. Throws with the last result after `timeoutMs`. */
+/**
+ * Polls `look` until `isRight` accepts its result, and returns that. Throws an Error with the last result after the
+ * timeout; an error thrown by `look` counts as its result, except a failed assertion, which is thrown at once.
+ */
 export async function waitUntil<Seen>(
   description: string,
   look: () => Promise<Seen> | Seen,
   isRight: (seen: Seen) => boolean = Boolean,
-  timeoutMs = 10_000,
+  { timeoutMs = 30_000, pollMs = 20 }: WaitOptions = {},
 ): Promise<Seen> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const seen = await look()
-    if (isRight(seen)) return seen
+    let last: unknown
+    try {
+      const seen = await look()
+      if (isRight(seen)) return seen
+      last = seen
+    } catch (error) {
+      if (error instanceof AssertionError) throw error
+      last = error
+    }
     if (performance.now() >= deadline) {
-      throw new Error(
-        `Timed out after ${timeoutMs} ms: ${description}; last result: ${inspect(seen, { depth: 5 })}`,
-      )
+      const shown = inspect(last, { depth: 6, breakLength: 120 }).slice(0, 4000)
+      throw new Error(`Timed out after ${timeoutMs} ms, expected: ${description}. Last result: ${shown}`)
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }

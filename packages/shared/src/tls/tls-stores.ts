@@ -8,6 +8,7 @@ import {
   type StoreSource,
 } from './key-store.ts'
 import { readRevocationLists } from './revocation-lists.ts'
+import { maxTlsVersion, minTlsVersion, minTlsVersionOf } from './versions.ts'
 
 /** What a server presents and accepts on its TLS port. */
 export interface ServerTls {
@@ -128,8 +129,8 @@ export async function loadTlsStores(
         context: {
           ...server.pair,
           ...authoritiesOf(server),
-          minVersion: 'TLSv1.2',
-          maxVersion: 'TLSv1.3',
+          minVersion: minTlsVersion,
+          maxVersion: maxTlsVersion,
           ciphers: suites,
           ecdhCurve: groups,
           honorCipherOrder: true,
@@ -138,7 +139,7 @@ export async function loadTlsStores(
       client: {
         ...client.pair,
         ...authoritiesOf(client),
-        minVersion: settings.get('svc.client.https.protocol') === 'TLSv1.3' ? 'TLSv1.3' : 'TLSv1.2',
+        minVersion: minTlsVersionOf(settings.get('svc.client.https.protocol')),
         ...(settings.get('svc.client.https.validateHostnames')
           ? {}
           : { checkServerIdentity: () => undefined }),

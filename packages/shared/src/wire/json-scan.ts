@@ -1,5 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { invalidInput, tooLarge } from '@svc/domain/failure'
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+} from './json-characters.ts'
 
 /** Limits of a JSON document. */
 export interface JsonLimits {
@@ -15,16 +25,6 @@ export interface JsonLimits {
 export const maxNameBytes = 4096
 /** Max length of a number as written, in bytes. */
 export const maxNumberBytes = 1000
-
-const code = (character: string): number => character.charCodeAt(0)
-const quote = code('"')
-const backslash = code('\\')
-const comma = code(',')
-const colon = code(':')
-const openBrace = code('{')
-const closeBrace = code('}')
-const openBracket = code('[')
-const closeBracket = code(']')
 
 // Two names in the same slot count as one, so the table is much larger than any limit.
 const slotBits = 20

@@ -1,22 +1,33 @@
 import { setImmediate } from 'node:timers/promises'
+import { runSlice } from '../slices/index.ts'
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+} from './json-characters.ts'
 
 // Texts up to this length are parsed at once, which takes a few milliseconds.
 const maxLengthAtOnce = 64 * 1024
-// Strings from this length are parsed in pieces, too.
-const minLongStringLength = 1024 * 1024
-const stringPieceLength = 256 * 1024
-// Approximate length of members that are parsed together, which takes a few milliseconds for the most expensive ones.
-const usualPieceLength = 16 * 1024
-const maxSliceMs = 8
 
-const code = (character: string): number => character.charCodeAt(0)
-const quote = code('"')
-const backslash = code('\\')
-const comma = code(',')
-const openBrace = code('{')
-const closeBrace = code('}')
-const openBracket = code('[')
-const closeBracket = code(']')
+/** How a text is cut, in characters. */
+export interface PieceLengths {
+  /** Approximate length of members that are parsed together. */
+  readonly pieceLength: number
+  /** Strings from this length are parsed in pieces, too. */
+  readonly minLongStringLength: number
+  readonly stringPieceLength: number
+}
+
+// Pieces of the most expensive members take a few milliseconds.
+const usualLengths: PieceLengths = {
+  pieceLength: 16 * 1024,
+  minLongStringLength: 1024 * 1024,
+  stringPieceLength: 256 * 1024,
+}
 
 /** An object or list whose end has not been reached. */
 interface OpenContainer {
@@ -35,28 +46,18 @@ interface OpenContainer {
  */
 export async function parseJsonText(text: string): Promise<unknown> {
   if (text.length <= maxLengthAtOnce) return JSON.parse(text)
-  const steps = parseInPieces(text, { pieceLength: usualPieceLength, minLongStringLength, stringPieceLength })
+  const steps = parseInPieces(text, usualLengths)
   for (;;) {
-    const startedAt = performance.now()
-    while (performance.now() - startedAt < maxSliceMs) {
-      const step = steps.next()
-      if (step.done) return step.value
-    }
+    const finished = runSlice(steps)
+    if (finished) return finished.value
     await setImmediate()
   }
-}
-
-/** How a text is cut, in characters. */
-export interface PieceLengths {
-  readonly pieceLength: number
-  readonly minLongStringLength: number
-  readonly stringPieceLength: number
 }
 
 /** Parses a JSON text with a pause after each piece; returns its value. */
 export function* parseInPieces(
   text: string,
-  { pieceLength, minLongStringLength: minLongLength, stringPieceLength: maxStringPiece }: PieceLengths,
+  { pieceLength, minLongStringLength, stringPieceLength }: PieceLengths,
 ): Generator<undefined, unknown> {
   const open: OpenContainer[] = []
   let parsedTo = 0
@@ -65,11 +66,11 @@ export function* parseInPieces(
     if (character === quote) {
       const end = endOfString(text, index)
       const container = open.at(-1)
-      if (container && end - index >= minLongLength && !isName(text, container, index)) {
+      if (container && end - index >= minLongStringLength && !isName(text, container, index)) {
         buildAll(text, open)
-        addChild(text, container, index, yield* parseLongString(text, index, end, maxStringPiece))
+        addChild(text, container, index, yield* parseLongString(text, index, end, stringPieceLength))
         parsedTo = end + 1
-        Object.assign(container.built ?? {}, { parsedTo, endsWithChild: true })
+        endChild(container, end)
       }
       index = end
     } else if (character === openBrace || character === openBracket)
@@ -98,7 +99,7 @@ export function* parseInPieces(
         if (!isBlank(text.slice(0, container.openAt)) || !isBlank(text.slice(index + 1))) throw invalid(index)
         return built.value
       }
-      if (parent.built) Object.assign(parent.built, { parsedTo: index + 1, endsWithChild: true })
+      endChild(parent, index)
       yield
     }
   }
@@ -173,6 +174,13 @@ function addChild(text: string, parent: OpenContainer, from: number, value: unkn
   }
 }
 
+/** Notes that a child that was added to the container ends at `at`. */
+function endChild({ built }: OpenContainer, at: number): void {
+  if (!built) return
+  built.parsedTo = at + 1
+  built.endsWithChild = true
+}
+
 /** Parses the members that have not been parsed, up to the comma or the end at `to`. */
 function parseMembers(text: string, { isObject, built }: OpenContainer, to: number): void {
   if (!built) return
@@ -188,7 +196,8 @@ function parseMembers(text: string, { isObject, built }: OpenContainer, to: numb
       for (const item of JSON.parse(`[${members}]`) as unknown[]) (built.value as unknown[]).push(item)
     }
   }
-  Object.assign(built, { parsedTo: to + 1, endsWithChild: false })
+  built.parsedTo = to + 1
+  built.endsWithChild = false
 }
 
 function setField(object: Record<string, unknown>, key: string, value: unknown): void {

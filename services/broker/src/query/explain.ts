@@ -1,10 +1,5 @@
-import {
-  nativeScalarType,
-  type QueryOrder,
-  type QuerySession,
-  type RunText,
-  withWrittenNames,
-} from '@svc/shared/query'
+import { nativeScalarType, type QueryOrder, type QuerySession } from '../query-processes/index.ts'
+import { type RunText, withWrittenNames } from '../sql/index.ts'
 import { ownText } from './own-text.ts'
 import { rowsOf } from './rows-of.ts'
 

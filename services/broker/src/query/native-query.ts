@@ -3,12 +3,12 @@ import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { notFound } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
-import { ETERNITY, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { hasControlCharacter } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
-import { nativeScalarType, type QuerySession } from '@svc/shared/query'
 import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
+import { nativeScalarType, type QuerySession } from '../query-processes/index.ts'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
@@ -120,7 +120,7 @@ export async function runNativeQuery(
     })
     try {
       const table = prepared.tables[0] as PreparedTable
-      const run = { engine, session, folder, table, intervals: times ?? [ETERNITY] }
+      const run = { engine, session, folder, table, intervals: times ?? [eternity] }
       if (query.queryType === 'scan') {
         await scan(run, query, response, () => begin(notLoadedOf(prepared)))
       } else {

@@ -1,4 +1,4 @@
-import type { QueryOrder } from '@svc/shared/query'
+import type { QueryOrder } from '../query-processes/index.ts'
 
 /** Returns the text of an internal query, which runs unchanged. */
 export const ownText = (sql: string): Pick<QueryOrder, 'written' | 'text'> => ({

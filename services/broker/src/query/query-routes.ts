@@ -12,9 +12,9 @@ import {
   statedDatasource,
   streamed,
 } from '@svc/shared/http'
-import type { AnswerStyle } from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
+import type { AnswerStyle } from '../query-processes/index.ts'
 import { parseNativeQuery, runNativeQuery } from './native-query.ts'
 import { type CallerQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { type RunningQueries, whileCancellable } from './running-queries.ts'

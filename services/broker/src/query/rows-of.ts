@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { QueryOrder, QuerySession } from '@svc/shared/query'
+import type { QueryOrder, QuerySession } from '../query-processes/index.ts'
 
 /** Runs an order and returns all its rows. */
 export async function rowsOf(

@@ -9,20 +9,18 @@ import { joinTimes } from '@svc/domain/querying'
 import type { Interval } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
 import { identifier } from '@svc/shared/duckdb'
-import {
-  type AnswerStyle,
-  type DatasourceRelation,
-  type QueryOrder,
-  type QueryOwner,
-  type QueryProcesses,
-  type QuerySession,
-  type QueryText,
-  queryFailure,
-  type Statement,
-  type SystemRelation,
-  type TableReference,
-} from '@svc/shared/query'
 import type { Caller } from '@svc/shared/security'
+import type {
+  AnswerStyle,
+  DatasourceRelation,
+  QueryOrder,
+  QueryOwner,
+  QueryProcesses,
+  QuerySession,
+  QueryText,
+  SystemRelation,
+} from '../query-processes/index.ts'
+import { queryFailure, type Statement, type TableReference } from '../sql/index.ts'
 import { explain, withoutExplain } from './explain.ts'
 import { ownText } from './own-text.ts'
 import { holdNewest, type PreparedTables, prepareTables, type TableSources } from './prepare-tables.ts'

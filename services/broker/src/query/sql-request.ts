@@ -1,8 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Settings } from '@svc/shared/config'
-import { type AnswerStyle, type Parameter, resultFormats } from '@svc/shared/query'
 import { parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
+import { type AnswerStyle, resultFormats } from '../query-processes/index.ts'
+import type { Parameter } from '../sql/index.ts'
 import { limitedParser } from './request-limits.ts'
 
 /** The body of a SQL request. */

@@ -1,5 +1,5 @@
 import type { Metrics } from '@svc/shared/metrics'
-import type { QueryProcesses } from '@svc/shared/query'
+import type { QueryProcesses } from '../query-processes/index.ts'
 
 /** Reports the queries of this broker by lane and state. */
 export function watchQueries(metrics: Metrics, processes: QueryProcesses): void {

@@ -94,7 +94,7 @@ describe('the view of served segments', () => {
         'the change',
         () => serving(`t${round}`) === a.name && view.segmentCount() === 2,
         Boolean,
-        1000,
+        { timeoutMs: 1000, pollMs: 10 },
       )
     }
   })

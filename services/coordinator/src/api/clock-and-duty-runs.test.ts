@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createSimulatedClock } from '@svc/shared/clock'
+import { createDutyGroup } from '@svc/shared/duties'
 import { createTestContext, createTestStores, httpRequest, waitUntil } from '@svc/shared/testing'
-import { createDutyGroup } from '../duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { clockAndDutyRunRoutes } from './clock-and-duty-runs.ts'
 

@@ -1,5 +1,5 @@
+import type { DutyGroup } from '@svc/shared/duties'
 import type { ServiceContext } from '@svc/shared/service'
-import type { DutyGroup } from '../duties/index.ts'
 import type { FollowedRules, SegmentInventory, ServerInventory } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 

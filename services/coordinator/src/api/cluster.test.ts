@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import type { Role } from '@svc/shared/config'
 import { ReportLog, reportPath, ServedSegments } from '@svc/shared/data-server'
+import { createDutyGroup } from '@svc/shared/duties'
 import type { Reply, Route } from '@svc/shared/http'
 import {
   acquireLease,
@@ -21,7 +22,6 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import { createDutyGroup } from '../duties/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
 import { createDirectoryFollowers } from '../users/index.ts'

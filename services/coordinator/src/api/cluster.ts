@@ -17,7 +17,7 @@ import {
   textAnswer,
 } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { leaderShape } from '@svc/shared/shapes'
+import { dutyGroupShape, leaderShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
@@ -35,20 +35,6 @@ const nodeShape = z
     tlsPort: z.int().optional(),
   })
   .meta({ title: 'ClusterNode' })
-
-const dutyGroupShape = z
-  .object({
-    name: z.string(),
-    period: z.string(),
-    dutyNames: z.array(z.string()),
-    lastRunStart: z.string().nullable(),
-    lastRunEnd: z.string().nullable(),
-    avgRuntimeMillis: z.int(),
-    lastRunMillis: z.int(),
-    runs: z.int(),
-    failures: z.record(z.string(), z.int()),
-  })
-  .meta({ title: 'DutyGroup' })
 
 const numbersShape = z.record(z.string(), z.number())
 const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape)])

@@ -4,10 +4,19 @@ import {
   formatCompactionConfig,
   parseClusterConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { methodNotAllowed, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
-import { authenticated, config, emptyAnswer, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
+import {
+  authenticated,
+  config,
+  emptyAnswer,
+  JsonPieces,
+  jsonAnswer,
+  jsonBody,
+  type Route,
+  route,
+} from '@svc/shared/http'
 import {
   changeClusterCompactionConfig,
   deleteCompactionConfig,
@@ -133,9 +142,10 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
         'Get the compaction configuration of a datasource after each change; with count, only the newest changes, newest first',
       query: compactionHistoryQuery,
       answers: [jsonAnswer(compactionHistoryShape)],
-      handle: async ({ params, query, caller }) => {
+      handle: ({ params, query, caller }) => {
         const dataSource = params.dataSource as string
-        return caller.sees(dataSource) ? await compactionHistory(database, dataSource, false, query) : []
+        if (!caller.sees(dataSource)) return []
+        return new JsonPieces(compactionHistory(database, dataSource, false, query))
       },
     }),
   ]

@@ -21,9 +21,9 @@ import {
   state,
 } from '@svc/shared/http'
 import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
-import { createSlices } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
+import { createSlices } from '@svc/shared/slices'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'

@@ -22,16 +22,16 @@ const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const awaited: { name: string; tier: string | undefined }[] = []
 const brokers: DiscoveredNode[] = []
-const tracker = trackClusterState(
-  {
+const tracker = trackClusterState({
+  context: {
     database,
     discovery: { nodes: (role: string) => (role === 'broker' ? brokers : []) } as never,
   },
   segments,
   servers,
   rules,
-  { awaited: () => awaited },
-)
+  reportedServers: { awaited: () => awaited },
+})
 
 before(() => rules.start())
 beforeEach(async () => {

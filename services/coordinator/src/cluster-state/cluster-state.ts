@@ -41,83 +41,95 @@ interface CompleteRun extends RunResult {
 // Maximum number of servers to name in a reason.
 const maxNamed = 10
 
+/** State of the cluster that the tracker reads. */
+interface TrackedCluster {
+  readonly context: Pick<ServiceContext, 'database' | 'discovery'>
+  readonly segments: SegmentInventory
+  readonly servers: ServerInventory
+  readonly rules: FollowedRules
+  readonly reportedServers: Pick<ReportedServers, 'awaited'>
+}
+
 /** Creates the tracker. It changes nothing. */
-export function trackClusterState(
-  { database, discovery }: Pick<ServiceContext, 'database' | 'discovery'>,
-  segments: SegmentInventory,
-  servers: ServerInventory,
-  rules: FollowedRules,
-  reportedServers: Pick<ReportedServers, 'awaited'>,
-): ClusterStateTracker {
-  const { table } = segments
+export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker {
+  const { segments, servers } = cluster
   let lastRun: CompleteRun | undefined
-  let generation = 0
-
-  /** Returns a text that changes whenever a later run might decide differently, except because time passes. */
-  const fingerprint = (config: CoordinatorConfig): string => {
-    const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
-    const known = servers
-      .loadingServers(performance.now(), serverPartsOf(config))
-      .map(({ name, tier, maxSizeBytes, decommissioning }) => [name, tier, maxSizeBytes, decommissioning])
-    return JSON.stringify([changes.reduce((sum, one) => sum + one, 0), servers.changes, known, config])
-  }
-
-  const unknownReasons = (): string[] => {
-    const reporting = new Set(servers.servers().map(({ process }) => process))
-    const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
-    const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
-    const reasons: string[] = []
-    if (awaited.length > 0)
-      reasons.push(`The leader waits for the reports of [${awaited.length}] servers: ${listed(awaited)}`)
-    if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
-      reasons.push('No historical has reported to the leader')
-    return reasons
-  }
-
-  const unsettledReasons = async (): Promise<string[]> => {
-    const [config, currentRules] = await Promise.all([loadCoordinatorConfig(database), rules.current()])
-    const reasons: string[] = []
-    const queues = [...servers.queues().values()]
-    const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
-    const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
-    if (loads + drops > 0) reasons.push(`Load queues have [${loads}] loads and [${drops}] drops`)
-    if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
-    if (lastRun === undefined) return [...reasons, 'No duty run of this leader is complete']
-    if (lastRun.hasChanged) reasons.push('The last duty run changed replicas or segments')
-    else if (!areSame(lastRun.inputs.rules, currentRules) || lastRun.fingerprint !== fingerprint(config))
-      reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
-    if (lastRun.waitingOvershadowed > 0)
-      reasons.push(`[${lastRun.waitingOvershadowed}] overshadowed segments will be marked unused`)
-    return reasons
-  }
-
-  const failedLoads = (): string[] =>
-    servers
-      .failedLoads()
-      .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
-
+  let restarts = 0
   return {
     restart: () => {
       lastRun = undefined
-      generation += 1
+      restarts += 1
     },
-    unknownReasons,
+    unknownReasons: () => unknownReasons(cluster),
     beginRun: (inputs) => {
-      const startedIn = generation
-      const before = fingerprint(inputs.config)
+      const startedIn = restarts
+      const fingerprint = fingerprintOf(cluster, inputs.config)
       return (result) => {
-        if (startedIn === generation) lastRun = { ...result, inputs, fingerprint: before }
+        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprint }
       }
     },
     current: async () => {
       await segments.refresh()
-      const shortages = [...(lastRun?.shortages ?? []), ...failedLoads()]
-      const unknown = unknownReasons()
+      const failedLoads = servers
+        .failedLoads()
+        .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
+      const shortages = [...(lastRun?.shortages ?? []), ...failedLoads]
+      const unknown = unknownReasons(cluster)
       if (unknown.length > 0) return { known: false, settled: false, reasons: unknown, shortages }
-      const reasons = await unsettledReasons()
+      const reasons = await unsettledReasons(cluster, () => lastRun)
       return { known: true, settled: reasons.length === 0, reasons, shortages }
     },
   }
+}
+
+/** Returns a text that changes whenever a later run might decide differently, except because time passes. */
+function fingerprintOf({ segments: { table }, servers }: TrackedCluster, config: CoordinatorConfig): string {
+  const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
+  const known = servers
+    .loadingServers(performance.now(), serverPartsOf(config))
+    .map(({ name, tier, maxSizeBytes, decommissioning }) => [name, tier, maxSizeBytes, decommissioning])
+  return JSON.stringify([changes.reduce((sum, one) => sum + one, 0), servers.changes, known, config])
+}
+
+function unknownReasons({
+  context: { discovery },
+  segments: { table },
+  servers,
+  reportedServers,
+}: TrackedCluster): string[] {
+  const reporting = new Set(servers.servers().map(({ process }) => process))
+  const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
+  const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  const reasons: string[] = []
+  if (awaited.length > 0)
+    reasons.push(`The leader waits for the reports of [${awaited.length}] servers: ${listed(awaited)}`)
+  if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
+    reasons.push('No historical has reported to the leader')
+  return reasons
+}
+
+async function unsettledReasons(
+  cluster: TrackedCluster,
+  readLastRun: () => CompleteRun | undefined,
+): Promise<string[]> {
+  const { context, servers, rules } = cluster
+  const [config, currentRules] = await Promise.all([loadCoordinatorConfig(context.database), rules.current()])
+  const reasons: string[] = []
+  const queues = [...servers.queues().values()]
+  const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
+  const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
+  if (loads + drops > 0) reasons.push(`Load queues have [${loads}] loads and [${drops}] drops`)
+  if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
+  // Runs may end while this waits for the configuration.
+  const lastRun = readLastRun()
+  if (lastRun === undefined) return [...reasons, 'No duty run of this leader is complete']
+  const { inputs, fingerprint, hasChanged, waitingOvershadowed } = lastRun
+  if (hasChanged) reasons.push('The last duty run changed replicas or segments')
+  else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))
+    reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
+  if (waitingOvershadowed > 0)
+    reasons.push(`[${waitingOvershadowed}] overshadowed segments will be marked unused`)
+  return reasons
 }
 
 /** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */

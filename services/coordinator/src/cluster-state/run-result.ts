@@ -1,4 +1,4 @@
-import type { Unplaced } from '@svc/domain/loading'
+import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import type { CoordinatorConfig } from '@svc/shared/coordinator-config'
 
@@ -22,16 +22,15 @@ export interface RunResult {
 const maxTiers = 20
 
 /** Describes the replicas that a run could not assign, and those in tiers without servers. */
-export function describeShortages(
-  unplaced: readonly Unplaced[],
-  tiersWithoutServers: ReadonlyMap<string, number>,
-): string[] {
-  const ofServers = unplaced.map(({ tier, reason, copies }) =>
-    reason === 'noRoom'
-      ? `Tier [${tier}] has no space for [${copies}] replicas`
-      : `Tier [${tier}] does not load [${copies}] replicas because of the limits of load queues and replication`,
-  )
-  const ofTiers = [...tiersWithoutServers].map(
+export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers'>): string[] {
+  const ofServers = run
+    .unplaced()
+    .map(({ tier, reason, copies }) =>
+      reason === 'noRoom'
+        ? `Tier [${tier}] has no space for [${copies}] replicas`
+        : `Tier [${tier}] does not load [${copies}] replicas because of the limits of load queues and replication`,
+    )
+  const ofTiers = [...run.tiersWithoutServers()].map(
     ([tier, copies]) => `Tier [${tier}] has no servers for [${copies}] replicas`,
   )
   return [...ofServers.slice(0, maxTiers), ...ofTiers.slice(0, maxTiers)]

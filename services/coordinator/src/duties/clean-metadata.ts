@@ -1,5 +1,5 @@
+import type { Duty } from '@svc/shared/duties'
 import { type Database, forgetOldRemovals, removeStaleNodes, removeStaleTroubles } from '@svc/shared/postgres'
-import type { Duty } from './duty-group.ts'
 
 // By then, every server that could still need these rows has long been restarted.
 const keptMs = 24 * 60 * 60 * 1000

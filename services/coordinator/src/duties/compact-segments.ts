@@ -1,7 +1,7 @@
 import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import type { Duty } from '@svc/shared/duties'
 import type { ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'
-import type { Duty } from './duty-group.ts'
 
 /** Submits compaction tasks for segments that need compaction, unless supervisors do. */
 export function compactSegments(

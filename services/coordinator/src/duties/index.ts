@@ -1,7 +1,6 @@
 /** Periodic jobs of the leading coordinator, in groups with a period each. */
 export { cleanMetadata } from './clean-metadata.ts'
 export { compactSegments } from './compact-segments.ts'
-export { createDutyGroup, type DutyGroup } from './duty-group.ts'
 export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'
 export { runRules } from './run-rules.ts'

@@ -1,6 +1,6 @@
+import type { Duty } from '@svc/shared/duties'
 import { assertLeads, type Database, eraseOldAudit } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import type { Duty } from './duty-group.ts'
 
 // Entries per transaction. Small transactions let other statements run in between.
 const batchSize = 1000

@@ -1,5 +1,6 @@
-import { ETERNITY } from '@svc/domain/time'
+import { eternity } from '@svc/domain/time'
 import { totalWorkerCapacity } from '@svc/shared/discovery'
+import type { Duty } from '@svc/shared/duties'
 import {
   assertLeads,
   countUnfinishedTasks,
@@ -8,9 +9,8 @@ import {
   saveTask,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { newKillTask } from '@svc/shared/tasks'
+import { killTask, newKillTask } from '@svc/shared/tasks'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
-import type { Duty } from './duty-group.ts'
 
 // Listed as the submitter of the tasks.
 const submittedBy = 'coordinator'
@@ -30,7 +30,7 @@ export function killUnusedSegments(
       const now = clock.now()
       const unusedUntil = now - settings.get('svc.coordinator.kill.bufferPeriod')
       const before = settings.get('svc.coordinator.kill.ignoreDurationToRetain')
-        ? ETERNITY.end
+        ? eternity.end
         : now - settings.get('svc.coordinator.kill.durationToRetain')
       const limit = settings.get('svc.coordinator.kill.maxSegments')
       const capacity = totalWorkerCapacity(discovery)
@@ -42,7 +42,7 @@ export function killUnusedSegments(
       const killable = await loadKillableIntervals(database, { before, unusedUntil, limit })
       const submitted = await database.transaction(async (transaction) => {
         await assertLeads(transaction, 'coordinator', term)
-        const unfinished = await countUnfinishedTasks(transaction, 'kill')
+        const unfinished = await countUnfinishedTasks(transaction, killTask.type)
         let free = slots - [...unfinished.values()].reduce((sum, count) => sum + count, 0)
         const tasks: string[] = []
         for (const { dataSource, interval } of killable) {

@@ -63,24 +63,6 @@ export async function queueRequests(
   const payloads = await loadAllPayloads(database, [
     ...new Set(requests.loads.map(({ segmentId }) => segmentId)),
   ])
-  const byServer = new Map<string, PreparedRequest[]>()
-  const add = (server: string, prepared: PreparedRequest) => {
-    const requests = byServer.get(server)
-    if (requests) requests.push(prepared)
-    else byServer.set(server, [prepared])
-  }
-  for (const { server, segmentId } of requests.drops)
-    add(server, {
-      id: segmentId,
-      request: { action: 'drop', id: segmentId },
-      sizeBytes: 0,
-      replaces: undefined,
-    })
-  for (const { server, segmentId, sizeBytes, replaces } of requests.loads) {
-    const payload = payloads.get(segmentId)
-    // Without a payload, the segment was deleted after it was planned.
-    if (payload) add(server, { id: segmentId, request: { action: 'load', payload }, sizeBytes, replaces })
-  }
   let loads = 0
   let drops = 0
   let firstError: unknown
@@ -94,23 +76,14 @@ export async function queueRequests(
       const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
       // Note the requests before sending them, because the server may answer before this process sees that they are queued.
-      servers.note(
-        name,
-        new Map<string, PendingRequest>(
-          batch.map(({ id, request, sizeBytes, replaces }) => [
-            id,
-            { action: request.action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) },
-          ]),
-        ),
-      )
+      servers.note(name, pendingRequests(batch, sentAtMs))
       try {
-        const body = batch.map(({ request }) => request)
         await sender.send(server.process, {
           term,
           session: server.session,
           server: name,
           sentAtMs,
-          requests: body,
+          requests: batch.map(({ request }) => request),
           ...(turbo?.has(name) ? { turbo: true } : {}),
         })
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
@@ -124,7 +97,7 @@ export async function queueRequests(
   }
 
   // The batches of a server are sent in order. Batches of several servers are sent in parallel, because each waits for Redis.
-  const queues = byServer.entries()
+  const queues = prepareByServer(requests, payloads).entries()
   const sendNext = async (): Promise<void> => {
     for (const [name, prepared] of queues) await sendAll(name, prepared)
   }
@@ -132,6 +105,43 @@ export async function queueRequests(
   if (firstError) throw firstError
   return { loads, drops }
 }
+
+/** Returns the requests of each server, with the payloads of the segments to load. */
+function prepareByServer(
+  { loads, drops }: Requests,
+  payloads: ReadonlyMap<string, SegmentPayload>,
+): ReadonlyMap<string, readonly PreparedRequest[]> {
+  const byServer = new Map<string, PreparedRequest[]>()
+  const add = (server: string, prepared: PreparedRequest) => {
+    const requests = byServer.get(server)
+    if (requests) requests.push(prepared)
+    else byServer.set(server, [prepared])
+  }
+  for (const { server, segmentId } of drops)
+    add(server, {
+      id: segmentId,
+      request: { action: 'drop', id: segmentId },
+      sizeBytes: 0,
+      replaces: undefined,
+    })
+  for (const { server, segmentId, sizeBytes, replaces } of loads) {
+    const payload = payloads.get(segmentId)
+    // Without a payload, the segment was deleted after it was planned.
+    if (payload) add(server, { id: segmentId, request: { action: 'load', payload }, sizeBytes, replaces })
+  }
+  return byServer
+}
+
+const pendingRequests = (
+  batch: readonly PreparedRequest[],
+  sentAtMs: number,
+): ReadonlyMap<string, PendingRequest> =>
+  new Map(
+    batch.map(({ id, request, sizeBytes, replaces }) => [
+      id,
+      { action: request.action, sizeBytes, sentAtMs, ...(replaces === undefined ? {} : { replaces }) },
+    ]),
+  )
 
 /** Loads the payloads of many segments in chunks, because parsing them blocks this process. */
 async function loadAllPayloads(

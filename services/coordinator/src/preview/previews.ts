@@ -16,9 +16,9 @@ import {
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import { createSlices } from '@svc/shared/runtime'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
+import { createSlices } from '@svc/shared/slices'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,

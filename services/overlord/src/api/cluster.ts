@@ -1,9 +1,10 @@
 import { formatInstant } from '@svc/domain/time'
 import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
+import type { DutyGroup } from '@svc/shared/duties'
 import { config, jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '@svc/shared/http'
 import { countRunningTasks, loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { leaderShape } from '@svc/shared/shapes'
+import { dutyGroupShape, leaderShape } from '@svc/shared/shapes'
 import type { TaskRunner } from '@svc/shared/task-running'
 import { z } from 'zod'
 
@@ -27,12 +28,24 @@ const workerShape = z
   })
   .meta({ title: 'Worker' })
 
-/** The endpoints about the leader and the workers. */
-export function clusterRoutes(
-  context: ServiceContext,
-  runner: TaskRunner,
-  term: () => number | undefined,
-): Route[] {
+/** What the endpoints about leader, duties, and workers need from the overlord. */
+export interface OverlordParts {
+  readonly runner: Pick<TaskRunner, 'lastCompletedAt'>
+  readonly dutyGroups: readonly DutyGroup[]
+  /** Returns the fencing number while this overlord is the leader, or undefined. */
+  term(): number | undefined
+}
+
+type Context = Pick<ServiceContext, 'database' | 'discovery' | 'node'>
+
+/** The endpoints about the leader, its duties, and the workers. */
+export const clusterRoutes = (context: Context, parts: OverlordParts): Route[] => [
+  ...leaderRoutes(context, parts),
+  ...workerRoutes(context, parts),
+  ...assignmentRoutes,
+]
+
+function leaderRoutes({ discovery }: Context, { dutyGroups, term }: OverlordParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -40,8 +53,7 @@ export function clusterRoutes(
       access: state('READ'),
       summary: 'Return the address of the overlord leader',
       answers: [textAnswer('text/plain')],
-      handle: () =>
-        new Reply(200, context.discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
+      handle: () => new Reply(200, discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
     }),
     route({
       method: 'GET',
@@ -59,17 +71,30 @@ export function clusterRoutes(
     }),
     route({
       method: 'GET',
+      path: path('/duties'),
+      access: state('READ'),
+      summary: 'Return statistics about the runs of the overlord duties',
+      answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
+      handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
+    }),
+  ]
+}
+
+function workerRoutes({ database, discovery, node: ownNode }: Context, { runner }: OverlordParts): Route[] {
+  return [
+    route({
+      method: 'GET',
       path: path('/workers'),
       access: state('READ'),
       summary: 'List the servers that run tasks',
       answers: [jsonAnswer(z.array(workerShape))],
       handle: async () => {
-        await context.discovery.refresh()
-        const running = await loadTasks(context.database, { states: ['RUNNING'] })
+        await discovery.refresh()
+        const running = await loadTasks(database, { states: ['RUNNING'] })
         const byWorker = Map.groupBy(running, ({ worker }) => worker)
-        return taskWorkers(context.discovery).map((node) => {
+        return taskWorkers(discovery).map((node) => {
           const tasks = byWorker.get(node.name) ?? []
-          const lastCompletedAt = node.name === context.node().name ? runner.lastCompletedAt() : undefined
+          const lastCompletedAt = node.name === ownNode().name ? runner.lastCompletedAt() : undefined
           return {
             worker: {
               scheme: node.tlsPort === null ? 'http' : 'https',
@@ -90,34 +115,37 @@ export function clusterRoutes(
     }),
     route({
       method: 'GET',
-      path: path('/worker'),
-      access: config('READ'),
-      summary:
-        'Return how tasks are assigned to workers. It is fixed: any worker with a free slot takes the next task',
-      answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
-      handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
-    }),
-    route({
-      method: 'GET',
-      path: path('/worker/history'),
-      access: config('READ'),
-      summary: 'List changes to how tasks are assigned to workers. The list is always empty',
-      answers: [jsonAnswer(z.array(z.looseObject({})))],
-      handle: () => [],
-    }),
-    route({
-      method: 'GET',
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
       summary: 'Return the total and used task slots of the cluster',
       answers: [jsonAnswer(z.object({ currentClusterCapacity: z.int(), usedClusterCapacity: z.int() }))],
       handle: async () => {
-        await context.discovery.refresh()
+        await discovery.refresh()
         return {
-          currentClusterCapacity: totalWorkerCapacity(context.discovery),
-          usedClusterCapacity: await countRunningTasks(context.database),
+          currentClusterCapacity: totalWorkerCapacity(discovery),
+          usedClusterCapacity: await countRunningTasks(database),
         }
       },
     }),
   ]
 }
+
+const assignmentRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: path('/worker'),
+    access: config('READ'),
+    summary:
+      'Return how tasks are assigned to workers. It is fixed: any worker with a free slot takes the next task',
+    answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
+    handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
+  }),
+  route({
+    method: 'GET',
+    path: path('/worker/history'),
+    access: config('READ'),
+    summary: 'List changes to how tasks are assigned to workers. The list is always empty',
+    answers: [jsonAnswer(z.array(z.looseObject({})))],
+    handle: () => [],
+  }),
+]

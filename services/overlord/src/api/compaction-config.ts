@@ -4,7 +4,7 @@ import {
   formatCompactionConfig,
   parseClusterConfig,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
 import {
@@ -12,8 +12,10 @@ import {
   config,
   datasource,
   emptyAnswer,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonObjectOf,
   type Route,
   route,
   updated,
@@ -167,14 +169,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
         'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
       query: compactionHistoryQuery,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
-      handle: async ({ params, query }) => ({
-        entries: await compactionHistory(
-          database,
-          params.dataSource as string,
-          await usesSupervisors(),
-          query,
-        ),
-      }),
+      handle: async ({ params, query }) => {
+        const dataSource = params.dataSource as string
+        const entries = compactionHistory(database, dataSource, await usesSupervisors(), query)
+        return new JsonPieces(jsonObjectOf([['entries', entries]]))
+      },
     }),
   ]
 }

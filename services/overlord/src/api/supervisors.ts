@@ -3,7 +3,7 @@ import {
   type ClusterCompactionConfig,
   compactionConfigSchema,
   parseCompactionConfig,
-} from '@svc/domain/compaction-config'
+} from '@svc/domain/compaction'
 import { Failure, forbidden, notFound } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import {
@@ -28,6 +28,7 @@ import {
 import {
   type CompactionSupervisor,
   compactionSupervisorId,
+  type Database,
   formatSupervisor,
   loadClusterCompactionConfig,
   loadCompactionSupervisor,
@@ -103,177 +104,171 @@ export interface SupervisorActions {
   changed(): void
 }
 
+type Context = Pick<ServiceContext, 'database' | 'clock'>
+type Parts = Context & SupervisorActions
+type Input = RouteInput<unknown, unknown>
+
 /** The endpoints of supervisors. Every supervisor compacts one datasource. */
-export function supervisorRoutes(
-  { database, clock }: ServiceContext,
-  { statusOf, changed }: SupervisorActions,
-): Route[] {
-  /** Returns the supervisor of a request. Throws forbidden or notFound if the caller may not do `action` with its datasource. */
-  async function supervisorOf(
-    { params, caller }: RouteInput<unknown, unknown>,
-    action: 'READ' | 'WRITE',
-  ): Promise<CompactionSupervisor> {
-    const id = params.supervisor as string
-    const found = await loadCompactionSupervisor(database, id)
-    if (found === undefined) throw notFound(`Supervisor [${id}] does not exist`)
-    // Callers who may not read a supervisor must not learn that it exists.
-    const mayKnow = (['READ', action] as const).some((one) => caller.can(one, 'DATASOURCE', found.dataSource))
-    if (!mayKnow && !caller.compatibility) throw notFound(`Supervisor [${id}] does not exist`)
-    assertMay(caller, action, found.dataSource)
-    return found
-  }
-
-  function assertMay(caller: Caller, action: 'READ' | 'WRITE', dataSource: string): void {
-    if (caller.can(action, 'DATASOURCE', dataSource)) return
-    throw forbidden(`The permission [${action}] on [DATASOURCE] [${dataSource}] is missing`)
-  }
-
-  async function describe(supervisor: CompactionSupervisor, cluster: ClusterCompactionConfig) {
-    const { id, dataSource, suspended } = supervisor
-    const { state, healthy } = stateOf(supervisor, cluster)
-    return { id, dataSource, state, detailedState: state, healthy, suspended }
-  }
-
-  const setSuspended = (suspended: boolean) => async (input: RouteInput<unknown, unknown>) => {
-    const { id } = await supervisorOf(input, 'WRITE')
-    const changedTo = await suspendCompactionSupervisor(database, id, suspended, input.audit, clock.now())
-    changed()
-    return formatSupervisor(changedTo)
-  }
-
-  async function terminate(input: RouteInput<unknown, unknown>) {
-    const { id, dataSource } = await supervisorOf(input, 'WRITE')
-    await terminateCompactionSupervisor(database, dataSource, input.audit, clock.now())
-    changed()
-    return { id }
-  }
-
-  const forAll =
-    (act: (supervisor: CompactionSupervisor, audit: AuditInfo) => Promise<unknown>) =>
-    async ({ caller, audit }: RouteInput<unknown, unknown>) => {
-      for (const supervisor of await loadCompactionSupervisors(database)) {
-        if (caller.can('WRITE', 'DATASOURCE', supervisor.dataSource)) await act(supervisor, audit)
-      }
-      changed()
-      return { status: 'success' }
-    }
-
-  const readsOne = statedDatasource('READ', 'the datasource of the supervisor')
-  const writesOne = statedDatasource('WRITE', 'the datasource of the supervisor')
-
+export function supervisorRoutes({ database, clock }: Context, actions: SupervisorActions): Route[] {
+  const parts = { database, clock, ...actions }
   return [
-    route({
-      method: 'GET',
-      path: path(),
-      access: authenticated,
-      summary:
-        'List the supervisors of datasources that the caller may write: as ids, or as objects with full, system, or state=true',
-      query: z.object({
-        full: presence,
-        system: presence,
-        state: z.string({ error: 'a single value' }).optional(),
-      }),
-      answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
-      handle: async ({ caller, query }) => {
-        const all = await loadCompactionSupervisors(database)
-        const mine = all.filter(({ dataSource }) => caller.can('WRITE', 'DATASOURCE', dataSource))
-        const withState = query.state !== undefined && query.state.toLowerCase() !== 'false'
-        if (!query.full && !query.system && !withState) return mine.map(({ id }) => id)
-        const cluster = await loadClusterCompactionConfig(database)
-        return await Promise.all(
-          mine.map(async (supervisor) => {
-            const spec = formatSupervisor(supervisor)
-            return {
-              ...(await describe(supervisor, cluster)),
-              ...(query.full ? { spec } : {}),
-              // Other services get the spec as a string, because they do not know every type of supervisor.
-              ...(query.system ? { type: spec.type, source: '', specString: JSON.stringify(spec) } : {}),
-            }
-          }),
-        )
-      },
+    listRoute(parts),
+    saveRoute(parts),
+    historyOfAllRoute(parts),
+    ...changeAllRoutes(parts),
+    ...readOneRoutes(parts),
+    historyOfOneRoute(parts),
+    ...changeOneRoutes(parts),
+  ]
+}
+
+const readsOne = statedDatasource('READ', 'the datasource of the supervisor')
+const writesOne = statedDatasource('WRITE', 'the datasource of the supervisor')
+
+/** Returns the supervisor of a request. Throws forbidden or notFound if the caller may not do `action` with its datasource. */
+async function supervisorOf(
+  database: Database,
+  { params, caller }: Input,
+  action: 'READ' | 'WRITE',
+): Promise<CompactionSupervisor> {
+  const id = params.supervisor as string
+  const found = await loadCompactionSupervisor(database, id)
+  if (found === undefined) throw notFound(`Supervisor [${id}] does not exist`)
+  // Callers who may not read a supervisor must not learn that it exists.
+  const mayKnow = (['READ', action] as const).some((one) => caller.can(one, 'DATASOURCE', found.dataSource))
+  if (!mayKnow && !caller.compatibility) throw notFound(`Supervisor [${id}] does not exist`)
+  assertMay(caller, action, found.dataSource)
+  return found
+}
+
+function assertMay(caller: Caller, action: 'READ' | 'WRITE', dataSource: string): void {
+  if (caller.can(action, 'DATASOURCE', dataSource)) return
+  throw forbidden(`The permission [${action}] on [DATASOURCE] [${dataSource}] is missing`)
+}
+
+function describe(supervisor: CompactionSupervisor, cluster: ClusterCompactionConfig) {
+  const { id, dataSource, suspended } = supervisor
+  const { state, healthy } = stateOf(supervisor, cluster)
+  return { id, dataSource, state, detailedState: state, healthy, suspended }
+}
+
+const listRoute = ({ database }: Parts): Route =>
+  route({
+    method: 'GET',
+    path: path(),
+    access: authenticated,
+    summary:
+      'List the supervisors of datasources that the caller may write: as ids, or as objects with full, system, or state=true',
+    query: z.object({
+      full: presence,
+      system: presence,
+      state: z.string({ error: 'a single value' }).optional(),
     }),
-    route({
-      method: 'POST',
-      path: path(),
-      access: statedDatasource('WRITE', 'the datasource in the body'),
-      summary: 'Create or update a supervisor',
-      body: jsonBody(
-        shapedParser(supervisorShape, (json) => {
-          const { spec, suspended } = readSupervisor(json, '')
-          return { config: spec, suspended }
-        }),
-      ),
-      answers: [jsonAnswer(idShape)],
-      handle: async ({ body, caller, audit }) => {
-        const { dataSource } = body.config
-        assertMay(caller, 'WRITE', dataSource)
-        await saveCompactionSupervisor(database, body, audit, clock.now())
-        changed()
-        return { id: compactionSupervisorId(dataSource) }
-      },
-    }),
-    route({
-      method: 'GET',
-      path: path('/history'),
-      access: authenticated,
-      summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
-      answers: [jsonAnswer(z.record(z.string(), versionsShape))],
-      handle: async ({ caller }) => {
-        const versions = (await loadSupervisorVersions(database)).filter(({ dataSource }) =>
-          caller.can('READ', 'DATASOURCE', dataSource),
-        )
-        const byId = Map.groupBy(versions, ({ id }) => id)
-        return Object.fromEntries([...byId].map(([id, list]) => [id, list.map(describeVersion)]))
-      },
-    }),
-    ...(
-      [
-        [
-          'suspendAll',
-          'Suspend',
-          (id: string, audit: AuditInfo) =>
-            suspendCompactionSupervisor(database, id, true, audit, clock.now()),
-        ],
-        [
-          'resumeAll',
-          'Resume',
-          (id: string, audit: AuditInfo) =>
-            suspendCompactionSupervisor(database, id, false, audit, clock.now()),
-        ],
-      ] as const
-    ).map(([name, does, act]) =>
-      route({
-        method: 'POST',
-        path: path(`/${name}`),
-        access: authenticated,
-        summary: `${does} all supervisors of datasources that the caller may write`,
-        answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
-        handle: forAll(({ id }, audit) => act(id, audit)),
+    answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
+    handle: async ({ caller, query }) => {
+      const all = await loadCompactionSupervisors(database)
+      const mine = all.filter(({ dataSource }) => caller.can('WRITE', 'DATASOURCE', dataSource))
+      const withState = query.state !== undefined && query.state.toLowerCase() !== 'false'
+      if (!query.full && !query.system && !withState) return mine.map(({ id }) => id)
+      const cluster = await loadClusterCompactionConfig(database)
+      return mine.map((supervisor) => {
+        const spec = formatSupervisor(supervisor)
+        return {
+          ...describe(supervisor, cluster),
+          ...(query.full ? { spec } : {}),
+          // Other services get the spec as a string, because they do not know every type of supervisor.
+          ...(query.system ? { type: spec.type, source: '', specString: JSON.stringify(spec) } : {}),
+        }
+      })
+    },
+  })
+
+const saveRoute = ({ database, clock, changed }: Parts): Route =>
+  route({
+    method: 'POST',
+    path: path(),
+    access: statedDatasource('WRITE', 'the datasource in the body'),
+    summary: 'Create or update a supervisor',
+    body: jsonBody(
+      shapedParser(supervisorShape, (json) => {
+        const { spec, suspended } = readSupervisor(json, '')
+        return { config: spec, suspended }
       }),
     ),
+    answers: [jsonAnswer(idShape)],
+    handle: async ({ body, caller, audit }) => {
+      const { dataSource } = body.config
+      assertMay(caller, 'WRITE', dataSource)
+      await saveCompactionSupervisor(database, body, audit, clock.now())
+      changed()
+      return { id: compactionSupervisorId(dataSource) }
+    },
+  })
+
+const historyOfAllRoute = ({ database }: Parts): Route =>
+  route({
+    method: 'GET',
+    path: path('/history'),
+    access: authenticated,
+    summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
+    answers: [jsonAnswer(z.record(z.string(), versionsShape))],
+    handle: async ({ caller }) => {
+      const versions = (await loadSupervisorVersions(database)).filter(({ dataSource }) =>
+        caller.can('READ', 'DATASOURCE', dataSource),
+      )
+      const byId = Map.groupBy(versions, ({ id }) => id)
+      return Object.fromEntries([...byId].map(([id, list]) => [id, list.map(describeVersion)]))
+    },
+  })
+
+function changeAllRoutes({ database, clock, changed }: Parts): Route[] {
+  const changeAll = (
+    name: string,
+    does: string,
+    change: (supervisor: CompactionSupervisor, audit: AuditInfo) => Promise<unknown>,
+  ): Route =>
     route({
       method: 'POST',
-      path: path('/terminateAll'),
+      path: path(`/${name}`),
       access: authenticated,
-      summary: 'Terminate all supervisors of datasources that the caller may write',
+      summary: `${does} all supervisors of datasources that the caller may write`,
       answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
-      handle: forAll(({ dataSource }, audit) =>
-        terminateCompactionSupervisor(database, dataSource, audit, clock.now()),
-      ),
-    }),
+      handle: async ({ caller, audit }) => {
+        for (const supervisor of await loadCompactionSupervisors(database)) {
+          if (caller.can('WRITE', 'DATASOURCE', supervisor.dataSource)) await change(supervisor, audit)
+        }
+        changed()
+        return { status: 'success' as const }
+      },
+    })
+  return [
+    changeAll('suspendAll', 'Suspend', ({ id }, audit) =>
+      suspendCompactionSupervisor(database, id, true, audit, clock.now()),
+    ),
+    changeAll('resumeAll', 'Resume', ({ id }, audit) =>
+      suspendCompactionSupervisor(database, id, false, audit, clock.now()),
+    ),
+    changeAll('terminateAll', 'Terminate', ({ dataSource }, audit) =>
+      terminateCompactionSupervisor(database, dataSource, audit, clock.now()),
+    ),
+  ]
+}
+
+function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
+  const readOne = (rest: string) => ({
+    method: 'GET' as const,
+    path: path(`/:supervisor${rest}`),
+    access: readsOne,
+  })
+  return [
     route({
-      method: 'GET',
-      path: path('/:supervisor'),
-      access: readsOne,
+      ...readOne(''),
       summary: 'Return the spec of a supervisor',
       answers: [jsonAnswer(supervisorShape)],
-      handle: async (input) => formatSupervisor(await supervisorOf(input, 'READ')),
+      handle: async (input) => formatSupervisor(await supervisorOf(database, input, 'READ')),
     }),
     route({
-      method: 'GET',
-      path: path('/:supervisor/status'),
-      access: readsOne,
+      ...readOne('/status'),
       summary: 'Return the status of a supervisor',
       answers: [
         jsonAnswer(
@@ -281,68 +276,68 @@ export function supervisorRoutes(
         ),
       ],
       handle: async (input) => {
-        const { id, dataSource } = await supervisorOf(input, 'READ')
-        return {
-          id,
-          generationTime: formatInstant(clock.now()),
-          payload: (await statusOf(dataSource)) ?? null,
-        }
+        const { id, dataSource } = await supervisorOf(database, input, 'READ')
+        const payload = (await statusOf(dataSource)) ?? null
+        return { id, generationTime: formatInstant(clock.now()), payload }
       },
     }),
     route({
-      method: 'GET',
-      path: path('/:supervisor/health'),
-      access: readsOne,
+      ...readOne('/health'),
       summary: 'Return whether a supervisor is healthy',
       answers: [jsonAnswer(z.object({ healthy: z.boolean() }))],
       handle: async (input) => {
-        const supervisor = await supervisorOf(input, 'READ')
+        const supervisor = await supervisorOf(database, input, 'READ')
         return { healthy: stateOf(supervisor, await loadClusterCompactionConfig(database)).healthy }
       },
     }),
     route({
-      method: 'GET',
-      path: path('/:supervisor/stats'),
-      access: readsOne,
+      ...readOne('/stats'),
       summary:
         'Return the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
       answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
-        await supervisorOf(input, 'READ')
+        await supervisorOf(database, input, 'READ')
         return {}
       },
     }),
+  ]
+}
+
+const historyOfOneRoute = ({ database }: Parts): Route =>
+  route({
+    method: 'GET',
+    path: path('/:supervisor/history'),
+    access: readsOne,
+    summary: 'List all versions of a supervisor, newest first, even if it was terminated',
+    answers: [jsonAnswer(versionsShape)],
+    handle: async ({ params, caller }) => {
+      const id = params.supervisor as string
+      const versions = (await loadSupervisorVersions(database, id)).filter(({ dataSource }) =>
+        caller.can('READ', 'DATASOURCE', dataSource),
+      )
+      if (versions.length === 0) throw notFound(`Supervisor [${id}] has no history`)
+      return versions.map(describeVersion)
+    },
+  })
+
+function changeOneRoutes({ database, clock, changed }: Parts): Route[] {
+  const setSuspended = (name: string, summary: string, suspended: boolean): Route =>
     route({
-      method: 'GET',
-      path: path('/:supervisor/history'),
-      access: readsOne,
-      summary: 'List all versions of a supervisor, newest first, even if it was terminated',
-      answers: [jsonAnswer(versionsShape)],
-      handle: async ({ params, caller }) => {
-        const id = params.supervisor as string
-        const versions = (await loadSupervisorVersions(database, id)).filter(({ dataSource }) =>
-          caller.can('READ', 'DATASOURCE', dataSource),
-        )
-        if (versions.length === 0) throw notFound(`Supervisor [${id}] has no history`)
-        return versions.map(describeVersion)
+      method: 'POST',
+      path: path(`/:supervisor/${name}`),
+      access: writesOne,
+      summary,
+      answers: [jsonAnswer(supervisorShape)],
+      handle: async (input) => {
+        const { id } = await supervisorOf(database, input, 'WRITE')
+        const changedTo = await suspendCompactionSupervisor(database, id, suspended, input.audit, clock.now())
+        changed()
+        return formatSupervisor(changedTo)
       },
-    }),
-    route({
-      method: 'POST',
-      path: path('/:supervisor/suspend'),
-      access: writesOne,
-      summary: 'Suspend a supervisor, which then submits no more tasks',
-      answers: [jsonAnswer(supervisorShape)],
-      handle: setSuspended(true),
-    }),
-    route({
-      method: 'POST',
-      path: path('/:supervisor/resume'),
-      access: writesOne,
-      summary: 'Resume a suspended supervisor',
-      answers: [jsonAnswer(supervisorShape)],
-      handle: setSuspended(false),
-    }),
+    })
+  return [
+    setSuspended('suspend', 'Suspend a supervisor, which then submits no more tasks', true),
+    setSuspended('resume', 'Resume a suspended supervisor', false),
     ...['terminate', 'shutdown'].map((name) =>
       route({
         method: 'POST',
@@ -350,7 +345,12 @@ export function supervisorRoutes(
         access: writesOne,
         summary: 'Terminate a supervisor permanently. Its history is kept',
         answers: [jsonAnswer(idShape)],
-        handle: terminate,
+        handle: async (input) => {
+          const { id, dataSource } = await supervisorOf(database, input, 'WRITE')
+          await terminateCompactionSupervisor(database, dataSource, input.audit, clock.now())
+          changed()
+          return { id }
+        },
       }),
     ),
   ]

@@ -35,6 +35,9 @@ export const taskStatusShape = z
   })
   .meta({ title: 'TaskStatus' })
 
+/** The shape of answers that name only a task. */
+export const taskIdShape = z.object({ task: z.string() })
+
 /** Returns a task as lists and statuses show it. */
 export function describeTask(task: StoredTask) {
   const createdTime = formatInstant(task.createdAt)

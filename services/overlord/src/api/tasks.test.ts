@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Permission } from '@svc/domain/access'
+import { createDutyGroup } from '@svc/shared/duties'
 import { claimTask, finishAttempt, saveTask, sql } from '@svc/shared/postgres'
 import { basicHeader, hashPassword } from '@svc/shared/security'
 import { createTaskRunner, taskLogFile } from '@svc/shared/task-running'
@@ -38,13 +39,14 @@ const permission = (name: string, action: 'READ' | 'WRITE'): Permission => ({
 })
 
 let woken = 0
+const dutyGroup = createDutyGroup('SomeDuties', 60_000, [], context.logger)
 before(async () => {
   const access = { allowedRoots: [], allowedHosts: [] }
   const runner = createTaskRunner(context, access)
   await context.serve({
     routes: [
       ...taskRoutes(context, runner, access, () => woken++),
-      ...clusterRoutes(context, runner, () => undefined),
+      ...clusterRoutes(context, { runner, dutyGroups: [dutyGroup], term: () => undefined }),
     ],
   })
   const credentials = await hashPassword('pw')

@@ -1,4 +1,3 @@
-/** The periodic duties of the overlord leader. */
-export { startErasingOldTasks } from './erase-old-tasks.ts'
-export { startTaskQueueing } from './queue-tasks.ts'
-export { startCompactionScheduler } from './schedule-compaction.ts'
+/** The periodic duties of the leading overlord. */
+export { createDutyGroups } from './duty-groups.ts'
+export { queueTasks } from './queue-tasks.ts'

@@ -3,13 +3,14 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { safeFileName, segmentPath } from '@svc/shared/deep-storage'
+import { createDutyGroup } from '@svc/shared/duties'
 import { loadTask, type StoredTask } from '@svc/shared/postgres'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { createTaskRunner, type TaskRunner } from '@svc/shared/task-running'
 import {
+  type Answer,
   createTestContext,
   createTestStores,
-  type HttpAnswer,
   httpRequest,
   type Scope,
   type TestContext,
@@ -18,7 +19,7 @@ import {
   waitUntil,
 } from '@svc/shared/testing'
 import { taskRoutes } from '../api/tasks.ts'
-import { startTaskQueueing } from '../duties/index.ts'
+import { queueTasks } from '../duties/index.ts'
 
 /** A worker in this process that uses real stores and a real port. */
 export interface TestWorker {
@@ -26,7 +27,7 @@ export interface TestWorker {
   readonly runner: TaskRunner
   /** Submits a task and returns its id. */
   submit(body: object): Promise<string>
-  request(path: string, method?: string): Promise<HttpAnswer>
+  request(path: string, method?: string): Promise<Answer>
   stop(): Promise<void>
 }
 
@@ -73,7 +74,13 @@ export async function startWorker(
   const runner = createTaskRunner(context, access)
   const redis = openProducerConnection(context.settings)
   const sender = createTaskSender(redis, context.settings.get('svc.queue.prefix'))
-  const queueing = startTaskQueueing(context, sender)
+  const queueing = createDutyGroup(
+    'TaskQueueDuties',
+    2000,
+    [queueTasks(context.database, sender)],
+    context.logger,
+  )
+  queueing.start(1)
   await context.serve({ routes: taskRoutes(context, runner, access, queueing.wake) })
   await runner.start()
   const stop = async (): Promise<void> => {
@@ -129,7 +136,7 @@ export const ended = (stores: TestStores, id: string, timeoutMs = 30_000): Promi
     `task ${id} has finished`,
     () => loadTask(stores.database, id),
     (task) => task?.state === 'SUCCESS' || task?.state === 'FAILED',
-    timeoutMs,
+    { timeoutMs },
   )
 
 /** Writes a file to deep storage, as a running attempt would. Returns its path. */

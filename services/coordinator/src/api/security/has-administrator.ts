@@ -1,12 +1,11 @@
-import { securityResource } from '@svc/domain/access'
-import { allowsAnonymous, type Settings, usesLdap } from '@svc/shared/config'
+import { isHiddenUser, securityResource } from '@svc/domain/access'
+import type { Settings } from '@svc/shared/config'
 import {
   type Caller,
   createCallerCache,
-  hiddenUserTest,
-  reachableAuthenticators,
+  loginChain,
+  passwordTest,
   type SecurityDirectory,
-  storedCredentials,
 } from '@svc/shared/security'
 
 /**
@@ -18,25 +17,22 @@ export function administratorTest(
   caller: Pick<Caller, 'identity' | 'authenticator' | 'groups'>,
 ): (directory: SecurityDirectory) => boolean {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  const reachable = reachableAuthenticators(settings)
-  const isHidden = hiddenUserTest(settings)
+  const chain = loginChain(settings)
   const callers = createCallerCache(settings)
 
   return (directory) => {
+    const hasPassword = passwordTest(directory)
     const administers = (authenticator: string, user: string, groups: readonly string[]): boolean =>
       user !== internalUser &&
-      !isHidden(authenticator, user, directory) &&
+      !isHiddenUser(chain, hasPassword, authenticator, user) &&
       callers(authenticator, user, groups, directory).can('WRITE', 'CONFIG', securityResource)
 
-    return reachable.some((name) => {
-      if (allowsAnonymous(settings, name)) return administers(name, name, [])
-      if (usesLdap(settings, name))
+    return chain.members.some(({ name, users }) => {
+      if (users === 'everyone') return administers(name, name, [])
+      if (users === 'directory')
         return caller.authenticator === name && administers(name, caller.identity, caller.groups)
       return Object.keys(directory.authenticators[name] ?? {}).some(
-        (user) =>
-          isLoginName(user) &&
-          storedCredentials(directory, name, user) !== undefined &&
-          administers(name, user, []),
+        (user) => isLoginName(user) && hasPassword(name, user) && administers(name, user, []),
       )
     })
   }

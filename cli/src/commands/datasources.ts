@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { printAnswer } from './print-table.ts'
+
+interface DatasourcesOptions extends ConnectionOptions {
+  readonly json?: boolean
+}
+
+/** Adds `./svc datasources`. */
+export function addDatasources(program: Command): void {
+  withConnection(
+    program
+      .command('datasources')
+      .description('Show the datasources: loaded segments, size, times, and tiers'),
+  )
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+loaded is the share of the segments that rules load. A datasource with only unused segments is shown as unused.
+
+Examples:
+  ./svc datasources
+  ./svc datasources --json --url https://cluster.example:9088 --user reader --password-file secret --trust ca.pem`,
+    )
+    .action(async ({ json, ...connection }: DatasourcesOptions) => {
+      const client = await connect(connection)
+      const { datasourcesTable, readDatasources } = await import('../inspection/index.ts')
+      const datasources = await readDatasources(client)
+      await printAnswer(json, datasources, datasourcesTable(datasources), 'There are no datasources.')
+    })
+}

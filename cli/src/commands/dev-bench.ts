@@ -1,0 +1,168 @@
+import type { Command } from 'commander'
+import { parsePositiveInteger } from './positive-integer.ts'
+import { printFigures, printProgress } from './print.ts'
+
+/** Adds `./svc dev bench` with one command for each benchmark. */
+export function addBench(dev: Command): void {
+  const bench = dev.command('bench').description('Run benchmarks (results: docs/benchmarks.md)')
+  for (const add of [
+    addStart,
+    addCoordinator,
+    addCompaction,
+    addRewriting,
+    addImport,
+    addSql,
+    addRequests,
+    addSecurity,
+  ])
+    add(bench)
+}
+
+function addStart(bench: Command): void {
+  bench
+    .command('start')
+    .description('Measure the time from the command until ready, and the memory of an idle cluster')
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')
+    .option('--json', 'Print JSON')
+    .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
+      const { benchStart } = await import('../development/index.ts')
+      const result = await benchStart(parseRounds(rounds), profile, printProgress)
+      printFigures(result, json)
+    })
+}
+
+function addCoordinator(bench: Command): void {
+  bench
+    .command('coordinator')
+    .description(
+      'Measure coordinator runs over 100,000 and 1,000,000 segments (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+    )
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--json', 'Print JSON')
+    .action(async ({ rounds, json }: { rounds: string; json?: boolean }) => {
+      const { benchCoordinator } = await import('../development/index.ts')
+      const count = parseRounds(rounds)
+      const result = await benchCoordinator(count, process.env.SVC_REFERENCE, printProgress)
+      printFigures(result, json)
+    })
+}
+
+function addCompaction(bench: Command): void {
+  bench
+    .command('compaction')
+    .description(
+      'Measure the time to plan compaction (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+    )
+    .option('--segments <n>', 'Number of segments', '1000000')
+    .option('--datasources <n>', 'Number of datasources', '50')
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--json', 'Print JSON')
+    .action(async (options: { segments: string; datasources: string; rounds: string; json?: boolean }) => {
+      const { benchCompaction } = await import('../development/index.ts')
+      const result = await benchCompaction(
+        parsePositiveInteger('--segments', options.segments, 9_999_999),
+        parsePositiveInteger('--datasources', options.datasources, 9_999_999),
+        parseRounds(options.rounds),
+        process.env.SVC_REFERENCE,
+      )
+      printFigures(result, options.json)
+    })
+}
+
+function addRewriting(bench: Command): void {
+  bench
+    .command('rewriting')
+    .description(
+      'Measure rewriting daily segments into a month, compared with plain DuckDB on the same files',
+    )
+    .option('--rows <n>', 'Number of rows, in 30 files', '2000000')
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--json', 'Print JSON')
+    .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
+      const { benchRewriting } = await import('../development/index.ts')
+      const result = await benchRewriting(
+        parsePositiveInteger('--rows', rows, 1_000_000_000),
+        parseRounds(rounds),
+        printProgress,
+      )
+      printFigures(result, json)
+    })
+}
+
+function addImport(bench: Command): void {
+  bench
+    .command('import')
+    .description('Measure ./svc import of many segments: sorted, unsorted, and with invalid rows')
+    .option('--segments <n>', 'Number of segments', '1000000')
+    .option('--json', 'Print JSON')
+    .action(async ({ segments, json }: { segments: string; json?: boolean }) => {
+      const { benchImport } = await import('../development/index.ts')
+      const count = parsePositiveInteger('--segments', segments, 9_999_999)
+      printFigures(await benchImport(count, printProgress), json)
+    })
+}
+
+function addSql(bench: Command): void {
+  bench
+    .command('sql')
+    .description('Measure SQL over many segments, compared with plain DuckDB on the same files')
+    .option('--segments <n>', 'Number of segments, 1000 rows each', '1000')
+    .option('--rounds <n>', 'Number of rounds', '5')
+    .option('--json', 'Print JSON')
+    .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
+      const { benchSql } = await import('../development/index.ts')
+      const result = await benchSql(
+        parsePositiveInteger('--segments', segments, 99_999),
+        parseRounds(rounds),
+        printProgress,
+      )
+      printFigures(result, json)
+    })
+}
+
+function addRequests(bench: Command): void {
+  bench
+    .command('requests')
+    .description(
+      'Measure requests per second at the coordinator and through the router, plain and over TLS (needs wrk; SVC_REFERENCE_URLS: space-separated URLs with name and password to compare with)',
+    )
+    .option('--rounds <n>', 'Number of rounds', '3')
+    .option('--seconds <n>', 'Seconds per measurement', '10')
+    .option('--json', 'Print JSON')
+    .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
+      const { benchRequests } = await import('../development/index.ts')
+      const reference = (process.env.SVC_REFERENCE_URLS ?? '').split(' ').filter((url) => url !== '')
+      const result = await benchRequests(
+        parseRounds(rounds),
+        parsePositiveInteger('--seconds', seconds, 99),
+        reference,
+        printProgress,
+      )
+      printFigures(result, json)
+    })
+}
+
+function addSecurity(bench: Command): void {
+  bench
+    .command('security')
+    .description(
+      'Measure rejected logins, hostile input, and authenticated requests per second (needs wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+    )
+    .option('--rounds <n>', 'Number of rounds', '3')
+    .option('--seconds <n>', 'Seconds per measurement', '5')
+    .option('--json', 'Print JSON')
+    .action(async ({ rounds, seconds, json }: { rounds: string; seconds: string; json?: boolean }) => {
+      const { benchSecurity } = await import('../development/index.ts')
+      const options = {
+        rounds: parseRounds(rounds),
+        secondsEach: parsePositiveInteger('--seconds', seconds, 99),
+        reference: process.env.SVC_REFERENCE,
+      }
+      printFigures(await benchSecurity(options, printProgress), json)
+    })
+}
+
+function parseRounds(text: string): number {
+  return parsePositiveInteger('--rounds', text, 99)
+}

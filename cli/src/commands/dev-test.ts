@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+
+interface TestOptions {
+  readonly concurrency?: string
+  readonly docs?: true
+  readonly update?: true
+  readonly compose?: true
+  readonly interop?: true
+  readonly kubernetes?: true
+  readonly surroundings?: true
+}
+
+/** Adds `./svc dev test`. */
+export function addTest(dev: Command): void {
+  dev
+    .command('test')
+    .argument('[pattern]', 'Run only test files whose path contains this text')
+    .description('Run the tests')
+    .option(
+      '--concurrency <n>',
+      'Number of test files to run concurrently (default: depends on processors and memory)',
+    )
+    .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
+    .option('--update', 'Write the actual output into the pages whose commands are run')
+    .option('--compose', 'Run only the tests of docker-compose.yml (need Docker)')
+    .option(
+      '--interop',
+      "Run only the tests with Druid's Java client and web console (need Java, Maven, and Chromium)",
+    )
+    .option(
+      '--kubernetes',
+      'Run only the test of deploy/kubernetes (needs a single-node Kubernetes on this machine)',
+    )
+    .option(
+      '--surroundings',
+      'Run only the tests of several machines and of Prometheus (need Debian and root)',
+    )
+    .action(async (pattern: string | undefined, options: TestOptions) => {
+      process.exitCode = await runSuite(pattern, options)
+    })
+}
+
+async function runSuite(pattern: string | undefined, options: TestOptions): Promise<number> {
+  const development = await import('../development/index.ts')
+  const isUpdating = options.update === true
+  if (options.docs) return await development.runDocsTests(pattern, isUpdating)
+  if (options.compose) return await development.runComposeTests(pattern, isUpdating)
+  if (options.interop) return await development.runInteropTests()
+  if (options.kubernetes) return await development.runKubernetesTests()
+  if (options.surroundings) return await development.runSurroundingsTests(pattern, isUpdating)
+  return await development.runTests(pattern, options.concurrency)
+}

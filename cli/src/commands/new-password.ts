@@ -1,0 +1,38 @@
+import { Writable } from 'node:stream'
+import { invalidInput } from '@svc/domain/failure'
+import { readPassword } from './login-options.ts'
+
+/** The option with which a command reads a new password. */
+export const newPasswordOption = [
+  '--new-password-file <file>',
+  'File with the new password (- reads standard input; default: a prompt)',
+] as const
+
+/** The new password in a file, or typed twice at a prompt that does not show it. */
+export async function readNewPassword(file: string | undefined): Promise<string> {
+  const password = file === undefined ? await promptForPassword() : readPassword(file)
+  if (password === '')
+    throw invalidInput('Invalid value [] for [--new-password-file]: expected a non-empty password')
+  return password
+}
+
+async function promptForPassword(): Promise<string> {
+  if (!process.stdin.isTTY)
+    throw invalidInput('Without a terminal, a new password requires --new-password-file')
+  const { createInterface } = await import('node:readline/promises')
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const prompt = createInterface({ input: process.stdin, output: silent, terminal: true })
+  const ask = async (question: string): Promise<string> => {
+    process.stderr.write(question)
+    const answer = await prompt.question('')
+    process.stderr.write('\n')
+    return answer
+  }
+  try {
+    const password = await ask('New password: ')
+    if ((await ask('Repeat the new password: ')) === password) return password
+  } finally {
+    prompt.close()
+  }
+  throw invalidInput('The passwords differ')
+}

@@ -1,0 +1,89 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import type { ClusterClient } from '../client/index.ts'
+import type { Condition } from '../waiting/index.ts'
+import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { existingHome } from './home-option.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
+import { printJson } from './print.ts'
+
+interface WaitOptions extends ConnectionOptions {
+  readonly datasource?: string
+  readonly replicas?: boolean
+  readonly timeout: string
+  readonly json?: boolean
+}
+
+const states = ['ready', 'loaded', 'tasks'] as const
+
+/** Adds `./svc wait`. */
+export function addWait(program: Command): void {
+  withConnection(program.command('wait').description('Wait until a cluster has reached a state'))
+    .argument('<state>', `State: ${states.join(', ')}`)
+    .option('--datasource <name>', 'Wait only for this datasource (states loaded and tasks)')
+    .option('--replicas', 'Wait for every replica that rules require, instead of one (state loaded)')
+    .option('--timeout <seconds>', 'How long to wait, in seconds', '600')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+States:
+  ready   every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
+  loaded  servers have loaded the segments that rules load
+  tasks   no task is running or waiting
+
+Exit status: 0 when the state is reached, 6 after the timeout, with what was lacking.
+
+Examples:
+  ./svc wait ready
+  ./svc wait loaded --datasource flights --replicas
+  ./svc wait tasks --timeout 60`,
+    )
+    .action(async (state: string, options: WaitOptions) => {
+      const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
+      const condition = await conditionOf(state, options)
+      const [{ waitUntil }, { stopRequest }, { formatSeconds }] = await Promise.all([
+        import('../waiting/index.ts'),
+        import('./stop-request.ts'),
+        import('../terminal/index.ts'),
+      ])
+      const waitedMs = Math.round(await waitUntil(condition, { timeoutMs, signal: stopRequest().signal }))
+      if (options.json) printJson({ state, waitedMs })
+      else process.stdout.write(`Reached [${state}] after ${formatSeconds(waitedMs)}.\n`)
+    })
+}
+
+/** The condition of a state. Throws invalidInput if there is no such state, or if an option does not apply to it. */
+async function conditionOf(state: string, options: WaitOptions): Promise<Condition> {
+  const { datasource: dataSource, replicas = false } = options
+  if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state loaded')
+  if (dataSource !== undefined && state === 'ready')
+    throw invalidInput('Option --datasource requires the state loaded or tasks')
+  const waiting = await import('../waiting/index.ts')
+  switch (state) {
+    case 'ready':
+      return options.url === undefined
+        ? waiting.processesAreReady(existingHome(options.home))
+        : connected(options, waiting.leadersAnswer)
+    case 'loaded':
+      return connected(options, (client) =>
+        waiting.segmentsAreLoaded(client, { dataSource, allReplicas: replicas }),
+      )
+    case 'tasks':
+      return connected(options, (client) => waiting.tasksAreDone(client, dataSource))
+    default:
+      throw invalidInput(`Invalid value [${state}] for [state]: expected one of [${states.join(', ')}]`)
+  }
+}
+
+/** A condition that connects when it is first checked, and again as long as the cluster is unavailable. */
+function connected(
+  options: ConnectionOptions,
+  conditionFor: (client: ClusterClient) => Condition,
+): Condition {
+  let condition: Condition | undefined
+  return async () => {
+    condition ??= conditionFor(await connect(options))
+    return await condition()
+  }
+}

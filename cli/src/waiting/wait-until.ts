@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure, timedOut } from '@svc/domain/failure'
+import { formatSeconds } from '../terminal/index.ts'
+
+const POLL_MS = 500
+
+/** Returns what a cluster still lacks, one phrase each; none once it has reached a state. */
+export type Condition = () => Promise<readonly string[]>
+
+/**
+ * Waits until a condition holds, and returns the milliseconds. Continues while the cluster is unavailable. Throws timedOut
+ * with what is lacking after `timeoutMs`, and the reason of an aborted signal.
+ */
+export async function waitUntil(
+  condition: Condition,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<number> {
+  const { timeoutMs, signal } = options
+  const startedAt = performance.now()
+  for (;;) {
+    signal.throwIfAborted()
+    const lacking = await condition().catch(lackingOf)
+    const waitedMs = performance.now() - startedAt
+    if (lacking.length === 0) return waitedMs
+    if (waitedMs >= timeoutMs)
+      throw timedOut(`Timed out after ${formatSeconds(timeoutMs)}: ${lacking.join('; ')}`)
+    await delay(Math.min(POLL_MS, timeoutMs - waitedMs), undefined, { signal }).catch(() =>
+      signal.throwIfAborted(),
+    )
+  }
+}
+
+function lackingOf(error: unknown): readonly string[] {
+  if (error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut'))
+    return [error.message]
+  throw error
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { cancelled, invalidInput, unavailable } from '@svc/domain/failure'
+import { testClient } from '../client/test-client.ts'
+import { leadersAnswer, segmentsAreLoaded, tasksAreDone, waitUntil } from './index.ts'
+
+const { signal } = new AbortController()
+const coordinator = 'GET /svc/coordinator/v1'
+
+describe('waiting', () => {
+  it('ends when nothing is lacking, also after the cluster was unavailable', async () => {
+    const answers: (() => readonly string[])[] = [
+      () => {
+        throw unavailable('away')
+      },
+      () => ['one'],
+      () => [],
+    ]
+    const waitedMs = await waitUntil(async () => answers.shift()!(), { timeoutMs: 60_000, signal })
+    assert.ok(waitedMs > 0)
+    assert.equal(answers.length, 0)
+  })
+
+  it('times out with what is lacking', async () => {
+    const options = { timeoutMs: 1, signal }
+    await assert.rejects(
+      waitUntil(async () => ['one', 'two'], options),
+      { code: 'timedOut', message: 'Timed out after 0.0 s: one; two' },
+    )
+    const away = async () => {
+      throw unavailable('away')
+    }
+    await assert.rejects(waitUntil(away, options), { code: 'timedOut', message: /away$/ })
+  })
+
+  it('ends at once if waiting cannot help, or when it is interrupted', async () => {
+    const wrong = async () => {
+      throw invalidInput('wrong')
+    }
+    await assert.rejects(waitUntil(wrong, { timeoutMs: 60_000, signal }), { code: 'invalidInput' })
+    const stopped = AbortSignal.abort(cancelled('Interrupted'))
+    await assert.rejects(
+      waitUntil(async () => ['one'], { timeoutMs: 60_000, signal: stopped }),
+      {
+        code: 'cancelled',
+      },
+    )
+  })
+})
+
+describe('a cluster', () => {
+  const simple = { [`${coordinator}/loadstatus?simple`]: { x: 1, y: 0 } }
+  const full = { [`${coordinator}/loadstatus?full`]: { hot: { x: 1, y: 0 }, cold: { x: 2, y: 0 } } }
+  const client = testClient({ ...simple, ...full })
+  for (const [dataSource, allReplicas, lacking] of [
+    [undefined, false, ['1 segment of datasource [x] is not loaded']],
+    ['y', false, []],
+    ['z', false, ['datasource [z] has no used segments']],
+    ['x', true, ['datasource [x] is missing 3 replicas']],
+    ['y', true, []],
+  ] as const)
+    it(`is loaded: [${dataSource}] ${allReplicas ? 'with all replicas' : ''} lacks [${lacking}]`, async () => {
+      assert.deepEqual(await segmentsAreLoaded(client, { dataSource, allReplicas })(), lacking)
+    })
+
+  it('is done with tasks if none is running, pending, or waiting', async () => {
+    const tasks = testClient({
+      'GET /svc/indexer/v1/tasks?state=running': [{}, {}],
+      'GET /svc/indexer/v1/tasks?state=pending': [],
+      'GET /svc/indexer/v1/tasks?state=waiting': [{}],
+    })
+    assert.deepEqual(await tasksAreDone(tasks, undefined)(), ['2 tasks are running', '1 task is waiting'])
+  })
+
+  it('is ready at a URL if the leaders answer and there is a broker', async () => {
+    const answers = {
+      [`${coordinator}/leader`]: 'a',
+      'GET /svc/indexer/v1/leader': 'b',
+      'GET /svc/router/v1/brokers': { brokers: ['c'] },
+    }
+    assert.deepEqual(await leadersAnswer(testClient(answers))(), [])
+    const without = { ...answers, 'GET /svc/router/v1/brokers': { brokers: [] } }
+    assert.deepEqual(await leadersAnswer(testClient(without))(), ['no broker is available'])
+    const leaderless = { ...answers, [`${coordinator}/leader`]: unavailable('No leader') }
+    await assert.rejects(leadersAnswer(testClient(leaderless))(), { code: 'unavailable' })
+  })
+})

@@ -1,0 +1,46 @@
+/** Compaction configuration of datasources and of the cluster: conversion from and to JSON. */
+export {
+  type ClusterCompactionConfig,
+  type CompactionEngine,
+  type CompactionPolicy,
+  clusterConfigOf,
+  clusterConfigSchema,
+  compactionEngines,
+  defaultClusterConfig,
+  type FixedIntervalOrder,
+  formatClusterConfig,
+  type MostFragmentedFirst,
+  type NewestSegmentFirst,
+  parseClusterConfig,
+} from './cluster-config.ts'
+export type {
+  DimensionSchema,
+  MetricSchema,
+} from './column-schemas.ts'
+export {
+  assertRunnableBy,
+  type CompactionConfig,
+  compactionConfigSchema,
+  formatCompactionConfig,
+  parseCompactionConfig,
+} from './datasource-config.ts'
+export type { RowFilter } from './filter.ts'
+export { type GranularitySpec, readGranularity } from './granularity-spec.ts'
+export type {
+  DynamicPartitionsSpec,
+  HashedPartitionsSpec,
+  PartitionsSpec,
+  RangePartitionsSpec,
+} from './partitions-spec.ts'
+export {
+  type IoConfig,
+  readDimensionsSpec,
+  readGranularitySpec,
+  readIoConfig,
+  readMetricsSpec,
+  readProjections,
+  readTransformSpec,
+  readTuningConfig,
+  type TransformSpec,
+  type TuningConfig,
+} from './specs.ts'

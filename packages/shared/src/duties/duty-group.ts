@@ -1,0 +1,122 @@
+import { type Logger, type Loop, startLoop } from '../runtime/index.ts'
+import { type Duty, type DutyRun, type DutyTimes, type WatchedDuty, watchDuty } from './run-duty.ts'
+
+/** Statistics about the runs of a group, as the duties endpoint shows them. */
+export interface DutyGroupStatus {
+  readonly name: string
+  readonly period: string
+  readonly dutyNames: readonly string[]
+  readonly lastRunStart: string | null
+  readonly lastRunEnd: string | null
+  readonly avgRuntimeMillis: number
+  readonly lastRunMillis: number
+  readonly runs: number
+  readonly failures: Readonly<Record<string, number>>
+}
+
+/** Duties that run one after the other, once per period, while this server is the leader. */
+export interface DutyGroup {
+  readonly name: string
+  /** Runs all duties, after any run in progress, and returns what they did. */
+  runNow(term: number): Promise<readonly DutyRun[]>
+  start(term: number): void
+  /** Runs the duties as soon as possible if this server is the leader. */
+  wake(): void
+  stop(): Promise<void>
+  status(): DutyGroupStatus
+  times(): readonly DutyTimes[]
+}
+
+/** Creates a group of duties. A failed duty is logged and counted, and the next duties still run. */
+export function createDutyGroup(
+  name: string,
+  periodMs: number,
+  duties: readonly Duty[],
+  logger: Logger,
+): DutyGroup {
+  const watched = duties.map((duty) => watchDuty(duty, logger))
+  const group = createGroupRuns(watched)
+  let loop: Loop | undefined
+  let stopped = Promise.resolve()
+  let currentTerm: number | undefined
+
+  const runNow = (term: number): Promise<readonly DutyRun[]> => group.run(term, () => currentTerm === term)
+  const runOfPeriod = async (term: number): Promise<number> => {
+    await runNow(term)
+    return Math.max(periodMs - group.lastRunMs(), 0)
+  }
+  return {
+    name,
+    runNow,
+    start: (term) => {
+      currentTerm = term
+      // The last run of an earlier term may still be in progress. It stops before its next duty.
+      const before = stopped
+      loop = startLoop(
+        periodMs,
+        () => before.then(() => runOfPeriod(term)),
+        () => undefined,
+      )
+    },
+    wake: () => loop?.wake(),
+    stop: async () => {
+      currentTerm = undefined
+      stopped = (loop?.stop() ?? stopped).then(group.lastRunEnded)
+      loop = undefined
+      await stopped
+    },
+    times: () => watched.map((duty) => duty.times()),
+    status: () => ({
+      name,
+      period: `PT${periodMs / 1000}S`,
+      dutyNames: duties.map((duty) => duty.name),
+      ...group.statistics(),
+      failures: Object.fromEntries(
+        watched.map((duty) => [duty.name, duty.times().failures] as const).filter(([, count]) => count > 0),
+      ),
+    }),
+  }
+}
+
+/** Runs all duties of a group. Both the period and users start runs, but only one is in progress at a time. */
+function createGroupRuns(duties: readonly WatchedDuty[]) {
+  let lastRun: Promise<unknown> = Promise.resolve()
+  let runs = 0
+  let totalMs = 0
+  let lastRunMs = 0
+  let lastRunStart: Date | null = null
+  let lastRunEnd: Date | null = null
+
+  const runAll = async (term: number, mayContinue: () => boolean): Promise<DutyRun[]> => {
+    const startedAt = performance.now()
+    const done: DutyRun[] = []
+    lastRunStart = new Date()
+    for (const duty of duties) {
+      if (!mayContinue()) break
+      done.push(await duty.run(term))
+    }
+    lastRunMs = performance.now() - startedAt
+    lastRunEnd = new Date()
+    runs += 1
+    totalMs += lastRunMs
+    return done
+  }
+  return {
+    run: (term: number, mayContinue: () => boolean): Promise<readonly DutyRun[]> => {
+      const turn = lastRun.then(() => runAll(term, mayContinue))
+      lastRun = turn.catch(() => undefined)
+      return turn
+    },
+    lastRunMs: () => lastRunMs,
+    lastRunEnded: async (): Promise<void> => {
+      await lastRun
+    },
+    statistics: () => ({
+      lastRunStart: lastRunStart?.toISOString() ?? null,
+      lastRunEnd: lastRunEnd?.toISOString() ?? null,
+      avgRuntimeMillis: runs === 0 ? 0 : Math.round(totalMs / runs),
+      lastRunMillis: Math.round(lastRunMs),
+      runs,
+    }),
+  }
+}

@@ -1,0 +1,75 @@
+import { describeError } from '@svc/domain/failure'
+import { createTroubleLog, type Logger } from '../runtime/index.ts'
+
+/** A periodic job of a leader. Each run returns what it did, for the log. */
+export interface Duty {
+  readonly name: string
+  /** Whether it runs so often that repeated failures must not be logged each time. */
+  readonly isFrequent?: boolean
+  run(term: number): Promise<object | undefined>
+}
+
+/** Statistics about the runs of one duty since this server started, in milliseconds. */
+export interface DutyTimes {
+  readonly duty: string
+  readonly runs: number
+  readonly failures: number
+  readonly totalMs: number
+  readonly lastMs: number
+}
+
+/** The result of one run of a duty. */
+export interface DutyRun {
+  readonly duty: string
+  readonly durationMs: number
+  /** What the run did; null if there was nothing to do or if it failed. */
+  readonly did: object | null
+  readonly error: string | null
+}
+
+/** A duty with the statistics about its runs. */
+export interface WatchedDuty {
+  readonly name: string
+  run(term: number): Promise<DutyRun>
+  times(): DutyTimes
+}
+
+/** Adds logs and statistics to a duty. A failed run is logged and counted; its promise resolves. */
+export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
+  const { name } = duty
+  const trouble = createTroubleLog(logger)
+  let times: DutyTimes = { duty: name, runs: 0, failures: 0, totalMs: 0, lastMs: 0 }
+
+  const attempt = async (term: number): Promise<Pick<DutyRun, 'did' | 'error'>> => {
+    try {
+      const did = await duty.run(term)
+      if (did) logger.info('Duty completed', { duty: name, ...did })
+      trouble.over('Duty works again')
+      return { did: did ?? null, error: null }
+    } catch (error) {
+      times = { ...times, failures: times.failures + 1 }
+      const details = {
+        duty: name,
+        error: describeError(error),
+        // The cause is only logged, for the operator who must fix the problem. Clients do not see it.
+        ...(error instanceof Error && error.cause !== undefined ? { cause: describeError(error.cause) } : {}),
+        failures: times.failures,
+      }
+      if (duty.isFrequent) trouble.report('Duty failed', details)
+      else logger.error('Duty failed', details)
+      return { did: null, error: details.error }
+    }
+  }
+
+  return {
+    name,
+    times: () => times,
+    run: async (term) => {
+      const startedAt = performance.now()
+      const outcome = await attempt(term)
+      const lastMs = performance.now() - startedAt
+      times = { ...times, runs: times.runs + 1, totalMs: times.totalMs + lastMs, lastMs }
+      return { duty: name, durationMs: Math.round(lastMs), ...outcome }
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { type LoginChain, type LoginVerdict, walkChain, walkChainNow } from '@svc/domain/access'
+import type { Authentication, Login } from './authentication.ts'
+import type { Caller, CallerOf } from './caller.ts'
+import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
+import type { MetadataLogins } from './metadata-logins.ts'
+import { passwordTest, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
+
+/** The result of the chain for a login, and the user it is about, if known. */
+export interface LoginOutcome {
+  /** Undefined if the login reached an authenticator that accepts everyone. */
+  readonly result: Authentication | undefined
+  readonly knownAs?: string | undefined
+}
+
+/** Checks logins with a chain of authenticators. */
+export interface ChainLogins {
+  /** Returns the cached caller for a login; undefined if it must be verified. */
+  remembered(login: Login, current: SecurityDirectory): Caller | undefined
+  /** Verifies a login with the authenticators. */
+  verify(login: Login, current: SecurityDirectory, countAttempt: CountAttempt): Promise<LoginOutcome>
+}
+
+/** Creates the logins of a chain with stored users (`metadata`) and with directories by authenticator. */
+export function createChainLogins(
+  chain: LoginChain,
+  metadata: MetadataLogins,
+  directories: ReadonlyMap<string, LdapLogins>,
+  callers: CallerOf,
+): ChainLogins {
+  const storing = chain.members.filter(({ users }) => users === 'stored').map(({ name }) => name)
+
+  function remembered({ user: typed, password }: Login, current: SecurityDirectory): Caller | undefined {
+    const outcome = walkChainNow(chain, passwordTest(current), typed, ({ authenticator, user }) => {
+      const directory = directories.get(authenticator)
+      if (directory) return directory.remembered(user, password)
+      const stored = storedCredentials(current, authenticator, user)
+      const isRemembered = stored && metadata.isRemembered(authenticator, user, password, stored)
+      return isRemembered ? { kind: 'known', identity: user, groups: [] } : undefined
+    })
+    if (outcome?.kind !== 'known') return undefined
+    return callers(outcome.authenticator, outcome.identity, outcome.groups, current)
+  }
+
+  async function verify(
+    { user: typed, password }: Login,
+    current: SecurityDirectory,
+    countAttempt: CountAttempt,
+  ): Promise<LoginOutcome> {
+    const hashed = new Set<string>()
+    const verifyAt = async (authenticator: string, user: string): Promise<LoginVerdict> => {
+      const directory = directories.get(authenticator)
+      if (directory) return await directory.verify(user, password, countAttempt)
+      hashed.add(authenticator)
+      const stored = storedCredentials(current, authenticator, user)
+      const isCorrect = await metadata.verify(authenticator, user, password, stored)
+      return isCorrect ? { kind: 'known', identity: user, groups: [] } : { kind: 'wrong', identity: user }
+    }
+    const outcome = await walkChain(chain, passwordTest(current), typed, ({ authenticator, user }) =>
+      verifyAt(authenticator, user),
+    )
+    switch (outcome.kind) {
+      case 'known': {
+        const caller = callers(outcome.authenticator, outcome.identity, outcome.groups, current)
+        return { result: { kind: 'known', caller } }
+      }
+      case 'everyone':
+        return { result: undefined }
+      case 'unavailable':
+        return { result: outcome }
+      case 'throttled': {
+        const { kind, retryAfterSeconds, identity } = outcome
+        return { result: { kind, retryAfterSeconds }, knownAs: identity }
+      }
+    }
+    // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
+    // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
+    for (const name of storing) {
+      if (!hashed.has(name)) await metadata.verify(name, typed, password, undefined)
+    }
+    return { result: { kind: 'refused' }, knownAs: outcome.kind === 'unknown' ? undefined : outcome.identity }
+  }
+
+  return { remembered, verify }
+}

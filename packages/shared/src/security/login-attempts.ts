@@ -1,0 +1,109 @@
+import type { Authentication, Login, LoginOrigin, OnRefused } from './authentication.ts'
+import type { Caller } from './caller.ts'
+import type { ChainLogins, LoginOutcome } from './chain-logins.ts'
+import { countedName } from './counted-name.ts'
+import type { CountAttempt } from './ldap-logins.ts'
+import { digestOf } from './login-digest.ts'
+import type { LoginAttempt, LoginThrottle } from './throttle.ts'
+import type { SecurityDirectory } from './users-and-roles.ts'
+
+/** Verifies logins, and counts them toward the limits of the throttle. */
+export interface LoginAttempts {
+  /** Returns undefined if the login reached an authenticator that accepts everyone. */
+  verify(login: Login, origin: LoginOrigin, current: SecurityDirectory): Promise<Authentication | undefined>
+}
+
+/** What `createLoginAttempts` needs. */
+export interface LoginAttemptParts {
+  readonly logins: ChainLogins
+  readonly throttle: LoginThrottle
+  /** Whether a login is the one of this server. */
+  readonly isOwnEscalator: (login: Login) => boolean
+  /** Returns the user for a typed name, if it is known without querying a directory. */
+  readonly knownName: (user: string, current: SecurityDirectory) => string | undefined
+  readonly onRefused: OnRefused
+  readonly onVerified: (login: Login, origin: LoginOrigin, caller: Caller) => void
+}
+
+/** Creates login attempts. Equal concurrent logins are verified once, unless users or passwords changed in between. */
+export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
+  const { logins, throttle, isOwnEscalator, knownName, onRefused, onVerified } = parts
+  const digest = digestOf()
+  const inProgress = new Map<string, Promise<Authentication | undefined>>()
+
+  async function verifyCounted(
+    login: Login,
+    origin: LoginOrigin,
+    current: SecurityDirectory,
+  ): Promise<Authentication | undefined> {
+    const { count, settle } = countAttempts(throttle, isOwnEscalator(login), (user) => ({
+      user,
+      address: origin.address,
+      digest: digest(user, login.password),
+    }))
+    const { result, knownAs } = await verifyOrRecall(logins, login, current, count).catch(async (error) => {
+      await settle('undecided')
+      throw error
+    })
+    if (result?.kind === 'refused' || result?.kind === 'throttled') {
+      const reason = result.kind === 'refused' ? 'login' : 'throttle'
+      onRefused(login.user, origin, reason, knownAs ?? knownName(login.user, current))
+      return result
+    }
+    // Only rejections count, not logins that could not be verified.
+    await settle(result?.kind === 'known' ? 'succeeded' : 'undecided')
+    if (result?.kind === 'known') onVerified(login, origin, result.caller)
+    return result
+  }
+
+  return {
+    verify: (login, origin, current) => {
+      const key = digest(String(current.version), login.user, login.password, origin.address)
+      const known = inProgress.get(key)
+      if (known) return known
+      const attempt = verifyCounted(login, origin, current)
+      inProgress.set(key, attempt)
+      const forget = () => inProgress.delete(key)
+      attempt.then(forget, forget)
+      return attempt
+    },
+  }
+}
+
+/**
+ * Verifies a login, or uses the cached result from another address. This still counts as an attempt: it may be a guess.
+ */
+async function verifyOrRecall(
+  logins: ChainLogins,
+  login: Login,
+  current: SecurityDirectory,
+  countAttempt: CountAttempt,
+): Promise<LoginOutcome> {
+  const retryAfterSeconds = await countAttempt(login.user)
+  if (retryAfterSeconds !== undefined) return { result: { kind: 'throttled', retryAfterSeconds } }
+  const caller = logins.remembered(login, current)
+  return caller ? { result: { kind: 'known', caller } } : await logins.verify(login, current, countAttempt)
+}
+
+/** Counts the attempts of one login, once for each name of its user. */
+function countAttempts(
+  throttle: LoginThrottle,
+  isExempt: boolean,
+  attemptOf: (user: string) => LoginAttempt,
+): { readonly count: CountAttempt; settle(how: 'succeeded' | 'undecided'): Promise<void> } {
+  const attempts = new Map<string, LoginAttempt>()
+  return {
+    count: async (user) => {
+      const name = countedName(user)
+      // A login with the correct internal password is not a guess, so calls of servers are never throttled.
+      if (attempts.has(name) || isExempt) return undefined
+      const attempt = attemptOf(name)
+      const waitSeconds = await throttle.begin(attempt)
+      if (waitSeconds === undefined) attempts.set(name, attempt)
+      return waitSeconds
+    },
+    settle: async (how) => {
+      for (const attempt of attempts.values()) await throttle[how](attempt)
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import { setImmediate } from 'node:timers/promises'
+import { tooLarge, unavailable } from '@svc/domain/failure'
+
+/** Runs long calculations one after the other, with pauses for other work every few milliseconds. */
+export interface Slices {
+  /**
+   * Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is
+   * aborted; as too large after half a minute of work.
+   */
+  run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
+}
+
+const maxWaiting = 16
+// No calculation takes longer than this, because others wait for it. A million segments take a few seconds.
+const maxCalculationMs = 30_000
+
+// How long other requests wait for a calculation.
+const maxSliceMs = 8
+
+/** Runs a calculation for a few milliseconds. Returns its result once it is finished, and undefined before. */
+export function runSlice<Result>(
+  steps: Generator<undefined, Result>,
+): IteratorReturnResult<Result> | undefined {
+  const startedAt = performance.now()
+  while (performance.now() - startedAt < maxSliceMs) {
+    const step = steps.next()
+    if (step.done) return step
+  }
+  return undefined
+}
+
+export function createSlices(): Slices {
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+
+  async function work<Result>(
+    calculation: () => Generator<undefined, Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const steps = calculation()
+    let workedMs = 0
+    for (;;) {
+      if (signal.aborted) throw unavailable('The caller disconnected before the preview was ready')
+      const startedAt = performance.now()
+      const finished = runSlice(steps)
+      if (finished) return finished.value
+      workedMs += performance.now() - startedAt
+      if (workedMs > maxCalculationMs) {
+        throw tooLarge(
+          `The preview took longer than [${maxCalculationMs / 1000}] seconds; request fewer rules, segments, servers, or steps`,
+        )
+      }
+      await setImmediate()
+    }
+  }
+
+  return {
+    run: async (calculation, signal) => {
+      if (waiting >= maxWaiting)
+        throw unavailable(`Too many pending previews [${waiting}]: try again in a moment`)
+      waiting += 1
+      const turn = last.then(() => work(calculation, signal))
+      last = turn.catch(() => undefined)
+      try {
+        return await turn
+      } finally {
+        waiting -= 1
+      }
+    },
+  }
+}

@@ -1,0 +1,11 @@
+import type { SecureVersion } from 'node:tls'
+
+/** The minimum TLS version of all connections, unless the settings require a newer one. */
+export const minTlsVersion = 'TLSv1.2' satisfies SecureVersion
+
+/** The newest TLS version that a server accepts. */
+export const maxTlsVersion = 'TLSv1.3' satisfies SecureVersion
+
+/** Returns the minimum TLS version for a protocol in the settings. */
+export const minTlsVersionOf = (protocol: 'TLS' | 'TLSv1.2' | 'TLSv1.3'): SecureVersion =>
+  protocol === 'TLS' ? minTlsVersion : protocol

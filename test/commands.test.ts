@@ -1,0 +1,221 @@
+// The commands that look at a cluster and change it, on a home, at a URL, and on a router that has only Druid's paths.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { trustStoreFile } from '@svc/cli/pki'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { runSvc, svcCommand } from './support/svc-command.ts'
+import { startTestCluster, type TestCluster } from './support/test-cluster.ts'
+import { newTestFolder } from './support/test-folder.ts'
+
+const folder = newTestFolder()
+const at = (name: string) => path.join(folder, name)
+const { dataSource } = flights
+let cluster: TestCluster
+let home: string[]
+let relay: Server
+
+before(async () => {
+  cluster = await startTestCluster({ set: ['svc.api.aliases=["druid"]', 'svc.coordinator.period=PT1S'] })
+  home = ['--home', cluster.home.root]
+  writeFileSync(at('rules'), '[{"type":"loadForever","tieredReplicants":{"_default_tier":1}}]')
+  writeFileSync(at('password'), 'reader-password\n')
+  relay = createServer((incoming, outgoing) => {
+    const isDruid = /^\/(proxy\/\w+\/)?druid/.test(incoming.url ?? '')
+    if (!isDruid) {
+      outgoing.writeHead(404).end()
+      return
+    }
+    const { method, headers, url } = incoming
+    const target = new URL(url ?? '', cluster.routerUrl)
+    const forwarded = request(target, { method, headers, ca: cluster.trusted }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(forwarded)
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+})
+after(async () => {
+  relay?.closeAllConnections()
+  relay?.close()
+  await cluster?.end()
+})
+
+async function succeed(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runSvc(...args)
+  assert.equal(status, 0, stderr)
+  return stdout
+}
+
+test('rules of a datasource without data need --create, so that a typo is noticed', async () => {
+  const set = ['rules', 'set', at('rules'), ...home, '--datasource']
+  const refused = await runSvc(...set, dataSource)
+  assert.equal(refused.status, 2)
+  assert.match(refused.stderr, /^svc: Unknown datasource \[flights\]: .* add --create\.\n$/)
+  await succeed(...set, dataSource, '--create')
+  const typo = await runSvc(...set, 'fligths')
+  assert.match(
+    typo.stderr,
+    /Similar names are \[flights\]\. To set rules before the data arrives, add --create/,
+  )
+})
+
+test('waits until the data is loaded, and times out with what is lacking', async () => {
+  await succeed('wait', 'ready', ...home)
+  const waiting = runSvc('wait', 'loaded', '--replicas', '--datasource', dataSource, '--json', ...home)
+  await runTask(cluster.router, flightsTask())
+  const { status, stdout, stderr } = await waiting
+  assert.equal(status, 0, stderr)
+  assert.equal(JSON.parse(stdout).state, 'loaded')
+  await succeed('wait', 'tasks', ...home)
+  const lacking = await runSvc('wait', 'loaded', '--datasource', 'nosuch', '--timeout', '1', ...home)
+  assert.equal(lacking.status, 6)
+  assert.equal(lacking.stderr, 'svc: Timed out after 1.0 s: datasource [nosuch] has no used segments\n')
+})
+
+test('shows tiers, datasources, and segments in 80 columns', async () => {
+  const tiers = await succeed('tiers', ...home)
+  assert.match(tiers, /^tier +servers +replicas +size +capacity\n_default_tier +1 +90 +\S+ kB +\S+ GB\n$/)
+  const datasources = await succeed('datasources', ...home)
+  assert.match(datasources, /^flights +100 % +90 +\S+ kB +2001-01-01 +2001-04-01 +_default_tier 90$/m)
+  const segments = await succeed(
+    'segments',
+    '--datasource',
+    dataSource,
+    '--interval',
+    '2001-02-01/P3D',
+    ...home,
+  )
+  assert.deepEqual(segments.match(/^2001\S+/gm), [
+    '2001-02-03/2001-02-04',
+    '2001-02-02/2001-02-03',
+    '2001-02-01/2001-02-02',
+  ])
+  for (const line of `${tiers}${datasources}${segments}`.split('\n')) assert.ok(line.length <= 80, line)
+  const listed = JSON.parse(await succeed('segments', ...home, '--json')) as { servers: string[] }[]
+  assert.equal(listed.length, 90)
+  assert.ok(listed.every(({ servers }) => servers.length === 1))
+})
+
+test('marks segments as unused and used', async () => {
+  const january = ['--datasource', dataSource, '--interval', '2001-01-01/P1M', ...home]
+  assert.equal(await succeed('mark-unused', ...january), 'Marked 31 segments of [flights] as unused.\n')
+  assert.equal(await succeed('mark-unused', ...january), 'Marked 0 segments of [flights] as unused.\n')
+  const unused = JSON.parse(
+    await succeed('segments', '--datasource', dataSource, '--unused', '--json', ...home),
+  )
+  assert.equal(unused.length, 31)
+  const one = ['--datasource', dataSource, '--segment', unused[0].id, ...home]
+  assert.equal(await succeed('mark-used', ...one), 'Marked 1 segment of [flights] as used.\n')
+  const all = JSON.parse(await succeed('mark-used', '--datasource', dataSource, '--all', '--json', ...home))
+  assert.deepEqual(all, { dataSource, used: true, changedSegments: 30 })
+})
+
+test('watches tiers until Ctrl-C', async () => {
+  const child = spawn(svcCommand, ['tiers', '--watch', '--json', ...home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  assert.equal(JSON.parse(String(line))[0].tier, '_default_tier')
+  child.kill('SIGINT')
+  const [status, signal] = await once(child, 'exit')
+  assert.ok(status === 130 || signal === 'SIGINT')
+})
+
+test('creates, changes, and removes users', async () => {
+  const nosuch = await runSvc('users', 'create', 'reader', '--role', 'nosuch', ...home)
+  assert.match(nosuch.stderr, /^svc: Role \[nosuch\] does not exist/)
+  const created = ['users', 'create', 'reader', '--new-password-file', at('password'), ...home]
+  assert.match(await succeed(...created), /^reader +set$/m)
+  const again = await runSvc(...created)
+  assert.match(again.stderr, /^svc: User \[reader\] already exists/)
+  assert.match(await succeed('users', 'roles', 'reader', '--add', 'admin', ...home), /^reader +set +admin$/m)
+  const users = await succeed('users', ...home)
+  assert.match(users, /^admin +set +admin\nreader +set +admin\n/m)
+})
+
+describe('at a URL', () => {
+  const login = () => ['--user', 'reader', '--password-file', at('password')]
+  const router = () => ['--url', cluster.routerUrl, '--trust', trustStoreFile(cluster.home.pki), ...login()]
+  const druid = () => ['--url', `http://127.0.0.1:${(relay.address() as AddressInfo).port}`, ...login()]
+
+  for (const [name, where] of [
+    ['svc', router],
+    ['Druid', druid],
+  ] as const)
+    test(`commands work on ${name}`, async () => {
+      await succeed('wait', 'ready', ...where())
+      await succeed('wait', 'loaded', ...where())
+      assert.match(await succeed('tiers', ...where()), /^_default_tier +1 +90 /m)
+      assert.match(await succeed('datasources', ...where()), /^flights +100 %/m)
+      assert.match(await succeed('users', ...where()), /^reader +set +admin$/m)
+      const comment = `from ${name}`
+      await succeed('rules', 'set', at('rules'), '--datasource', dataSource, '--comment', comment, ...where())
+      assert.match(
+        await succeed('rules', 'history', '--count', '1', ...where()),
+        new RegExp(`reader +${comment}`),
+      )
+      assert.equal(
+        (await runSvc('rules', 'diff', at('rules'), '--datasource', dataSource, ...where())).status,
+        0,
+      )
+      assert.match(
+        await succeed('sql', 'SELECT count(*) AS n FROM flights', '--csv', ...where()),
+        /^n\n20000\n/,
+      )
+    })
+
+  test('Druid cannot preview rules, and gets no request to do so', async () => {
+    const { status, stderr } = await runSvc(
+      'rules',
+      'preview',
+      at('rules'),
+      '--datasource',
+      dataSource,
+      ...druid(),
+    )
+    assert.equal(status, 1)
+    assert.match(stderr, /^svc: Druid does not support this.*Import the cluster with \.\/svc import/)
+  })
+
+  test('a rejected and a missing login say what to do', async () => {
+    const [url, value, trust, file] = router() as [string, string, string, string]
+    const missing = await runSvc('tiers', url, value, trust, file)
+    assert.deepEqual(
+      [missing.status, /Log in with --user and --password-file/.test(missing.stderr)],
+      [1, true],
+    )
+    const wrong = await runSvc('tiers', url, value, trust, file, '--user', 'reader:wrong')
+    assert.match(wrong.stderr, /rejected the credentials: expected a valid --user/)
+    const untrusted = await runSvc('tiers', url, value)
+    assert.match(untrusted.stderr, /Use --trust to select the CA certificates/)
+  })
+})
+
+test('after the password of the admin was changed, says what to do, and stores the new one', async () => {
+  const credentials =
+    '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator/users/admin/credentials'
+  await cluster.at('coordinator').post(credentials, { password: 'changed-password' })
+  const rejected = await runSvc('tiers', ...home)
+  assert.equal(rejected.status, 1)
+  assert.match(rejected.stderr, /may have been changed\. Log in with --user .* \.\/svc password --set\.\n$/)
+  await succeed('tiers', ...home, '--user', 'reader', '--password-file', at('password'))
+  const set = ['password', '--set', ...home, '--new-password-file']
+  const wrong = await runSvc(...set, at('password'))
+  assert.match(wrong.stderr, /rejected this password of the admin, so it was not stored/)
+  writeFileSync(at('changed'), 'changed-password\n')
+  await succeed(...set, at('changed'))
+  await succeed('tiers', ...home)
+  writeFileSync(at('changed'), 'changed-again\n')
+  await succeed('users', 'password', 'admin', '--new-password-file', at('changed'), ...home)
+  assert.equal(await succeed('password', ...home), 'changed-again\n')
+  assert.equal(await succeed('users', 'remove', 'reader', ...home), 'Removed user [reader].\n')
+})
