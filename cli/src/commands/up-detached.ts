@@ -2,8 +2,8 @@ import { fork } from 'node:child_process'
 import { openSync } from 'node:fs'
 import path from 'node:path'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
-import { parseOptions, type StartOptions, untilKnown } from '../cluster/index.ts'
-import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
+import { parseOptions, type StartOptions } from '../cluster/index.ts'
+import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { printStep, printSummary, type Summary } from './summary.ts'
@@ -77,11 +77,29 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   })
   child.disconnect()
   child.unref()
-  const unknown = summary.notReady.length > 0 ? [] : await untilKnown(home, knownTimeoutMs)
+  const isReady = summary.notReady.length === 0
+  const unknown = isReady ? await unknownReason(home) : undefined
   printSummary(summary, { json })
-  if (summary.notReady.length > 0) process.exitCode = exitStatus.failed
-  if (unknown.length > 0) {
-    process.stderr.write(`svc: The cluster is not known yet: ${unknown.join('; ')}\n`)
+  if (!isReady) process.exitCode = exitStatus.failed
+  if (unknown !== undefined) {
+    process.stderr.write(`svc: The cluster is not known yet: ${unknown}\n`)
     process.exitCode = exitStatus.notKnown
   }
+}
+
+/** Waits until the leader has the report of every server. Returns why it does not, if the wait times out. */
+async function unknownReason(home: HomeLayout): Promise<string | undefined> {
+  const [{ connectToCluster }, { clusterIsKnown, waitUntil }] = await Promise.all([
+    import('../client/index.ts'),
+    import('../waiting/index.ts'),
+  ])
+  try {
+    const { signal } = new AbortController()
+    await waitUntil(clusterIsKnown(connectToCluster(home)), { timeoutMs: knownTimeoutMs, signal })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'timedOut') return error.message
+    // The stored password of the admin may have been changed. The cluster is ready nevertheless.
+  }
+  return undefined
 }
