@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { sampleDirectory, startDirectory } from '@svc/cli/ldap'
 import { loadSettings } from '@svc/shared/config'
-import { injectedNames } from '@svc/shared/hostile-inputs'
 import { openLoginThrottle } from '@svc/shared/login-throttle'
 import {
   basicHeader,
@@ -15,7 +14,7 @@ import {
   openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
-import { createTestStores } from '@svc/shared/testing'
+import { createTestStores, injectedNames } from '@svc/shared/testing'
 import { createCertificate, startSlapd, suffix } from './support/slapd.ts'
 import { newTestFolder, removeTestFolder } from './support/test-folder.ts'
 

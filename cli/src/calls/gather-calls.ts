@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { conflict, describeError } from '@svc/domain/failure'
-import type { Call } from '@svc/shared/calls'
+import type { Call } from '@svc/shared/http'
 import { errorMessageOf, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseCompactionConfig } from '@svc/domain/compaction'
+import { type RewriteOrder, type RewriteSource, rewriteSegments } from '@svc/shared/compaction/rewriting'
 import { createLocalDeepStorage } from '@svc/shared/deep-storage'
 import { literal, literalList } from '@svc/shared/duckdb'
 import { type Engine, openEngine, segmentFormatSql } from '@svc/shared/ingestion'
-import { type RewriteOrder, type RewriteSource, rewriteSegments } from '@svc/shared/rewriting'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** Medians of one kind of rewriting, and of plain DuckDB doing the same with the same files. */

@@ -5,13 +5,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
-import {
-  catastrophicExpressions,
-  injectedNames,
-  namesOfAttack,
-  strayTargets,
-} from '@svc/shared/hostile-inputs'
 import { basicHeader, isNamePattern, openLdapLogins } from '@svc/shared/security'
+import { catastrophicExpressions, injectedNames, namesOfAttack, strayTargets } from '@svc/shared/testing'
 import {
   type Cluster,
   commonPropertiesFile,

@@ -1,4 +1,4 @@
-import { createCompactionPlanner } from '@svc/shared/compaction-planning'
+import { createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import { createDutyGroup } from '@svc/shared/duties'
 import { ensureDefaultRules } from '@svc/shared/postgres'

@@ -1,4 +1,4 @@
-import { createCompactionPlanner } from '@svc/shared/compaction-planning'
+import { createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
 import { createTaskSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'

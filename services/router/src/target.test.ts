@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { separators, starts, strayTargets, ways } from '@svc/shared/hostile-inputs'
-import { fc } from '@svc/shared/testing'
+import { fc, separators, starts, strayTargets, ways } from '@svc/shared/testing'
 import { targetOf } from './target.ts'
 
 const prefixes = {

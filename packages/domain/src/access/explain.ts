@@ -1,4 +1,3 @@
-import { filteredGroups, type MappedRoleDirectory, mappingsOf } from './administrators.ts'
 import {
   type Access,
   type CompileOptions,
@@ -7,6 +6,7 @@ import {
   grants,
   type Permission,
 } from './permission.ts'
+import { filteredGroups, type MappedRoleDirectory, mappingsOf } from './role-directory.ts'
 
 /** Why access is granted or denied: the user's roles, where they come from, and the relevant permissions. */
 export interface AccessExplanation {

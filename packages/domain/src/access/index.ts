@@ -1,12 +1,5 @@
 /** Permissions: what a caller may do with which resource. */
 
-export {
-  filteredGroups,
-  type MappedRoleDirectory,
-  mappingsOf,
-  permissionsOf,
-  permissionsOfRoles,
-} from './administrators.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
 export {
@@ -28,3 +21,10 @@ export {
   shownPermissionSchema,
 } from './parse-permissions.ts'
 export * from './permission.ts'
+export {
+  filteredGroups,
+  type MappedRoleDirectory,
+  mappingsOf,
+  permissionsOf,
+  permissionsOfRoles,
+} from './role-directory.ts'

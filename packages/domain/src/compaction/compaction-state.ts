@@ -1,10 +1,9 @@
+import { type PartitionsSpec, readGranularity } from '../specs/index.ts'
 import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
 import {
   type CompactionConfig,
-  type PartitionsSpec,
   readDimensionsSpec,
-  readGranularity,
   readMetricsSpec,
   readProjections,
   readTransformSpec,

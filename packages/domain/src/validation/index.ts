@@ -2,6 +2,7 @@
 export * from './control-characters.ts'
 export * from './datasource-names.ts'
 export * from './near-names.ts'
+export * from './problems.ts'
 export * from './readers.ts'
 export * from './refuse.ts'
 export * from './similar-name.ts'

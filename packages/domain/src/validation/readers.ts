@@ -1,12 +1,16 @@
+import { Failure } from '../failure/index.ts'
 import { hasControlCharacter } from './control-characters.ts'
 import { assertKnownFields, fieldOf, refuse } from './refuse.ts'
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Converts a JSON value into a typed value. Throws a failure that names the field if the value is invalid. */
+/**
+ * Converts a JSON value into a typed value. Throws a failure that names the field if the value is invalid. With
+ * `problems`, readers of objects and lists add the failure of each of their parts to it before they throw the first one.
+ */
 export interface Reader<Value> {
-  (json: unknown, field: string): Value
+  (json: unknown, field: string, problems?: Failure[]): Value
   /** JSON schema of the input. The reader may be stricter: a schema cannot express conditions between fields. */
   readonly schema?: () => JsonObject
 }
@@ -15,17 +19,37 @@ export interface Reader<Value> {
 export const schemaOf = (read: Reader<unknown>): JsonObject => read.schema?.() ?? {}
 
 /** Adds a JSON schema to a reader, either given or taken from another reader. */
-export function described<Value>(
-  schema: JsonObject | Reader<unknown>,
-  read: (json: unknown, field: string) => Value,
-): Reader<Value> {
+export function described<Value>(schema: JsonObject | Reader<unknown>, read: Read<Value>): Reader<Value> {
   const schemaOfIt = () => (typeof schema === 'function' ? schemaOf(schema) : schema)
-  return Object.assign((json: unknown, field: string) => read(json, field), { schema: schemaOfIt })
+  return Object.assign<Read<Value>, { schema: () => JsonObject }>((...given) => read(...given), {
+    schema: schemaOfIt,
+  })
 }
+
+type Read<Value> = (json: unknown, field: string, problems?: Failure[]) => Value
+
+/** Adds a condition to a reader. `expected` completes the sentence "expected …". */
+export const checked = <Value>(
+  read: Reader<Value>,
+  isFit: (value: Value) => boolean,
+  expected: string,
+): Reader<Value> =>
+  described(read, (json, field, problems) => {
+    const value = read(json, field, problems)
+    if (!isFit(value)) throw refuse(field, json, expected)
+    return value
+  })
+
+/** Converts what a reader returns. `convert` may still refuse it. */
+export const converted = <Read, Value>(
+  read: Reader<Read>,
+  convert: (value: Read, field: string, json: unknown) => Value,
+): Reader<Value> =>
+  described(read, (json, field, problems) => convert(read(json, field, problems), field, json))
 
 /** Adds a title to the schema of a reader. */
 export const titled = <Value>(title: string, read: Reader<Value>): Reader<Value> =>
-  Object.assign((json: unknown, field: string) => read(json, field), {
+  Object.assign<Read<Value>, { schema: () => JsonObject }>((...given) => read(...given), {
     schema: () => ({ title, ...schemaOf(read) }),
   })
 
@@ -61,7 +85,7 @@ export const readText: Reader<string> = described({ type: 'string' }, (json, fie
   return json
 })
 
-/** Reads a name of 1 to `longest` characters, not blank, without control characters. */
+/** Reads a name of 1 to `maxLength` characters, not blank, without control characters. */
 export const readName = (maxLength = 255): Reader<string> =>
   described({ type: 'string', minLength: 1, maxLength: maxLength }, (json, field) => {
     if (
@@ -79,13 +103,22 @@ export const readName = (maxLength = 255): Reader<string> =>
     return json
   })
 
+/** Reads a string that is not empty and has at most `maxLength` characters. `what` is the word for it. */
+export const readShortText = (maxLength: number, what = 'a string'): Reader<string> =>
+  described({ type: 'string', minLength: 1, maxLength }, (json, field) => {
+    const text = readText(json, field)
+    if (text === '') throw refuse(field, json, 'a non-empty string')
+    if (text.length > maxLength) throw refuse(field, json, `${what} of at most ${maxLength} characters`)
+    return text
+  })
+
 /** Reads a boolean. */
 export const readFlag: Reader<boolean> = described({ type: 'boolean' }, (json, field) => {
   if (typeof json !== 'boolean') throw refuse(field, json, 'true or false')
   return json
 })
 
-/** Reads a number from `least` to `most`. */
+/** Reads a number from `min` to `max`. */
 export const readNumber = (min: number, max: number): Reader<number> =>
   described({ type: 'number', minimum: min, maximum: max }, (json, field) => {
     if (typeof json !== 'number' || !(json >= min && json <= max)) {
@@ -94,7 +127,7 @@ export const readNumber = (min: number, max: number): Reader<number> =>
     return json
   })
 
-/** Reads an integer from `least` to `most`. */
+/** Reads an integer from `min` to `max`. */
 export const readInteger = (min: number, max: number): Reader<number> =>
   described({ type: 'integer', minimum: min, maximum: max }, (json, field) => {
     if (typeof json !== 'number' || !Number.isInteger(json) || json < min || json > max) {
@@ -102,6 +135,23 @@ export const readInteger = (min: number, max: number): Reader<number> =>
     }
     return json
   })
+
+/** Reads an integer of at least `min`. */
+export const readCount = (min: number, max = Number.MAX_SAFE_INTEGER): Reader<number> => {
+  const limits = { minimum: min, ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }) }
+  return described({ type: 'integer', ...limits }, (json, field) => {
+    if (typeof json !== 'number' || !Number.isInteger(json)) throw refuse(field, json, 'an integer')
+    if (json < min) throw refuse(field, json, `an integer of at least ${min}`)
+    if (json > max) throw refuse(field, json, `an integer of at most ${max}`)
+    return json
+  })
+}
+
+/** Reads an integer. */
+export const readWhole: Reader<number> = described({ type: 'integer' }, (json, field) => {
+  if (!Number.isSafeInteger(json)) throw refuse(field, json, 'an integer')
+  return json as number
+})
 
 /** Reads one of the given strings. */
 export const readOneOf = <const Texts extends readonly string[]>(texts: Texts): Reader<Texts[number]> =>
@@ -116,25 +166,53 @@ export function optional<Value>(read: Reader<Value>): Reader<Value | null>
 export function optional<Value, Fallback>(read: Reader<Value>, fallback: Fallback): Reader<Value | Fallback>
 export function optional<Value>(read: Reader<Value>, fallback: unknown = null): Reader<unknown> {
   return Object.assign(
-    (json: unknown, field: string) => (json === undefined || json === null ? fallback : read(json, field)),
+    (json: unknown, field: string, problems?: Failure[]) =>
+      json === undefined || json === null ? fallback : read(json, field, problems),
     { schema: () => orNull(schemaOf(read)) },
   )
 }
 
-/** Reads a list of `least` to `most` items. */
+/** Reads a list of at least `min` (0 or 1) and at most `max` items. `item` is the word for one of them. */
 export const readList = <Value>(
   read: Reader<Value>,
-  { min = 0, max = 10_000 } = {},
+  { min = 0, max = 10_000, item = 'entry' }: { min?: 0 | 1; max?: number; item?: string } = {},
 ): Reader<readonly Value[]> =>
   Object.assign(
-    (json: unknown, field: string) => {
-      if (!Array.isArray(json) || json.length < min || json.length > max) {
-        throw refuse(field, json, min === 0 ? 'a list' : `a list with at least ${min} entry`)
-      }
-      return json.map((item, index) => read(item, `${field}[${index}]`))
+    (json: unknown, field: string, problems?: Failure[]) => {
+      if (!Array.isArray(json) || json.length < min)
+        throw refuse(field, json, min === 0 ? 'a list' : `a list with at least one ${item}`)
+      if (json.length > max) throw refuse(field, json, `at most ${max} entries`)
+      return readParts(problems, (part) =>
+        json.map((one, index) => part(() => read(one, `${field}[${index}]`, problems)) as Value),
+      )
     },
     { schema: () => ({ type: 'array', items: schemaOf(read), minItems: min, maxItems: max }) },
   )
+
+// Enough to count the problems of usual input; more would take long to collect.
+const maxProblems = 100
+
+/** Reads the parts of a value with `read`, which passes each one to `part`. With `problems`, continues after an invalid one. */
+function readParts<Value>(
+  problems: Failure[] | undefined,
+  read: (part: (readPart: () => unknown) => unknown) => Value,
+): Value {
+  if (problems === undefined) return read((readPart) => readPart())
+  const before = problems.length
+  const value = read((readPart) => {
+    try {
+      return readPart()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (!problems.includes(error)) problems.push(error)
+      if (problems.length >= maxProblems) throw error
+      return undefined
+    }
+  })
+  const first = problems[before]
+  if (first !== undefined) throw first
+  return value
+}
 
 /** Reads an object with any fields and keeps it unchanged. */
 export const readAnyObject: Reader<JsonObject> = described(
@@ -152,14 +230,17 @@ export function readFields<Shape extends object>(
 ): Reader<Shape> {
   const entries = Object.entries(readers) as [string, Reader<unknown>][]
   const names = entries.map(([name]) => name)
-  const read = (json: unknown, field: string): Shape => {
+  const read = (json: unknown, field: string, problems?: Failure[]): Shape => {
     if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, expected)
     assertKnownFields(json, names, field)
-    return Object.fromEntries(
-      entries.map(([name, readField]) => [
-        name,
-        readField(Object.hasOwn(json, name) ? json[name] : undefined, fieldOf(field, name)),
-      ]),
+    const given = (name: string) => (Object.hasOwn(json, name) ? json[name] : undefined)
+    return readParts(problems, (part) =>
+      Object.fromEntries(
+        entries.map(([name, readField]) => [
+          name,
+          part(() => readField(given(name), fieldOf(field, name), problems)),
+        ]),
+      ),
     ) as Shape
   }
   const schema = () => ({
@@ -172,15 +253,18 @@ export function readFields<Shape extends object>(
 }
 
 /** Reads an object with the reader that is registered for its `type`. */
-export function readByType<Value>(readers: Readonly<Record<string, Reader<Value>>>): Reader<Value> {
-  const read = (json: unknown, field: string): Value => {
-    if (!isJsonObject(json)) throw refuse(field, json, 'an object with a type')
+export function readByType<Value>(
+  readers: Readonly<Record<string, Reader<Value>>>,
+  expected = 'an object with a type',
+): Reader<Value> {
+  const read = (json: unknown, field: string, problems?: Failure[]): Value => {
+    if (!isJsonObject(json)) throw refuse(field, json, expected)
     const type = Object.hasOwn(json, 'type') ? json.type : undefined
     const readOfType = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
     if (readOfType === undefined) {
       throw refuse(fieldOf(field, 'type'), type, `one of [${Object.keys(readers).join(', ')}]`)
     }
-    return readOfType(json, field)
+    return readOfType(json, field, problems)
   }
   const schemas = () => Object.values(readers).map(schemaOf)
   return Object.assign(read, { schema: () => ({ anyOf: schemas() }) })

@@ -3,12 +3,12 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
-import type { CallJournal } from '../calls/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { failureOf, peerSubject } from '../http/index.ts'
 import { createEscalator, type Escalator } from '../security/index.ts'
 import type { ClientTls, FollowedStores } from '../tls/index.ts'
+import type { CallJournal } from './call-journal.ts'
 
 /** A call to another server. */
 export interface ServiceCall {
@@ -58,70 +58,8 @@ export function createServiceClient(
   stores: FollowedStores,
   { escalator = createEscalator(settings), journal, cuts }: ServiceClientOptions = {},
 ): ServiceClient {
-  let tlsAgent = createTlsAgent(stores.current().client)
-  stores.onChange(() => {
-    retire(tlsAgent)
-    tlsAgent = createTlsAgent(stores.current().client)
-  })
-  const plainAgent = new PlainAgent({ keepAlive: true, maxSockets: 64 })
-
-  function note(
-    baseUrl: string,
-    { method, path }: ServiceCall,
-    outcome: { readonly response?: IncomingMessage; readonly error?: unknown },
-  ): void {
-    journal?.add({
-      time: new Date().toISOString(),
-      direction: 'sent',
-      from: from(),
-      to: baseUrl,
-      method,
-      path: path.split('?', 1)[0] ?? '',
-      tls: baseUrl.startsWith('https:'),
-      identity: escalator.identity(),
-      certificate: outcome.response ? peerSubject(outcome.response.socket as TLSSocket) : null,
-      status: outcome.response?.statusCode ?? null,
-      error: outcome.error === undefined ? null : describeError(outcome.error),
-    })
-  }
-
-  /** Sends a request, and resolves with the response once its head has arrived. */
-  async function send(baseUrl: string, call: ServiceCall, signal: AbortSignal): Promise<IncomingMessage> {
-    const { method, path, body } = call
-    if (cuts?.(path)) {
-      const error = new Error('an injected fault cut off this server')
-      note(baseUrl, call, { error })
-      throw error
-    }
-    const authorization = escalator.header()
-    const url = new URL(path, baseUrl)
-    const secure = url.protocol === 'https:'
-    const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    const headers = {
-      'X-Svc-From': from(),
-      ...(authorization ? { Authorization: authorization } : {}),
-      ...(data ? { 'Content-Type': 'application/json', 'Content-Length': data.length } : {}),
-    }
-    return await new Promise((resolve, reject) => {
-      const request = (secure ? tlsRequest : plainRequest)(
-        url,
-        { method, headers, agent: secure ? tlsAgent : plainAgent, signal },
-        (response) => {
-          if (response.statusCode === 401) escalator.refused()
-          note(baseUrl, call, { response })
-          resolve(response)
-        },
-      )
-      request.on('error', (error) => {
-        note(baseUrl, call, { error })
-        reject(error)
-      })
-      request.end(data)
-    })
-  }
-
-  const unreachable = (baseUrl: string, reason: string, error: unknown): Failure =>
-    new Failure('unavailable', `Server [${baseUrl}] cannot be reached: ${reason}`, { server: baseUrl }, error)
+  const agents = createAgents(stores)
+  const send = createSender(from, escalator, agents, sentCallRecorder(from, escalator, journal), cuts)
 
   async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
     const { timeoutMs = 10_000, signal } = request
@@ -142,42 +80,141 @@ export function createServiceClient(
     return parsed as Answer
   }
 
-  async function open(baseUrl: string, request: ServiceCall): Promise<Readable> {
-    const { timeoutMs = 10_000, signal } = request
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeoutMs)
+  async function callLeader<Answer>(role: LeadingRole, request: ServiceCall): Promise<Answer> {
     try {
-      const both = signal ? AbortSignal.any([signal, late.signal]) : late.signal
-      const response = await send(baseUrl, request, both)
-      if (response.statusCode === 200) return response
-      throw failureOf(response.statusCode ?? 0, parseAnswer(await readText(response)), baseUrl)
+      return await call(discovery.leader(role).baseUrl, request)
     } catch (error) {
-      if (error instanceof Failure) throw error
-      const reason = late.signal.aborted ? `no response within [${timeoutMs}] ms` : describeError(error)
-      throw unreachable(baseUrl, reason, error)
-    } finally {
-      clearTimeout(timer)
+      if (!(error instanceof Failure) || error.code !== 'unavailable' || request.signal?.aborted) throw error
+      await discovery.refresh().catch(() => {
+        throw unavailable(`Failed to look up the ${role} leader: the metadata store is unavailable`)
+      })
+      return await call(discovery.leader(role).baseUrl, request)
     }
   }
 
   return {
     call,
-    open,
-    callLeader: async (role, request) => {
-      try {
-        return await call(discovery.leader(role).baseUrl, request)
-      } catch (error) {
-        if (!(error instanceof Failure) || error.code !== 'unavailable' || request.signal?.aborted)
-          throw error
-        await discovery.refresh().catch(() => {
-          throw unavailable(`Failed to look up the ${role} leader: the metadata store is unavailable`)
-        })
-        return await call(discovery.leader(role).baseUrl, request)
-      }
-    },
+    callLeader,
+    open: (baseUrl, request) => openStream(send, baseUrl, request),
+    close: agents.close,
+  }
+}
+
+/** Sends a request, and resolves with the response once its head has arrived. */
+type Send = (baseUrl: string, call: ServiceCall, signal: AbortSignal) => Promise<IncomingMessage>
+
+/** Records a call that was sent, with its response or error. */
+type RecordCall = (
+  baseUrl: string,
+  call: ServiceCall,
+  outcome: { readonly response?: IncomingMessage; readonly error?: unknown },
+) => void
+
+function createSender(
+  from: () => string,
+  escalator: Escalator,
+  agents: Agents,
+  record: RecordCall,
+  cuts: ServiceClientOptions['cuts'],
+): Send {
+  return async (baseUrl, call, signal) => {
+    const { method, path, body } = call
+    if (cuts?.(path)) {
+      const error = new Error('an injected fault cut off this server')
+      record(baseUrl, call, { error })
+      throw error
+    }
+    const authorization = escalator.header()
+    const url = new URL(path, baseUrl)
+    const secure = url.protocol === 'https:'
+    const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+    const headers = {
+      'X-Svc-From': from(),
+      ...(authorization ? { Authorization: authorization } : {}),
+      ...(data ? { 'Content-Type': 'application/json', 'Content-Length': data.length } : {}),
+    }
+    return await new Promise((resolve, reject) => {
+      const request = (secure ? tlsRequest : plainRequest)(
+        url,
+        { method, headers, agent: secure ? agents.tls() : agents.plain, signal },
+        (response) => {
+          if (response.statusCode === 401) escalator.refused()
+          record(baseUrl, call, { response })
+          resolve(response)
+        },
+      )
+      request.on('error', (error) => {
+        record(baseUrl, call, { error })
+        reject(error)
+      })
+      request.end(data)
+    })
+  }
+}
+
+function sentCallRecorder(
+  from: () => string,
+  escalator: Escalator,
+  journal: CallJournal | undefined,
+): RecordCall {
+  return (baseUrl, { method, path }, { response, error }) =>
+    journal?.add({
+      time: new Date().toISOString(),
+      direction: 'sent',
+      from: from(),
+      to: baseUrl,
+      method,
+      path: path.split('?', 1)[0] ?? '',
+      tls: baseUrl.startsWith('https:'),
+      identity: escalator.identity(),
+      certificate: response ? peerSubject(response.socket as TLSSocket) : null,
+      status: response?.statusCode ?? null,
+      error: error === undefined ? null : describeError(error),
+    })
+}
+
+async function openStream(send: Send, baseUrl: string, request: ServiceCall): Promise<Readable> {
+  const { timeoutMs = 10_000, signal } = request
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), timeoutMs)
+  try {
+    const both = signal ? AbortSignal.any([signal, late.signal]) : late.signal
+    const response = await send(baseUrl, request, both)
+    if (response.statusCode === 200) return response
+    throw failureOf(response.statusCode ?? 0, parseAnswer(await readText(response)), baseUrl)
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const reason = late.signal.aborted ? `no response within [${timeoutMs}] ms` : describeError(error)
+    throw unreachable(baseUrl, reason, error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const unreachable = (baseUrl: string, reason: string, error: unknown): Failure =>
+  new Failure('unavailable', `Server [${baseUrl}] cannot be reached: ${reason}`, { server: baseUrl }, error)
+
+/** The connections of a client. */
+interface Agents {
+  readonly plain: PlainAgent
+  /** Returns the agent for the current certificates. */
+  tls(): TlsAgent
+  close(): void
+}
+
+function createAgents(stores: FollowedStores): Agents {
+  const plain = new PlainAgent({ keepAlive: true, maxSockets: 64 })
+  let tls = createTlsAgent(stores.current().client)
+  stores.onChange(() => {
+    retire(tls)
+    tls = createTlsAgent(stores.current().client)
+  })
+  return {
+    plain,
+    tls: () => tls,
     close: () => {
-      tlsAgent.destroy()
-      plainAgent.destroy()
+      tls.destroy()
+      plain.destroy()
     },
   }
 }

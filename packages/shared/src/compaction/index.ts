@@ -1,3 +1,21 @@
-/** Compaction endpoints that coordinator and overlord share. */
-export { compactionHistory, compactionHistoryQuery } from './history.ts'
+/**
+ * Compaction for the current state of the cluster: plans, task submission, and the endpoints that coordinator and
+ * overlord share. The work of one compaction task has its own door, `rewriting`, so that peons load nothing else.
+ */
+export { compactionHistory, compactionHistoryQuery } from './config-history.ts'
+export {
+  type CompactionDriver,
+  type CompactionPlanner,
+  createCompactionPlanner,
+  type LivePlan,
+} from './planner.ts'
 export { compactionPreviewRoute } from './preview-route.ts'
+export {
+  clusterCompactionConfigShape,
+  compactionConfigShape,
+  compactionHistoryShape,
+  compactionStatusShape,
+  fullClusterCompactionConfigShape,
+  fullCompactionConfigShape,
+} from './response-shapes.ts'
+export { submitCompactions } from './submit-compactions.ts'

@@ -9,11 +9,11 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
-import type { CompactionPlanner } from '../compaction-planning/index.ts'
 import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
-import { compactionPreviewShape } from '../shapes/index.ts'
 import { createSlices } from '../slices/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
+import type { CompactionPlanner } from './planner.ts'
+import { compactionPreviewShape } from './response-shapes.ts'
 
 // Enough for a list of segments written by a user.
 const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }

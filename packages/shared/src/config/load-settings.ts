@@ -74,7 +74,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
   }
   const settings = createSettings(role, raw, values, environment)
   problems.push(...contradictions(settings, raw))
-  problems.push(...loginProblems(settings, (name) => raw.get(name)?.source ?? 'defaults'))
+  problems.push(...loginProblems(settings, sourcesOf(raw)))
   if (problems.length > 0) throw new ConfigurationError(problems, { settings, faulty })
   return settings
 }
@@ -149,10 +149,32 @@ function nearestProperty(name: string): string {
   return nearNames(name, known, 1)[0] as string
 }
 
+/** Returns where a property was set. */
+type SourceOf = (property: string) => string
+
+const sourcesOf =
+  (raw: ReadonlyMap<string, RawProperty>): SourceOf =>
+  (name) =>
+    raw.get(name)?.source ?? 'defaults'
+
 /** Returns problems of properties that are valid on their own, but contradict each other. */
 function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty>): string[] {
+  const at = sourcesOf(raw)
+  const isChainSet = raw.has('svc.auth.authenticatorChain')
+  return [
+    ...portProblems(settings, at),
+    ...simulationProblems(settings, at),
+    ...chainProblems(settings, at, isChainSet),
+    ...settings
+      .get('svc.auth.authenticatorChain')
+      .flatMap((name) => authenticatorProblems(name, settings, at)),
+    ...authorizerProblems(settings, at),
+    ...escalatorProblems(settings, at),
+  ]
+}
+
+function portProblems(settings: Settings, at: SourceOf): string[] {
   const problems: string[] = []
-  const at = (name: string) => raw.get(name)?.source ?? 'defaults'
   const plaintext = settings.get('svc.enablePlaintextPort')
   const tls = settings.get('svc.enableTlsPort')
   if (!plaintext && !tls) {
@@ -177,51 +199,73 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
       `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; set it to the trust store for client certificates`,
     )
   }
+  return problems
+}
+
+function simulationProblems(settings: Settings, at: SourceOf): string[] {
+  const problems: string[] = []
   if (settings.get('svc.simulation.virtualServers').length > 0 && !settings.get('svc.simulation.enabled')) {
     problems.push(
       `${at('svc.simulation.virtualServers')}: [svc.simulation.virtualServers] is set, but [svc.simulation.enabled] is false; virtual servers are only available in simulations`,
     )
   }
-  const authorizers = settings.get('svc.auth.authorizers')
-  const chain = settings.get('svc.auth.authenticatorChain')
-  if (chain.length === 0) {
+  return problems
+}
+
+function chainProblems(settings: Settings, at: SourceOf, isChainSet: boolean): string[] {
+  const problems: string[] = []
+  if (settings.get('svc.auth.authenticatorChain').length === 0) {
     problems.push(
       `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] is empty, so nobody could log in; expected a list of at least one authenticator`,
     )
   }
-  const meant = raw.has('svc.auth.authenticatorChain') ? undefined : configuredLogin(settings)
+  const meant = isChainSet ? undefined : configuredLogin(settings)
   if (meant !== undefined) {
     problems.push(
       `${at(meant)}: [${meant}] is [basic], but [svc.auth.authenticatorChain] is not set, so no login would be required; expected a list of authenticators, or ["allowAll"] to allow everything`,
     )
   }
-  for (const name of chain) {
-    if (name === 'allowAll') continue
-    const prefix = `svc.auth.authenticator.${name}`
-    if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
-      problems.push(
-        `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] contains [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
-      )
-    }
-    const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name)
-    if (authorizer === undefined || !authorizers.includes(authorizer)) {
-      problems.push(
-        `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; expected one of [svc.auth.authorizers]: [${authorizers.join(', ')}]`,
-      )
-    }
-    if (settings.getNamed('svc.auth.authenticator.<name>.enableCacheNotifications', name) === false) {
-      problems.push(
-        `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false]; expected [true], because svc always sends changes to the other servers immediately`,
-      )
-    }
+  return problems
+}
+
+function authenticatorProblems(name: string, settings: Settings, at: SourceOf): string[] {
+  const problems: string[] = []
+  if (name === 'allowAll') return problems
+  const authorizers = settings.get('svc.auth.authorizers')
+  const prefix = `svc.auth.authenticator.${name}`
+  if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
+    problems.push(
+      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] contains [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
+    )
   }
-  for (const name of authorizers) {
+  const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name)
+  if (authorizer === undefined || !authorizers.includes(authorizer)) {
+    problems.push(
+      `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; expected one of [svc.auth.authorizers]: [${authorizers.join(', ')}]`,
+    )
+  }
+  if (settings.getNamed('svc.auth.authenticator.<name>.enableCacheNotifications', name) === false) {
+    problems.push(
+      `${at(`${prefix}.enableCacheNotifications`)}: [${prefix}.enableCacheNotifications] is [false]; expected [true], because svc always sends changes to the other servers immediately`,
+    )
+  }
+  return problems
+}
+
+function authorizerProblems(settings: Settings, at: SourceOf): string[] {
+  const problems: string[] = []
+  for (const name of settings.get('svc.auth.authorizers')) {
     if (name !== 'allowAll' && settings.getNamed('svc.auth.authorizer.<name>.type', name) === undefined) {
       problems.push(
         `${at('svc.auth.authorizers')}: [svc.auth.authorizers] contains [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected basic or allowAll`,
       )
     }
   }
+  return problems
+}
+
+function escalatorProblems(settings: Settings, at: SourceOf): string[] {
+  const problems: string[] = []
   if (settings.get('svc.escalator.type') === 'basic') {
     if (!settings.get('svc.escalator.internalClientPassword')) {
       problems.push(

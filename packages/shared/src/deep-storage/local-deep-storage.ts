@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, opendir, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
-import { conflict, invalidInput, notFound } from '@svc/domain/failure'
+import { conflict, type Failure, invalidInput, notFound } from '@svc/domain/failure'
 import type { LoadSpec } from '@svc/domain/segment'
 import { createDirectory, errorCode, syncDirectory } from './durable-files.ts'
 import { type FileChecksum, streamWithChecksum } from './file-checksum.ts'
@@ -67,184 +67,215 @@ async function isDirectory(path: string): Promise<boolean> {
 /** Creates deep storage in a folder of a file system that all servers share. The first push creates the folder. */
 export function createLocalDeepStorage({ rootDirectory }: { rootDirectory: string }): DeepStorage {
   const root = resolve(rootDirectory)
-  const incoming = join(root, incomingDirectory)
-  const unreadable = (error: unknown) => storageFailure(`Deep storage[${root}] cannot be read`, root, error)
-  const unwritable = (error: unknown) =>
-    storageFailure(`Deep storage[${root}] cannot be written`, root, error)
-  let swept = false
-
-  // A symbolic link inside the storage must not lead outside of it.
-  async function realInside(path: string, relativePath: string): Promise<string> {
-    const [realRoot, real] = await Promise.all([realpath(root), realpath(path)])
-    if (real !== realRoot && !isInside(realRoot, real)) refusePath(relativePath)
-    return real
-  }
-
-  async function sweepAbandoned(): Promise<void> {
-    if (swept) return
-    swept = true
-    for (const name of await readdir(incoming)) {
-      const file = join(incoming, name)
-      const found = await stat(file).catch(() => undefined)
-      if (found !== undefined && Date.now() - found.mtimeMs > abandonedAfterMs)
-        await rm(file, { force: true })
-    }
-  }
-
-  async function moveIntoPlace(temporary: string, target: string, relativePath: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await createDirectory(dirname(target))
-        await realInside(dirname(target), relativePath)
-        await rename(temporary, target)
-        await syncDirectory(dirname(target))
-        return
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT' || attempt === pushAttempts) throw error
-      }
-    }
-  }
-
-  async function missing(loadSpec: LoadSpec, error: unknown): Promise<unknown> {
-    const code = errorCode(error)
-    if ((code === 'ENOENT' || code === 'ENOTDIR') && (await isDirectory(root))) {
-      return notFound(`File [${loadSpec.path}] is not in deep storage [${root}]`, { file: loadSpec.path })
-    }
-    return unreadable(error)
-  }
-
-  async function openStored(loadSpec: LoadSpec): Promise<FileHandle> {
-    const path = resolveInside(root, loadSpec.path)
-    try {
-      const source = await open(await realInside(path, loadSpec.path), 'r')
-      if ((await source.stat()).isFile()) return source
-      await source.close()
-      return refusePath(loadSpec.path)
-    } catch (error) {
-      throw await missing(loadSpec, error)
-    }
-  }
-
-  /** Returns whether the folder existed. */
-  async function removeFolder(directory: string): Promise<boolean> {
-    try {
-      await rm(directory, { recursive: true })
-      return true
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return false
-      throw error
-    }
-  }
-
-  async function removeEmptyFolders(from: string): Promise<void> {
-    for (let directory = from; isInside(root, directory); directory = dirname(directory)) {
-      try {
-        await rmdir(directory)
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') return
-      }
-    }
-  }
-
+  let isSwept = false
   return {
     push: async (localFile, relativePath) => {
       const target = resolveInside(root, relativePath)
-      const cannotRead = (error: unknown) =>
-        storageFailure(`File [${localFile}] cannot be read`, localFile, error)
       const source = await open(localFile, 'r').catch((error) => {
-        throw cannotRead(error)
+        throw unreadableFile(localFile, error)
       })
+      const incoming = join(root, incomingDirectory)
       const temporary = join(incoming, randomUUID())
       try {
         await createDirectory(incoming)
-        await sweepAbandoned()
-        const output = await open(temporary, 'wx')
-        let pushed: FileChecksum
-        try {
-          pushed = await streamWithChecksum(source, output, { read: cannotRead, write: unwritable })
-          await output.sync()
-        } finally {
-          await output.close()
+        if (!isSwept) {
+          isSwept = true
+          await sweepAbandoned(incoming)
         }
-        await moveIntoPlace(temporary, target, relativePath)
+        const pushed = await writeDurably(temporary, (output) =>
+          streamWithChecksum(source, output, {
+            read: (error) => unreadableFile(localFile, error),
+            write: (error) => unwritableStorage(root, error),
+          }),
+        )
+        await moveIntoPlace(root, temporary, target, relativePath)
         return { path: relativePath, ...pushed }
       } catch (error) {
         await rm(temporary, { force: true }).catch(() => {})
-        throw unwritable(error)
+        throw unwritableStorage(root, error)
       } finally {
         await source.close()
       }
     },
+    fetch: (loadSpec, sizeBytes, destinationFile, signal) =>
+      fetchFile(root, loadSpec, sizeBytes, destinationFile, signal),
+    remove: (loadSpec) => removeFile(root, loadSpec),
+    removeWritten: (dataSource, pathPrefixes) => removeTaskFolders(root, dataSource, pathPrefixes),
+  }
+}
 
-    fetch: async (loadSpec, sizeBytes, destinationFile, signal) => {
-      if (loadSpec.type === 'virtual')
-        throw conflict('A virtual segment has no file: only virtual servers can load it')
-      const noRoom = (error: unknown) =>
-        storageFailure(`File [${destinationFile}] cannot be written`, destinationFile, error)
-      const source = await openStored(loadSpec)
-      const temporary = `${destinationFile}.${randomUUID()}.tmp`
-      try {
-        const output = await open(temporary, 'wx').catch((error) => {
-          throw noRoom(error)
-        })
-        let found: FileChecksum
-        try {
-          const errors = { read: unreadable, write: noRoom }
-          found = await streamWithChecksum(source, output, errors, { signal, maxBytes: sizeBytes })
-          if (found.sizeBytes !== sizeBytes) {
-            const more = found.sizeBytes > sizeBytes ? 'more' : `${found.sizeBytes}`
-            throw damagedFile(loadSpec.path, `expected [${sizeBytes}] bytes but found [${more}]`)
-          }
-          if (found.checksum !== loadSpec.checksum) {
-            throw damagedFile(
-              loadSpec.path,
-              `expected checksum [${loadSpec.checksum}] but found [${found.checksum}]`,
-            )
-          }
-          await output.sync()
-        } finally {
-          await output.close()
-        }
-        await rename(temporary, destinationFile)
-        await syncDirectory(dirname(destinationFile))
-      } catch (error) {
-        await rm(temporary, { force: true }).catch(() => {})
-        throw signal?.aborted === true && error === signal.reason ? error : noRoom(error)
-      } finally {
-        await source.close()
-      }
-    },
+const unreadableStorage = (root: string, error: unknown): Failure =>
+  storageFailure(`Deep storage [${root}] cannot be read`, root, error)
+const unwritableStorage = (root: string, error: unknown): Failure =>
+  storageFailure(`Deep storage [${root}] cannot be written`, root, error)
+const unreadableFile = (file: string, error: unknown): Failure =>
+  storageFailure(`File [${file}] cannot be read`, file, error)
+const unwritableFile = (file: string, error: unknown): Failure =>
+  storageFailure(`File [${file}] cannot be written`, file, error)
 
-    remove: async (loadSpec) => {
-      if (loadSpec.type === 'virtual') return
-      const target = resolveInside(root, loadSpec.path)
-      try {
-        const directory = await realInside(dirname(target), loadSpec.path)
-        await rm(join(directory, loadSpec.path.split('/').at(-1) as string), { force: true })
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritable(error)
-      }
-      await removeEmptyFolders(dirname(target))
-    },
+/** Creates a file, and returns what `write` returns once its content would survive a power failure. */
+async function writeDurably<Result>(
+  file: string,
+  write: (output: FileHandle) => Promise<Result>,
+): Promise<Result> {
+  const output = await open(file, 'wx')
+  try {
+    const result = await write(output)
+    await output.sync()
+    return result
+  } finally {
+    await output.close()
+  }
+}
 
-    removeWritten: async (dataSource, pathPrefixes) => {
-      const relativePath = datasourceFolder(dataSource)
-      const folder = resolveInside(root, relativePath)
-      const names = pathPrefixes.map(taskFolder)
-      try {
-        await realInside(folder, relativePath)
-        for await (const interval of await opendir(folder)) {
-          // Pushes create folders only, never links.
-          if (!interval.isDirectory()) continue
-          const within = join(folder, interval.name)
-          const found = await Promise.all(names.map((name) => removeFolder(join(within, name))))
-          // A concurrent push into the same folder creates it again.
-          if (found.some(Boolean)) await rmdir(within).catch(() => {})
-        }
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritable(error)
-      }
-      await removeEmptyFolders(folder)
-    },
+// A symbolic link inside the storage must not lead outside of it.
+async function realInside(root: string, path: string, relativePath: string): Promise<string> {
+  const [realRoot, real] = await Promise.all([realpath(root), realpath(path)])
+  if (real !== realRoot && !isInside(realRoot, real)) refusePath(relativePath)
+  return real
+}
+
+async function sweepAbandoned(incoming: string): Promise<void> {
+  for (const name of await readdir(incoming)) {
+    const file = join(incoming, name)
+    const found = await stat(file).catch(() => undefined)
+    if (found !== undefined && Date.now() - found.mtimeMs > abandonedAfterMs) await rm(file, { force: true })
+  }
+}
+
+async function moveIntoPlace(
+  root: string,
+  temporary: string,
+  target: string,
+  relativePath: string,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await createDirectory(dirname(target))
+      await realInside(root, dirname(target), relativePath)
+      await rename(temporary, target)
+      await syncDirectory(dirname(target))
+      return
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT' || attempt === pushAttempts) throw error
+    }
+  }
+}
+
+async function fetchFile(
+  root: string,
+  loadSpec: LoadSpec,
+  sizeBytes: number,
+  destinationFile: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (loadSpec.type === 'virtual')
+    throw conflict('A virtual segment has no file: only virtual servers can load it')
+  const source = await openStored(root, loadSpec)
+  const temporary = `${destinationFile}.${randomUUID()}.tmp`
+  const errors = {
+    read: (error: unknown) => unreadableStorage(root, error),
+    write: (error: unknown) => unwritableFile(destinationFile, error),
+  }
+  try {
+    await writeDurably(temporary, async (output) => {
+      const found = await streamWithChecksum(source, output, errors, { signal, maxBytes: sizeBytes })
+      assertUndamaged(found, loadSpec, sizeBytes)
+    })
+    await rename(temporary, destinationFile)
+    await syncDirectory(dirname(destinationFile))
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {})
+    throw signal?.aborted === true && error === signal.reason ? error : errors.write(error)
+  } finally {
+    await source.close()
+  }
+}
+
+async function openStored(root: string, loadSpec: LoadSpec): Promise<FileHandle> {
+  const path = resolveInside(root, loadSpec.path)
+  try {
+    const source = await open(await realInside(root, path, loadSpec.path), 'r')
+    if ((await source.stat()).isFile()) return source
+    await source.close()
+    return refusePath(loadSpec.path)
+  } catch (error) {
+    throw await missingFile(root, loadSpec, error)
+  }
+}
+
+async function missingFile(root: string, loadSpec: LoadSpec, error: unknown): Promise<unknown> {
+  const code = errorCode(error)
+  if ((code === 'ENOENT' || code === 'ENOTDIR') && (await isDirectory(root))) {
+    return notFound(`File [${loadSpec.path}] is not in deep storage [${root}]`, { file: loadSpec.path })
+  }
+  return unreadableStorage(root, error)
+}
+
+/** Throws if the bytes differ from those that were pushed. */
+function assertUndamaged(found: FileChecksum, loadSpec: LoadSpec, sizeBytes: number): void {
+  if (found.sizeBytes !== sizeBytes) {
+    const more = found.sizeBytes > sizeBytes ? 'more' : `${found.sizeBytes}`
+    throw damagedFile(loadSpec.path, `expected [${sizeBytes}] bytes but found [${more}]`)
+  }
+  if (found.checksum !== loadSpec.checksum) {
+    throw damagedFile(loadSpec.path, `expected checksum [${loadSpec.checksum}] but found [${found.checksum}]`)
+  }
+}
+
+async function removeFile(root: string, loadSpec: LoadSpec): Promise<void> {
+  if (loadSpec.type === 'virtual') return
+  const target = resolveInside(root, loadSpec.path)
+  try {
+    const directory = await realInside(root, dirname(target), loadSpec.path)
+    await rm(join(directory, loadSpec.path.split('/').at(-1) as string), { force: true })
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritableStorage(root, error)
+  }
+  await removeEmptyFolders(root, dirname(target))
+}
+
+async function removeTaskFolders(
+  root: string,
+  dataSource: string,
+  pathPrefixes: readonly string[],
+): Promise<void> {
+  const relativePath = datasourceFolder(dataSource)
+  const folder = resolveInside(root, relativePath)
+  const names = pathPrefixes.map(taskFolder)
+  try {
+    await realInside(root, folder, relativePath)
+    for await (const interval of await opendir(folder)) {
+      // Pushes create folders only, never links.
+      if (!interval.isDirectory()) continue
+      const within = join(folder, interval.name)
+      const found = await Promise.all(names.map((name) => removeFolder(join(within, name))))
+      // A concurrent push into the same folder creates it again.
+      if (found.some(Boolean)) await rmdir(within).catch(() => {})
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || !(await isDirectory(root))) throw unwritableStorage(root, error)
+  }
+  await removeEmptyFolders(root, folder)
+}
+
+/** Returns whether the folder existed. */
+async function removeFolder(directory: string): Promise<boolean> {
+  try {
+    await rm(directory, { recursive: true })
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+async function removeEmptyFolders(root: string, from: string): Promise<void> {
+  for (let directory = from; isInside(root, directory); directory = dirname(directory)) {
+    try {
+      await rmdir(directory)
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') return
+    }
   }
 }

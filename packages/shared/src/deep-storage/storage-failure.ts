@@ -25,7 +25,7 @@ export function isDiskFull(error: unknown): boolean {
 const fullCodes = new Set(['ENOSPC', 'EDQUOT'])
 
 /**
- * Returns the Failure for an operation that the operating system rejected. `what` starts the sentence ("Deep storage[…]
+ * Returns the Failure for an operation that the operating system rejected. `what` starts the sentence ("Deep storage […]
  * cannot be read"). isDiskFull recognizes the Failure for a full disk.
  */
 export function storageFailure(what: string, file: string, error: unknown): Failure {

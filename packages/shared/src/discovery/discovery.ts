@@ -71,55 +71,20 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
-  let announced: AnnouncedNode | undefined
-  let withdrawn: AnnouncedNode | undefined
-  let inProgress: Promise<void> | undefined
-  let next: Promise<void> | undefined
+  const announcement = createAnnouncement(database)
 
-  const look = async (): Promise<void> => {
+  const refresh = sharedRuns(async () => {
     // Sequential, on one connection, because this runs as long as the server does.
     const foundNodes = await loadNodes(database, timeoutMs, {
       roles: wantedRoles[role] ?? roles,
-      own: announced,
+      own: announcement.current(),
     })
     const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
     leases = foundLeases
-  }
-  const start = (): Promise<void> => {
-    const started = look().finally(() => {
-      if (inProgress === started) inProgress = undefined
-    })
-    inProgress = started
-    return started
-  }
-  // A refresh in progress may be older than what the caller knows, so callers that arrive meanwhile share the next one.
-  const refresh = (): Promise<void> => {
-    if (!inProgress) return start()
-    next ??= inProgress
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return start()
-      })
-    return next
-  }
-  const saveAnnouncement = async (): Promise<void> => {
-    const gone = withdrawn
-    if (announced) await saveHeartbeat(database, announced)
-    else if (gone) await removeNode(database, gone)
-    if (withdrawn === gone) withdrawn = undefined
-  }
-  // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
-  let lastWrite: Promise<void> = Promise.resolve()
-  const saveInTurn = (): Promise<void> => {
-    const turn = lastWrite.then(saveAnnouncement)
-    lastWrite = turn.catch(() => undefined)
-    return turn
-  }
+  })
   const withdraw = (): void => {
-    withdrawn = announced ?? withdrawn
-    announced = undefined
+    announcement.withdraw()
     loop.wake()
   }
   const loop = startLoop(
@@ -127,7 +92,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     async () => {
       // During the first start of a cluster, queries on missing tables would fill the Postgres log.
       if (!hasRefreshed && !(await isSchemaCurrent(database))) return notYetMs
-      await saveInTurn()
+      await announcement.save()
       await refresh()
       hasRefreshed = true
       trouble.over('Discovery works again')
@@ -151,15 +116,71 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     hasLeader: (role) => leases.some((lease) => lease.role === role),
     refresh,
     announce: async (node) => {
-      announced = node
-      withdrawn = undefined
-      await saveInTurn()
+      announcement.set(node)
+      await announcement.save()
     },
     withdraw,
     stop: async () => {
       withdraw()
       await loop.stop()
-      await saveInTurn().catch(() => undefined)
+      await announcement.save().catch(() => undefined)
+    },
+  }
+}
+
+/**
+ * Returns a function that runs `work`. A run in progress may be older than what a caller knows, so callers that arrive
+ * meanwhile share the next one.
+ */
+function sharedRuns(work: () => Promise<void>): () => Promise<void> {
+  let inProgress: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const start = (): Promise<void> => {
+    const started = work().finally(() => {
+      if (inProgress === started) inProgress = undefined
+    })
+    inProgress = started
+    return started
+  }
+  return () => {
+    if (!inProgress) return start()
+    next ??= inProgress
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        return start()
+      })
+    return next
+  }
+}
+
+/** The announcement of this server, which `save` writes to the metadata store or removes from it. */
+function createAnnouncement(database: Database) {
+  let announced: AnnouncedNode | undefined
+  let withdrawn: AnnouncedNode | undefined
+  // On two concurrent connections, an announcement could arrive after the withdrawal that followed it.
+  let lastWrite: Promise<void> = Promise.resolve()
+
+  const write = async (): Promise<void> => {
+    const gone = withdrawn
+    if (announced) await saveHeartbeat(database, announced)
+    else if (gone) await removeNode(database, gone)
+    if (withdrawn === gone) withdrawn = undefined
+  }
+  return {
+    current: () => announced,
+    set: (node: AnnouncedNode): void => {
+      announced = node
+      withdrawn = undefined
+    },
+    withdraw: (): void => {
+      withdrawn = announced ?? withdrawn
+      announced = undefined
+    },
+    save: (): Promise<void> => {
+      const turn = lastWrite.then(write)
+      lastWrite = turn.catch(() => undefined)
+      return turn
     },
   }
 }

@@ -21,11 +21,11 @@ import express, {
   type Response,
 } from 'express'
 import type { z } from 'zod'
-import type { CallJournal } from '../calls/index.ts'
 import type { Metrics } from '../metrics/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { parseJson, withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
+import type { Call } from './call.ts'
 import { checkTexts } from './check-texts.ts'
 import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
@@ -44,7 +44,7 @@ export interface RequestLog {
 
 /** How calls between servers are recorded. */
 export interface NotedCalls {
-  readonly journal: CallJournal
+  readonly journal: { add(call: Call): void }
   /** Role and name of this server. */
   name(): string
   /** The internal user; empty if the cluster requires no login. */

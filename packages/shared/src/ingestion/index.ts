@@ -9,10 +9,9 @@ export type {
   InputSource,
   MetricSpec,
 } from './index-spec.ts'
-export { indexTaskShape } from './index-spec-schema.ts'
 export type { InputAccess } from './input-access.ts'
 export { columnsOf, typeOfColumn } from './parquet-columns.ts'
-export { maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+export { indexTaskSchema, maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
 export { aggregateSql, type RowCounts } from './read-rows.ts'
 export {
   type IndexProgress,

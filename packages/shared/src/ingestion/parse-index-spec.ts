@@ -1,9 +1,8 @@
 import { tooLarge } from '@svc/domain/failure'
-import { refuse } from '@svc/domain/validation'
-import { parseJson } from '../wire/index.ts'
-import type { DimensionSpec, IndexSpec, InputSource, MetricSpec } from './index-spec.ts'
-import { indexTask } from './index-spec-schema.ts'
+import { type JsonObject, readListingProblems, refuse, schemaOf } from '@svc/domain/validation'
+import type { DimensionSpec, IndexSpec, MetricSpec } from './index-spec.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
+import { readIndexTask } from './read-index-task.ts'
 
 /** Max size of inline data, in bytes. */
 export const maxInlineDataBytes = 10 * 1024 * 1024
@@ -31,16 +30,25 @@ function checkColumnNames(dimensions: readonly DimensionSpec[], metrics: readonl
   }
 }
 
+/** Returns the JSON schema of an index_parallel task. */
+export const indexTaskSchema = (): JsonObject => schemaOf(readIndexTask)
+
 /**
  * Parses a submitted index_parallel task. Throws a Failure: invalidInput that names each invalid field with its value
  * and what is expected, or tooLarge for more than 10 MiB of inline data.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
-  const { id, groupId, context, spec } = parseJson(indexTask, json, { subject: 'task' })
+  const { id, groupId, context, spec } = readListingProblems(readIndexTask, json, 'task')
   const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
-  const { dimensions, dimensionExclusions } = schema.dimensionsSpec
-  checkColumnNames(dimensions, schema.metricsSpec)
-  const intervals = schema.granularitySpec.intervals ?? []
+  const { timestampSpec, granularitySpec } = schema
+  const dimensions = (schema.dimensionsSpec?.dimensions ?? []).map(({ name, type }) => ({ name, type }))
+  const metrics = schema.metricsSpec.map(({ type, name, fieldName }) => ({
+    type,
+    name,
+    fieldName: fieldName ?? '',
+  }))
+  checkColumnNames(dimensions, metrics)
+  const intervals = granularitySpec?.intervals ?? []
   if (io.dropExisting && intervals.length === 0) {
     throw refuse(
       `${schemaField}.granularitySpec.intervals`,
@@ -48,7 +56,7 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
       'at least one interval when [dropExisting] is true',
     )
   }
-  const source: InputSource = io.inputSource
+  const source = io.inputSource
   if (source.type === 'inline' && Buffer.byteLength(source.data) > maxInlineDataBytes) {
     throw tooLarge(
       `[${sourceField}.data] has [${Buffer.byteLength(source.data)}] bytes: expected at most [${maxInlineDataBytes}]`,
@@ -58,21 +66,21 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
   if (source.type === 'http') checkHttp(source.uris, access.allowedHosts)
   if (source.type === 'local') checkLocal(source, access.allowedRoots)
   return {
-    id,
-    groupId,
+    id: id ?? undefined,
+    groupId: groupId ?? undefined,
     context,
     dataSource: schema.dataSource,
     timestamp: {
-      column: schema.timestampSpec.column,
-      format: schema.timestampSpec.format,
-      missingValueMs: schema.timestampSpec.missingValue,
+      column: timestampSpec.column,
+      format: timestampSpec.format,
+      missingValueMs: timestampSpec.missingValue ?? undefined,
     },
     dimensions,
-    dimensionExclusions,
-    metrics: schema.metricsSpec,
-    segmentGranularity: schema.granularitySpec.segmentGranularity,
-    queryGranularity: schema.granularitySpec.queryGranularity,
-    rollup: schema.granularitySpec.rollup,
+    dimensionExclusions: schema.dimensionsSpec?.dimensionExclusions ?? [],
+    metrics,
+    segmentGranularity: granularitySpec?.segmentGranularity ?? 'DAY',
+    queryGranularity: granularitySpec?.queryGranularity ?? 'NONE',
+    rollup: granularitySpec?.rollup ?? true,
     intervals: intervals.length === 0 ? undefined : intervals,
     inputSource: source,
     inputFormat: io.inputFormat,

@@ -1,10 +1,10 @@
 import type { DeepStorage } from '../deep-storage/index.ts'
 import { literal } from '../duckdb/index.ts'
-import { openEngine } from './engine.ts'
+import { type Engine, openEngine } from './engine.ts'
 import type { HttpInputLimits } from './http-input.ts'
 import type { IndexSpec } from './index-spec.ts'
 import type { InputAccess } from './input-access.ts'
-import { fetchInput } from './input-files.ts'
+import { fetchInput, type InputFile } from './input-files.ts'
 import { openInput } from './input-relation.ts'
 import { type RowCounts, type RowsPlan, readRows } from './read-rows.ts'
 import { storedDimensions } from './stored-columns.ts'
@@ -65,8 +65,7 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
     rowsWritten: 0,
     segmentsWritten: 0,
   } as const
-  const report = (progress: Partial<IndexProgress>): void =>
-    options.onProgress?.({ ...reported, ...progress })
+  const report: Report = (progress) => options.onProgress?.({ ...reported, ...progress })
   try {
     await folder.clear()
     report({})
@@ -85,49 +84,75 @@ export async function runIndexTask(spec: IndexSpec, options: IndexTaskOptions): 
       threads: options.threads,
       signal,
     })
-    // Discovering columns that the task does not name takes additional reads.
-    const discoveryShare = spec.dimensions.length > 0 ? 0 : columnDiscoveryShare
-    let before = 0
-    let share = discoveryShare
-    let fraction = 0
-    const ticker = setInterval(() => {
-      fraction = Math.max(fraction, before + share * (engine.progress() ?? 0))
-      report({ phase: 'reading', fraction })
-    }, progressPeriodMs)
     try {
-      report({ phase: 'reading' })
       // Rows that do not fit into memory go to this file compressed instead of to the spill folder uncompressed.
       await engine.run(`ATTACH ${literal(folder.rowsFile)} AS work`)
-      const input = await openInput(files, spec.inputFormat, engine)
-      const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
-      before = discoveryShare
-      share = 1 - discoveryShare
-      const counts = await readRows(plan, engine)
-      clearInterval(ticker)
-      let rowsWritten = 0
-      const segments = await writeSegments(plan, {
-        engine,
-        deepStorage: options.deepStorage,
-        directory: folder.segments,
-        pathPrefix: options.pathPrefix,
-        onWritten: (done, all, rows) => {
-          rowsWritten = rows
-          report({
-            phase: 'writing',
-            fraction: all === 0 ? 1 : done / all,
-            rowsRead: counts.rowsRead,
-            rowsWritten: rows,
-            segmentsWritten: done,
-            ...(counts.columnsInNoRow.length > 0 ? { columnsInNoRow: counts.columnsInNoRow } : {}),
-          })
-        },
-      })
-      return { ...counts, rowsWritten, segments }
+      const { plan, counts } = await readInput(spec, files, engine, report)
+      return { ...counts, ...(await writeOutput(plan, counts, folder.segments, engine, options, report)) }
     } finally {
-      clearInterval(ticker)
       engine.close()
     }
   } finally {
     await folder.clear()
   }
+}
+
+type Report = (progress: Partial<IndexProgress>) => void
+
+/** Reads the rows of the input into the engine, and reports the progress regularly. */
+async function readInput(
+  spec: IndexSpec,
+  files: readonly InputFile[],
+  engine: Engine,
+  report: Report,
+): Promise<{ plan: RowsPlan; counts: RowCounts }> {
+  // Discovering columns that the task does not name takes additional reads.
+  const discoveryShare = spec.dimensions.length > 0 ? 0 : columnDiscoveryShare
+  let before = 0
+  let share = discoveryShare
+  let fraction = 0
+  const ticker = setInterval(() => {
+    fraction = Math.max(fraction, before + share * (engine.progress() ?? 0))
+    report({ phase: 'reading', fraction })
+  }, progressPeriodMs)
+  try {
+    report({ phase: 'reading' })
+    const input = await openInput(files, spec.inputFormat, engine)
+    const plan: RowsPlan = { spec, input, dimensions: await storedDimensions(spec, input, engine) }
+    before = discoveryShare
+    share = 1 - discoveryShare
+    return { plan, counts: await readRows(plan, engine) }
+  } finally {
+    clearInterval(ticker)
+  }
+}
+
+/** Writes the rows in the engine to segments, and pushes them to deep storage. */
+async function writeOutput(
+  plan: RowsPlan,
+  { rowsRead, columnsInNoRow }: RowCounts,
+  directory: string,
+  engine: Engine,
+  { deepStorage, pathPrefix }: IndexTaskOptions,
+  report: Report,
+): Promise<Pick<IndexResult, 'rowsWritten' | 'segments'>> {
+  let rowsWritten = 0
+  const segments = await writeSegments(plan, {
+    engine,
+    deepStorage,
+    directory,
+    pathPrefix,
+    onWritten: (done, all, rows) => {
+      rowsWritten = rows
+      report({
+        phase: 'writing',
+        fraction: all === 0 ? 1 : done / all,
+        rowsRead,
+        rowsWritten,
+        segmentsWritten: done,
+        ...(columnsInNoRow.length > 0 ? { columnsInNoRow } : {}),
+      })
+    },
+  })
+  return { rowsWritten, segments }
 }

@@ -1,4 +1,4 @@
-import type { MetricSchema } from '@svc/domain/compaction'
+import type { MetricSchema } from '@svc/domain/specs'
 import type { Granularity } from '@svc/domain/time'
 import { literal } from '../duckdb/index.ts'
 

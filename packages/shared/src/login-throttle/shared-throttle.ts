@@ -36,28 +36,58 @@ const minPatienceMs = 30_000
  * separately. Returns undefined if throttling is disabled.
  */
 export function openLoginThrottle(settings: Settings, now: () => number): SharedThrottle | undefined {
-  const max = settings.get('svc.auth.throttle.failures')
+  if (settings.get('svc.auth.throttle.failures') === 0) return undefined
   const periodMs = settings.get('svc.auth.throttle.period')
   const delayMs = settings.get('svc.auth.throttle.delay')
-  if (max === 0) return undefined
-  const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
   const waiting = createWaitingLogins(now, Math.max(minPatienceMs, 3 * delayMs))
   const local = createLocalCounts(now)
-  const shared = createRedisCounts(connected)
-  let redis: QueueConnection | undefined
-  let ready: Promise<unknown> | undefined
-  let silentUntil = Number.NEGATIVE_INFINITY
+  const redis = connectOnDemand(settings)
+  const shared = createRedisCounts(redis.connected)
+  const answerInTime = createPatience(now)
+  const counted = attemptCounter(settings, waiting.isFirst)
+
+  return {
+    begin: async (attempt) => {
+      const one = counted(attempt)
+      const waitMs =
+        (await answerInTime(() => shared.begin(one, periodMs))) ?? (await local.begin(one, periodMs))
+      for (const { key } of one.limits) waiting[waitMs > 0 ? 'refused' : 'verified'](key, attempt.digest)
+      return waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined
+    },
+    succeeded: async (attempt) => {
+      const one = counted(attempt)
+      await local.succeeded(one, knownMs)
+      // Not awaited: later commands on this connection run after it.
+      if (redis.isOpened()) shared.succeeded(one, knownMs).catch(() => undefined)
+    },
+    undecided: async (attempt) => {
+      const one = counted(attempt)
+      await local.undecided(one)
+      if (redis.isOpened()) shared.undecided(one).catch(() => undefined)
+    },
+    stop: redis.disconnect,
+  }
+}
+
+/** Returns a function that determines the limits that an attempt counts toward. */
+function attemptCounter(
+  settings: Settings,
+  isFirst: (limit: string, login: string) => boolean,
+): (attempt: LoginAttempt) => CountedAttempt {
+  const max = settings.get('svc.auth.throttle.failures')
+  const delayMs = settings.get('svc.auth.throttle.delay')
+  const keyPrefix = `${settings.get('svc.queue.prefix')}:login-failures:`
 
   // Hashed, because names of attackers may be long, and users may type their password as the name.
   const keyOf = (...parts: readonly string[]) =>
     `${keyPrefix}${createHash('sha256').update(JSON.stringify(parts)).digest('base64url')}`
 
-  function counted({ user, address, digest }: LoginAttempt): CountedAttempt {
+  return ({ user, address, digest }) => {
     const limit = (key: string, factor = 1, limitDelayMs = delayMs) => ({
       key,
       max: factor * max,
       delayMs: limitDelayMs,
-      isFirst: waiting.isFirst(key, digest),
+      isFirst: isFirst(key, digest),
     })
     return {
       limits: [
@@ -68,56 +98,46 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
       source: keyOf('known', user, address),
     }
   }
+}
 
-  /** Connects when the first login is verified: most servers of a quiet cluster never need it. */
-  async function connected(): Promise<QueueConnection> {
-    if (!redis) {
-      const { openProducerConnection } = await import('../redis/index.ts')
-      redis ??= openProducerConnection(settings)
-    }
-    const opening = redis
-    if (opening.status !== 'ready') {
-      // Times out together with the waiting logins: an attempt that was counted locally must not be counted again
-      // later.
-      ready ??= once(opening, 'ready', { signal: AbortSignal.timeout(maxAnswerMs) }).finally(() => {
-        ready = undefined
-      })
-      await ready
-    }
-    return opening
+/** Connects to Redis when the first login is verified: most servers of a quiet cluster never need it. */
+function connectOnDemand(settings: Settings) {
+  let redis: QueueConnection | undefined
+  let ready: Promise<unknown> | undefined
+  return {
+    isOpened: () => redis !== undefined,
+    disconnect: () => redis?.disconnect(),
+    connected: async (): Promise<QueueConnection> => {
+      if (!redis) {
+        const { openProducerConnection } = await import('../redis/index.ts')
+        redis ??= openProducerConnection(settings)
+      }
+      const opening = redis
+      if (opening.status !== 'ready') {
+        // Times out together with the waiting logins: an attempt that was counted locally must not be counted again
+        // later.
+        ready ??= once(opening, 'ready', { signal: AbortSignal.timeout(maxAnswerMs) }).finally(() => {
+          ready = undefined
+        })
+        await ready
+      }
+      return opening
+    },
   }
+}
 
-  /** Returns the response of Redis; undefined if it does not arrive in time. */
-  async function together(begin: () => Promise<number>): Promise<number | undefined> {
+/** Returns a function that returns the response of Redis; undefined if it does not arrive in time. */
+function createPatience(now: () => number) {
+  let silentUntil = Number.NEGATIVE_INFINITY
+  return async (request: () => Promise<number>): Promise<number | undefined> => {
     if (now() < silentUntil) return undefined
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, maxAnswerMs, undefined)
     })
-    const answer = await Promise.race([begin().catch(() => undefined), late])
+    const answer = await Promise.race([request().catch(() => undefined), late])
     clearTimeout(timer)
     if (answer === undefined) silentUntil = now() + restMs
     return answer
-  }
-
-  return {
-    begin: async (attempt) => {
-      const one = counted(attempt)
-      const waitMs = (await together(() => shared.begin(one, periodMs))) ?? (await local.begin(one, periodMs))
-      for (const { key } of one.limits) waiting[waitMs > 0 ? 'refused' : 'verified'](key, attempt.digest)
-      return waitMs > 0 ? Math.ceil(waitMs / 1000) : undefined
-    },
-    succeeded: async (attempt) => {
-      const one = counted(attempt)
-      await local.succeeded(one, knownMs)
-      // Not awaited: later commands on this connection run after it.
-      if (redis) shared.succeeded(one, knownMs).catch(() => undefined)
-    },
-    undecided: async (attempt) => {
-      const one = counted(attempt)
-      await local.undecided(one)
-      if (redis) shared.undecided(one).catch(() => undefined)
-    },
-    stop: () => redis?.disconnect(),
   }
 }

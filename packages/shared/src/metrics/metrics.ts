@@ -1,4 +1,5 @@
 import { Failure } from '@svc/domain/failure'
+import type { Registry } from 'prom-client'
 import type { Role } from '../config/index.ts'
 import {
   type BoundedLabel,
@@ -56,7 +57,7 @@ const keyOf = (labels: Labels): string => JSON.stringify(Object.values(labels))
 export function createMetrics(role: Role): Metrics {
   const counters = new Map<MetricName, Map<string, CountedValue>>()
   const readers = new Map<MetricName, () => Iterable<MetricValue> | Promise<Iterable<MetricValue>>>()
-  let registry: ReturnType<typeof createRegistry> | undefined
+  let registry: Promise<Registry> | undefined
 
   const namedOf = new Map(
     Object.entries(maxNamedValues).map(([label, max]) => [label, new NamedValues(max)] as const),
@@ -85,33 +86,6 @@ export function createMetrics(role: Role): Metrics {
     return [...found.values()]
   }
 
-  async function createRegistry() {
-    const { Counter, Gauge, Registry, collectDefaultMetrics } = await import('prom-client')
-    const createdRegistry = new Registry()
-    collectDefaultMetrics({ register: createdRegistry })
-    const definitions = Object.entries(metricDefinitions) as [MetricName, MetricDefinition][]
-    for (const [name, { kind, about, labels, roles }] of definitions) {
-      if (roles !== 'all' && !roles.split(', ').includes(role)) continue
-      const options = { name, help: about, labelNames: [...labels], registers: [createdRegistry] }
-      const add =
-        kind === 'counter'
-          ? (
-              (metric) => (value: MetricValue) =>
-                metric.inc({ ...value.labels }, value.value)
-            )(new Counter({ ...options, collect: () => collect() }))
-          : (
-              (metric) => (value: MetricValue) =>
-                metric.set({ ...value.labels }, value.value)
-            )(new Gauge({ ...options, collect: () => collect() }))
-      const collect = async () => {
-        const values = await valuesOf(name)
-        createdRegistry.getSingleMetric(name)?.reset()
-        values.forEach(add)
-      }
-    }
-    return createdRegistry
-  }
-
   return {
     count: (name, labels = {}, amount = 1) => {
       const values = counters.get(name) ?? new Map<string, CountedValue>()
@@ -131,9 +105,40 @@ export function createMetrics(role: Role): Metrics {
       readers.set(name, read)
     },
     text: async () => {
-      registry ??= createRegistry()
-      const createdRegistry = await registry
-      return { text: await createdRegistry.metrics(), contentType: createdRegistry.contentType }
+      registry ??= createRegistry(role, valuesOf)
+      const created = await registry
+      return { text: await created.metrics(), contentType: created.contentType }
     },
   }
+}
+
+/** Creates the registry of the Prometheus library for the metrics of a role. `valuesOf` returns their values at a scrape. */
+async function createRegistry(
+  role: Role,
+  valuesOf: (name: MetricName) => Promise<readonly MetricValue[]>,
+): Promise<Registry> {
+  const prometheus = await import('prom-client')
+  const registry = new prometheus.Registry()
+  prometheus.collectDefaultMetrics({ register: registry })
+  const definitions = Object.entries(metricDefinitions) as [MetricName, MetricDefinition][]
+  for (const [name, { kind, about, labels, roles }] of definitions) {
+    if (roles !== 'all' && !roles.split(', ').includes(role)) continue
+    const options = { name, help: about, labelNames: [...labels], registers: [registry] }
+    const add =
+      kind === 'counter'
+        ? (
+            (metric) => (value: MetricValue) =>
+              metric.inc({ ...value.labels }, value.value)
+          )(new prometheus.Counter({ ...options, collect: () => collect() }))
+        : (
+            (metric) => (value: MetricValue) =>
+              metric.set({ ...value.labels }, value.value)
+          )(new prometheus.Gauge({ ...options, collect: () => collect() }))
+    const collect = async () => {
+      const values = await valuesOf(name)
+      registry.getSingleMetric(name)?.reset()
+      values.forEach(add)
+    }
+  }
+  return registry
 }

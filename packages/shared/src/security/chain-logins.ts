@@ -1,7 +1,8 @@
 import { type LoginChain, type LoginVerdict, walkChain, walkChainNow } from '@svc/domain/access'
 import type { Authentication, Login } from './authentication.ts'
 import type { Caller, CallerOf } from './caller.ts'
-import type { CountAttempt, LdapLogins } from './ldap-logins.ts'
+import type { CountAttempt } from './ldap-directory.ts'
+import type { LdapLogins } from './ldap-logins.ts'
 import type { MetadataLogins } from './metadata-logins.ts'
 import { passwordTest, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 

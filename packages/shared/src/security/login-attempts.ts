@@ -2,7 +2,7 @@ import type { Authentication, Login, LoginOrigin, OnRefused } from './authentica
 import type { Caller } from './caller.ts'
 import type { ChainLogins, LoginOutcome } from './chain-logins.ts'
 import { countedName } from './counted-name.ts'
-import type { CountAttempt } from './ldap-logins.ts'
+import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { LoginAttempt, LoginThrottle } from './throttle.ts'
 import type { SecurityDirectory } from './users-and-roles.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { catastrophicExpressions, namesOfAttack } from '../hostile-inputs/index.ts'
+import { catastrophicExpressions, namesOfAttack } from '../testing/index.ts'
 import { compileNamePattern, isNamePattern } from './name-pattern.ts'
 
 describe('a pattern', () => {

@@ -84,30 +84,31 @@ async function openLocations(configured: readonly CacheLocation[]): Promise<Loca
   return locations
 }
 
+/** A complete segment and where it is. */
+interface Entry {
+  readonly payload: SegmentPayload
+  readonly location: Location
+}
+
 /**
  * Opens the cache on this server's disks. Checks the size and checksum of every segment file, removes damaged segments
  * and leftovers of interrupted work, and resolves when all others can be served.
  */
 export async function openSegmentCache(options: SegmentCacheOptions): Promise<SegmentCache> {
-  const { serverName, deepStorage, logger } = options
   const locations = await openLocations(options.locations)
   const maxSizeBytes =
     options.maxSizeBytes ?? locations.reduce((sum, location) => sum + location.maxSizeBytes, 0)
-  const entries = new Map<string, { payload: SegmentPayload; location: Location }>()
+  const { entries, damaged } = await checkSegments(locations, options.logger)
+  return createSegmentCache({ ...options, locations, maxSizeBytes }, entries, damaged)
+}
+
+/** Checks all segments in these locations. Removes what cannot be served. */
+async function checkSegments(
+  locations: readonly Location[],
+  logger: Logger,
+): Promise<{ readonly entries: Map<string, Entry>; readonly damaged: readonly DamagedSegment[] }> {
+  const entries = new Map<string, Entry>()
   const damaged: DamagedSegment[] = []
-  const inTurn = createKeyedQueue()
-
-  const used = (): number => locations.reduce((sum, location) => sum + location.usedSizeBytes, 0)
-
-  async function removeFolder(location: Location, folderName: string): Promise<void> {
-    const discard = await takeOut(location, folderName)
-    await discard().catch((error: unknown) => {
-      logger.warn('Failed to delete the files of a dropped segment; they stay on disk until the next start', {
-        location: location.path,
-        problem: errorCode(error),
-      })
-    })
-  }
 
   async function admit(location: Location, folderName: string, state: FolderState): Promise<void> {
     const twice = state.kind === 'complete' && entries.has(state.payload.identifier)
@@ -124,7 +125,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
         problem: state.problem,
       })
     }
-    await removeFolder(location, folderName)
+    await removeFolder(location, folderName, logger)
   }
 
   for (const location of locations) {
@@ -132,41 +133,47 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
       await admit(location, folderName, await checkFolder(location.segmentsDirectory, folderName))
     })
   }
-  const cachedIds = new Set(entries.keys())
   // A damaged copy does not matter if another location has an intact one.
-  const toFetchAgain = damaged.filter(({ payload }) => !payload || !cachedIds.has(payload.identifier))
+  const toFetchAgain = damaged.filter(({ payload }) => !payload || !entries.has(payload.identifier))
+  return { entries, damaged: toFetchAgain }
+}
 
-  function refuseSize(payload: SegmentPayload): never {
-    const free = Math.max(0, Math.min(maxSizeBytes - used(), Math.max(...locations.map(freeBytes))))
-    throw tooLarge(
-      `Segment[${payload.identifier}] needs [${payload.size}] bytes, but server[${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
-      { server: serverName, segment: payload.identifier },
-    )
-  }
+async function removeFolder(location: Location, folderName: string, logger: Logger): Promise<void> {
+  const discard = await takeOut(location, folderName)
+  await discard().catch((error: unknown) => {
+    logger.warn('Failed to delete the files of a dropped segment; they stay on disk until the next start', {
+      location: location.path,
+      problem: errorCode(error),
+    })
+  })
+}
 
-  async function loadInto(payload: SegmentPayload, signal: AbortSignal | undefined): Promise<void> {
-    const full = new Set<Location>()
-    let fullDisk: unknown
-    for (;;) {
-      signal?.throwIfAborted()
-      if (used() + payload.size > maxSizeBytes) refuseSize(payload)
-      const [location] = locations
-        .filter((candidate) => !full.has(candidate) && freeBytes(candidate) >= payload.size)
-        .sort((a, b) => freeBytes(b) - freeBytes(a))
-      if (location === undefined) throw fullDisk ?? refuseSize(payload)
-      location.usedSizeBytes += payload.size
-      try {
-        await loadFromDeepStorage(location, payload, deepStorage, signal)
-        entries.set(payload.identifier, { payload, location })
-        return
-      } catch (error) {
-        location.usedSizeBytes -= payload.size
-        // Other programs may fill this disk; another location may be on a disk with free space.
-        if (!isDiskFull(error)) throw error
-        full.add(location)
-        fullDisk = error
-      }
+/** What a cache consists of: its options, with prepared locations. */
+interface CacheParts extends Pick<SegmentCacheOptions, 'serverName' | 'deepStorage' | 'logger'> {
+  readonly locations: readonly Location[]
+  readonly maxSizeBytes: number
+}
+
+const usedBytes = (locations: readonly Location[]): number =>
+  locations.reduce((sum, location) => sum + location.usedSizeBytes, 0)
+
+function createSegmentCache(
+  parts: CacheParts,
+  entries: Map<string, Entry>,
+  damaged: readonly DamagedSegment[],
+): SegmentCache {
+  const { locations, maxSizeBytes, logger } = parts
+  const inTurn = createKeyedQueue()
+
+  async function load(payload: SegmentPayload, signal: AbortSignal | undefined): Promise<void> {
+    if (!Number.isSafeInteger(payload.size) || payload.size < 0) {
+      throw refuse('size', payload.size, 'a number of bytes')
     }
+    const present = entries.get(payload.identifier)?.payload
+    if (present?.loadSpec.checksum === payload.loadSpec.checksum && present.size === payload.size) return
+    await remove(payload.identifier)
+    const location = await loadIntoAnyLocation(parts, payload, signal)
+    entries.set(payload.identifier, { payload, location })
   }
 
   async function remove(segmentId: string): Promise<void> {
@@ -174,7 +181,7 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
     if (entry === undefined) return
     entries.delete(segmentId)
     try {
-      await removeFolder(entry.location, safeFileName(segmentId))
+      await removeFolder(entry.location, safeFileName(segmentId), logger)
     } catch (error) {
       entries.set(segmentId, entry)
       throw error
@@ -185,25 +192,57 @@ export async function openSegmentCache(options: SegmentCacheOptions): Promise<Se
   return {
     maxSizeBytes,
     get usedSizeBytes() {
-      return used()
+      return usedBytes(locations)
     },
-    damaged: toFetchAgain,
+    damaged,
     has: (segmentId) => entries.has(segmentId),
     list: () => [...entries.values()].map((entry) => entry.payload),
     fileOf: (segmentId) => {
       const entry = entries.get(segmentId)
       return entry && segmentFile(entry.location, segmentId)
     },
-    load: (payload, signal) =>
-      inTurn(payload.identifier, async () => {
-        if (!Number.isSafeInteger(payload.size) || payload.size < 0) {
-          throw refuse('size', payload.size, 'a number of bytes')
-        }
-        const present = entries.get(payload.identifier)?.payload
-        if (present?.loadSpec.checksum === payload.loadSpec.checksum && present.size === payload.size) return
-        await remove(payload.identifier)
-        await loadInto(payload, signal)
-      }),
+    load: (payload, signal) => inTurn(payload.identifier, () => load(payload, signal)),
     drop: (segmentId) => inTurn(segmentId, () => remove(segmentId)),
   }
+}
+
+/** Loads a segment into the location with the most free space. Returns the location. Throws if the segment does not fit. */
+async function loadIntoAnyLocation(
+  parts: CacheParts,
+  payload: SegmentPayload,
+  signal: AbortSignal | undefined,
+): Promise<Location> {
+  const { locations, maxSizeBytes, deepStorage } = parts
+  const full = new Set<Location>()
+  let fullDisk: unknown
+  for (;;) {
+    signal?.throwIfAborted()
+    if (usedBytes(locations) + payload.size > maxSizeBytes) refuseSize(parts, payload)
+    const [location] = locations
+      .filter((candidate) => !full.has(candidate) && freeBytes(candidate) >= payload.size)
+      .sort((a, b) => freeBytes(b) - freeBytes(a))
+    if (location === undefined) throw fullDisk ?? refuseSize(parts, payload)
+    location.usedSizeBytes += payload.size
+    try {
+      await loadFromDeepStorage(location, payload, deepStorage, signal)
+      return location
+    } catch (error) {
+      location.usedSizeBytes -= payload.size
+      // Other programs may fill this disk; another location may be on a disk with free space.
+      if (!isDiskFull(error)) throw error
+      full.add(location)
+      fullDisk = error
+    }
+  }
+}
+
+function refuseSize({ serverName, locations, maxSizeBytes }: CacheParts, payload: SegmentPayload): never {
+  const free = Math.max(
+    0,
+    Math.min(maxSizeBytes - usedBytes(locations), Math.max(...locations.map(freeBytes))),
+  )
+  throw tooLarge(
+    `Segment[${payload.identifier}] needs [${payload.size}] bytes, but server[${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
+    { server: serverName, segment: payload.identifier },
+  )
 }

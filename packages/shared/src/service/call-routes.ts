@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CallJournal } from '../calls/index.ts'
+import type { CallJournal } from '../client/index.ts'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 
 const max = 1000

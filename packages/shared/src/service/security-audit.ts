@@ -5,13 +5,13 @@ import { type Clock, keepNewest, type Logger } from '../runtime/index.ts'
 import type { Caller, LoginOrigin } from '../security/index.ts'
 import { startSecurityEventBatches } from './security-event-batches.ts'
 
-/** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
 /** More about a rejected login. */
 export interface LoginFailureOptions {
   /** Too many logins had failed, so the password was not checked. */
   readonly isThrottled?: boolean
 }
 
+/** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
 export interface SecurityAudit {
   /**
    * Records a rejected login; `user` is the typed name, and `knownAs` the user that it belongs to. Guesses at existing

@@ -30,12 +30,25 @@ const statusShape = z
   })
   .meta({ title: 'ServerStatus' })
 
+/** What the endpoints of every server need. */
+type StatusParts = Pick<
+  ServiceContext,
+  'settings' | 'discovery' | 'node' | 'readiness' | 'metrics' | 'directory'
+>
+
 /** Returns the endpoints of every server. */
-export function statusRoutes(context: ServiceContext): Route[] {
-  const isDiscovered = (): boolean =>
-    context.discovery.nodes(context.settings.role).some(({ name }) => name === context.node().name)
+export const statusRoutes = (parts: StatusParts): Route[] => [
+  ...readinessRoutes(parts),
+  ...usageRoutes(parts),
+  ...selfDiscoveryRoutes(parts),
+  securityLoadStatus(parts, 'authentication', 'svc.auth.authenticatorChain'),
+  securityLoadStatus(parts, 'authorization', 'svc.auth.authorizers'),
+  propertiesRoute(parts),
+]
+
+function readinessRoutes({ readiness }: Pick<StatusParts, 'readiness'>): Route[] {
   const notReady = (): never => {
-    throw unavailable(context.readiness.troubles() || 'The server is starting')
+    throw unavailable(readiness.troubles() || 'The server is starting')
   }
   return [
     route({
@@ -44,7 +57,7 @@ export function statusRoutes(context: ServiceContext): Route[] {
       access: open,
       summary: 'Check whether the server has started',
       answers: [jsonAnswer(z.boolean())],
-      handle: () => context.readiness.isReady() || notReady(),
+      handle: () => readiness.isReady() || notReady(),
     }),
     route({
       method: 'GET',
@@ -52,29 +65,20 @@ export function statusRoutes(context: ServiceContext): Route[] {
       access: open,
       summary: 'Check whether the server has started and has no problems',
       answers: [jsonAnswer(z.boolean())],
-      handle: () => (context.readiness.isReady() && context.readiness.troubles() === '') || notReady(),
+      handle: () => (readiness.isReady() && readiness.troubles() === '') || notReady(),
     }),
+  ]
+}
+
+function usageRoutes({ metrics }: Pick<StatusParts, 'metrics'>): Route[] {
+  return [
     route({
       method: 'GET',
       path: '/status',
       access: state('READ'),
       summary: 'Get the version and the memory usage',
       answers: [jsonAnswer(statusShape)],
-      handle: () => {
-        const memory = process.memoryUsage()
-        return {
-          version: interfaceVersion,
-          modules: [],
-          memory: {
-            // Without a limit, `constrainedMemory` may return a huge number.
-            maxMemory: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
-            totalMemory: memory.heapTotal,
-            freeMemory: memory.heapTotal - memory.heapUsed,
-            usedMemory: memory.heapUsed,
-            directMemory: memory.external,
-          },
-        }
-      },
+      handle: () => ({ version: interfaceVersion, modules: [], memory: memoryUsage() }),
     }),
     route({
       method: 'GET',
@@ -83,10 +87,33 @@ export function statusRoutes(context: ServiceContext): Route[] {
       summary: 'Get the metrics of this server in the Prometheus text format',
       answers: [textAnswer('text/plain')],
       handle: async () => {
-        const { text, contentType } = await context.metrics.text()
+        const { text, contentType } = await metrics.text()
         return new Reply(200, text, { 'Content-Type': contentType })
       },
     }),
+  ]
+}
+
+/** Returns the memory of this process in bytes. */
+function memoryUsage() {
+  const { heapTotal, heapUsed, external } = process.memoryUsage()
+  return {
+    // Without a limit, `constrainedMemory` may return a huge number.
+    maxMemory: Math.min(process.constrainedMemory() || totalmem(), totalmem()),
+    totalMemory: heapTotal,
+    freeMemory: heapTotal - heapUsed,
+    usedMemory: heapUsed,
+    directMemory: external,
+  }
+}
+
+function selfDiscoveryRoutes({
+  settings,
+  discovery,
+  node,
+}: Pick<StatusParts, 'settings' | 'discovery' | 'node'>): Route[] {
+  const isDiscovered = (): boolean => discovery.nodes(settings.role).some(({ name }) => name === node().name)
+  return [
     route({
       method: 'GET',
       path: '/status/selfDiscovered/status',
@@ -106,25 +133,25 @@ export function statusRoutes(context: ServiceContext): Route[] {
         if (!isDiscovered()) throw unavailable('The server does not find itself in service discovery')
       },
     }),
-    securityLoadStatus(context, 'authentication', 'svc.auth.authenticatorChain'),
-    securityLoadStatus(context, 'authorization', 'svc.auth.authorizers'),
-    route({
-      method: 'GET',
-      path: '/status/properties',
-      access: config('READ'),
-      summary: 'List the properties of the server without passwords',
-      answers: [jsonAnswer(z.record(z.string(), z.string()))],
-      handle: () => context.settings.list(),
-    }),
   ]
 }
+
+const propertiesRoute = ({ settings }: Pick<StatusParts, 'settings'>): Route =>
+  route({
+    method: 'GET',
+    path: '/status/properties',
+    access: config('READ'),
+    summary: 'List the properties of the server without passwords',
+    answers: [jsonAnswer(z.record(z.string(), z.string()))],
+    handle: () => settings.list(),
+  })
 
 /**
  * Returns the endpoint that shows whether this server has loaded the users or roles of each authenticator or
  * authorizer.
  */
 function securityLoadStatus(
-  context: ServiceContext,
+  { settings, directory }: Pick<StatusParts, 'settings' | 'directory'>,
   kind: 'authentication' | 'authorization',
   names: 'svc.auth.authenticatorChain' | 'svc.auth.authorizers',
 ): Route {
@@ -135,8 +162,8 @@ function securityLoadStatus(
     summary: `Check whether this server has loaded the data for ${kind}`,
     answers: [jsonAnswer(z.record(z.string(), z.boolean()))],
     handle: () => {
-      const loaded = !('missing' in context.directory().current())
-      return Object.fromEntries(context.settings.get(names).map((name) => [name, loaded]))
+      const loaded = !('missing' in directory().current())
+      return Object.fromEntries(settings.get(names).map((name) => [name, loaded]))
     },
   })
 }

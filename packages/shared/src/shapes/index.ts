@@ -1,5 +1,3 @@
 /** Schemas of responses that several roles return; those of a single role are next to its routes. */
-export * from './compaction.ts'
-export * from './duties.ts'
 export * from './rules.ts'
 export * from './segments.ts'

@@ -26,9 +26,6 @@ export const segmentShape = z
       '`dimensions` and `metrics` are comma-separated names; `lastCompactionState` is only present for compacted segments',
   })
 
-/** Schema of the response on whether a server is the leader. */
-export const leaderShape = z.object({ leader: z.boolean() })
-
 /** Schema of who made a change, from where, and why. */
 export const auditInfoShape = z
   .object({ author: z.string(), identity: z.string(), comment: z.string(), ip: z.string() })

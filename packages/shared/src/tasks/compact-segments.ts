@@ -9,6 +9,7 @@ import { conflict, notFound } from '@svc/domain/failure'
 import { planPublication } from '@svc/domain/publishing'
 import { type SegmentPayload, virtualLoadSpec } from '@svc/domain/segment'
 import { formatInterval, sameInterval } from '@svc/domain/time'
+import type { RewriteOrder } from '../compaction/rewriting/index.ts'
 import type { WrittenSegment } from '../ingestion/index.ts'
 import {
   copySegments,
@@ -23,7 +24,6 @@ import {
   type StoredSegment,
   saveCompactionState,
 } from '../postgres/index.ts'
-import type { RewriteOrder } from '../rewriting/index.ts'
 import type { CompactSpec } from './parse-compact-spec.ts'
 import { newRows, type PublishedState, type PublishingAttempt } from './published-rows.ts'
 import type { Written, WrittenColumns } from './task-type.ts'

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type RewriteOrder, rewriteSegments } from '../compaction/rewriting/index.ts'
 import { newTaskId } from '../postgres/index.ts'
-import { type RewriteOrder, rewriteSegments } from '../rewriting/index.ts'
-import { shapeOf } from '../wire/index.ts'
 import { prepareCompaction, publishCompaction } from './compact-segments.ts'
 import { type CompactSpec, compactTaskSchema, parseCompactSpec } from './parse-compact-spec.ts'
 import type { RunningTask, TaskType, WorkEnd, Written } from './task-type.ts'
@@ -13,7 +12,7 @@ const noColumns = { dimensions: [], metrics: [] }
 /** Compaction: rewrites the segments of an interval. */
 export const compactTask: TaskType<CompactSpec, RewriteOrder> = {
   type,
-  shape: shapeOf(compactTaskSchema()),
+  schema: compactTaskSchema,
   priority: 25,
   parse: parseCompactSpec,
   newId: ({ dataSource }) => newTaskId(type, dataSource),

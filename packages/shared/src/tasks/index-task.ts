@@ -3,7 +3,7 @@ import {
   httpInputLimitsOf,
   type IndexSpec,
   type InputAccess,
-  indexTaskShape,
+  indexTaskSchema,
   parseIndexSpec,
   runIndexTask,
 } from '../ingestion/index.ts'
@@ -22,7 +22,7 @@ const type = 'index_parallel'
 /** Ingestion. */
 export const indexTask: TaskType<IndexSpec, IndexOrder> = {
   type,
-  shape: indexTaskShape,
+  schema: indexTaskSchema,
   priority: 50,
   parse: parseIndexSpec,
   newId: ({ dataSource }) => newTaskId(type, dataSource),

@@ -1,8 +1,21 @@
 import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
-import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
-import { z } from 'zod'
+import {
+  checked,
+  described,
+  hasControlCharacter,
+  optional,
+  readAnyObject,
+  readCount,
+  readDatasourceName,
+  readFields,
+  readList,
+  readListingProblems,
+  readOneOf,
+  readText,
+  schemaOf,
+  titled,
+} from '@svc/domain/validation'
 import { finishAttempt, loadTask, type NewTask, newTaskId } from '../postgres/index.ts'
-import { listOf, parseJson } from '../wire/index.ts'
 import { type KilledSegments, killSegments, readKillProgress } from './kill-segments.ts'
 import type { TaskType } from './task-type.ts'
 
@@ -14,41 +27,44 @@ export interface KillSpec extends KilledSegments {
   readonly context: Readonly<Record<string, unknown>>
 }
 
-const text = z
-  .string({ error: 'a string' })
-  .min(1, { error: 'a non-empty string' })
-  .refine((value) => !hasControlCharacter(value), { error: 'a string without control characters' })
+const readPlainText = described(
+  { type: 'string', minLength: 1 },
+  checked(
+    checked(readText, (text) => text !== '', 'a non-empty string'),
+    (text) => !hasControlCharacter(text),
+    'a string without control characters',
+  ),
+)
 
-const datasourceName = z.string({ error: 'a string' }).refine(isDatasourceName, { error: datasourceNameRule })
+const readKillTask = titled(
+  'KillTask',
+  readFields({
+    type: readOneOf([type]),
+    id: optional(readPlainText),
+    dataSource: readDatasourceName,
+    interval: readPlainText,
+    versions: optional(readList(readPlainText)),
+    // Accepted but not used: the batch size does not affect what is deleted.
+    batchSize: optional(readCount(1)),
+    limit: optional(readCount(1)),
+    maxUsedStatusLastUpdatedTime: optional(readPlainText),
+    context: optional(readAnyObject, {}),
+  }),
+)
 
-const count = z.int({ error: 'an integer of at least 1' }).min(1, { error: 'an integer of at least 1' })
-
-const killSchema = z.strictObject({
-  type: z.literal(type),
-  id: text.nullish(),
-  dataSource: datasourceName,
-  interval: text,
-  versions: listOf(text, { error: 'a list of strings' }).nullish(),
-  // Accepted but not used: the batch size does not affect what is deleted.
-  batchSize: count.nullish(),
-  limit: count.nullish(),
-  maxUsedStatusLastUpdatedTime: text.nullish(),
-  context: z.record(z.string(), z.unknown()).nullish(),
-})
-
-/** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the first invalid field. */
+/** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the invalid fields. */
 export function parseKillSpec(json: unknown): KillSpec {
-  const task = parseJson(killSchema, json, { subject: 'task' })
+  const task = readListingProblems(readKillTask, json, 'task')
   const { id, dataSource, interval, versions, limit, maxUsedStatusLastUpdatedTime, context } = task
   return {
     id: id ?? undefined,
-    context: context ?? {},
+    context,
     dataSource,
     interval: parseInterval(interval),
     versions: versions ?? undefined,
     limit: limit ?? undefined,
     unusedUntil:
-      maxUsedStatusLastUpdatedTime == null
+      maxUsedStatusLastUpdatedTime === null
         ? undefined
         : parseInstant(maxUsedStatusLastUpdatedTime, 'maxUsedStatusLastUpdatedTime'),
   }
@@ -57,7 +73,7 @@ export function parseKillSpec(json: unknown): KillSpec {
 /** Permanent deletion of unused segments. */
 export const killTask: TaskType<KillSpec> = {
   type,
-  shape: killSchema.meta({ title: 'KillTask' }),
+  schema: () => schemaOf(readKillTask),
   priority: 0,
   parse: parseKillSpec,
   newId: ({ dataSource, interval }) => newTaskId(type, dataSource, interval),

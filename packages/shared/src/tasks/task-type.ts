@@ -1,8 +1,8 @@
 import type { Interval } from '@svc/domain/time'
-import type { z } from 'zod'
+import type { JsonObject } from '@svc/domain/validation'
+import type { RewriteProgress, RewriteResult } from '../compaction/rewriting/index.ts'
 import type { DeepStorage } from '../deep-storage/index.ts'
 import type { IndexProgress, InputAccess, WrittenSegment } from '../ingestion/index.ts'
-import type { RewriteProgress, RewriteResult } from '../rewriting/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import type { PublishedState, PublishingAttempt } from './published-rows.ts'
 
@@ -17,8 +17,8 @@ export interface TaskSpec {
 /** Everything that differs between types of tasks. */
 export interface TaskType<Spec extends TaskSpec = TaskSpec, Order = unknown> {
   readonly type: string
-  /** Schema of its JSON. */
-  readonly shape: z.ZodType
+  /** Returns the JSON schema of its JSON. */
+  schema(): JsonObject
   /** The priority of tasks that set none: the default of Druid 37. */
   readonly priority: number
   /** Throws an invalidInput Failure that names the first invalid field. */

@@ -1,5 +1,14 @@
-/** Shared test support: separate stores per test file, connections that can be cut, and servers to call. */
+/** Shared test support: separate stores per test file, connections to cut, servers to call, and hostile inputs. */
 export { default as fc } from 'fast-check'
+export {
+  catastrophicExpressions,
+  injectedNames,
+  namesOfAttack,
+  separators,
+  starts,
+  strayTargets,
+  ways,
+} from './hostile-inputs.ts'
 export {
   type Answer,
   basicAuthorization,

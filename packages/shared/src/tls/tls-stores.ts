@@ -78,10 +78,7 @@ export async function loadTlsStores(
   faulty: ReadonlySet<string> = new Set(),
 ): Promise<LoadedStores> {
   const problems: string[] = []
-  const attempt = async <Result>(
-    properties: readonly string[],
-    read: () => Result | Promise<Result>,
-  ): Promise<Result | undefined> => {
+  const attempt: Attempt = async (properties, read) => {
     if (properties.some((name) => faulty.has(name))) return undefined
     try {
       return await read()
@@ -90,31 +87,10 @@ export async function loadTlsStores(
       return undefined
     }
   }
-  const side = async (name: 'server' | 'client') => {
-    const keyStore = keyStoreOf(settings, name)
-    const trustStore = trustStoreOf(settings, name)
-    const crlPath = settings.get(`svc.${name}.https.crlPath`)
-    const propertiesOf = (kind: string, ...more: string[]) =>
-      ['Path', 'Type', 'Password']
-        .map((end) => `svc.${name}.https.${kind}${end}`)
-        .concat(more.map((property) => `svc.${name}.https.${property}`))
-    const pair =
-      keyStore &&
-      (await attempt(propertiesOf('keyStore', 'certAlias', 'keyManagerPassword'), () =>
-        readKeyStore(keyStore, now),
-      ))
-    const trusted =
-      trustStore && (await attempt(propertiesOf('trustStore'), () => readTrustStore(trustStore)))
-    const revoked =
-      crlPath === undefined
-        ? undefined
-        : await attempt([`svc.${name}.https.crlPath`], () =>
-            readRevocationLists(crlPath, `svc.${name}.https.crlPath`),
-          )
-    return { pair, trusted, revoked }
-  }
-  const server = settings.get('svc.enableTlsPort') ? await side('server') : undefined
-  const client = await side('client')
+  const server = settings.get('svc.enableTlsPort')
+    ? await readSide(settings, 'server', now, attempt)
+    : undefined
+  const client = await readSide(settings, 'client', now, attempt)
   for (const property of storeAuthorities) {
     const path = settings.get(property)
     if (path !== undefined)
@@ -123,38 +99,78 @@ export async function loadTlsStores(
   if (problems.length > 0) return { kind: 'faulty', problems }
   return {
     kind: 'loaded',
-    stores: {
-      server: server?.pair && {
-        identity: server.pair,
-        context: {
-          ...server.pair,
-          ...authoritiesOf(server),
-          minVersion: minTlsVersion,
-          maxVersion: maxTlsVersion,
-          ciphers: suites,
-          ecdhCurve: groups,
-          honorCipherOrder: true,
-        },
-      },
-      client: {
-        ...client.pair,
-        ...authoritiesOf(client),
-        minVersion: minTlsVersionOf(settings.get('svc.client.https.protocol')),
-        ...(settings.get('svc.client.https.validateHostnames')
-          ? {}
-          : { checkServerIdentity: () => undefined }),
-      },
-    },
+    stores: { server: server && serverTls(server), client: clientTls(settings, client) },
   }
 }
 
-function authoritiesOf(side: {
+/** Reads a store with these properties; undefined if it is invalid. */
+type Attempt = <Result>(
+  properties: readonly string[],
+  read: () => Result | Promise<Result>,
+) => Promise<Result | undefined>
+
+/** The stores of one side of a connection. */
+interface SideStores {
+  readonly pair: KeyPair | undefined
   readonly trusted: readonly string[] | undefined
   readonly revoked: readonly string[] | undefined
-}): Pick<SecureContextOptions, 'ca' | 'crl'> {
+}
+
+async function readSide(
+  settings: Settings,
+  name: 'server' | 'client',
+  now: number,
+  attempt: Attempt,
+): Promise<SideStores> {
+  const keyStore = keyStoreOf(settings, name)
+  const trustStore = trustStoreOf(settings, name)
+  const crlProperty = `svc.${name}.https.crlPath` as const
+  const crlPath = settings.get(crlProperty)
+  const propertiesOf = (...ends: string[]) => ends.map((end) => `svc.${name}.https.${end}`)
+  const keyProperties = [
+    'keyStorePath',
+    'keyStoreType',
+    'keyStorePassword',
+    'certAlias',
+    'keyManagerPassword',
+  ]
+  const trustProperties = ['trustStorePath', 'trustStoreType', 'trustStorePassword']
   return {
-    ...(side.trusted ? { ca: [...side.trusted] } : {}),
-    ...(side.revoked ? { crl: [...side.revoked] } : {}),
+    pair: keyStore && (await attempt(propertiesOf(...keyProperties), () => readKeyStore(keyStore, now))),
+    trusted:
+      trustStore && (await attempt(propertiesOf(...trustProperties), () => readTrustStore(trustStore))),
+    revoked:
+      crlPath === undefined
+        ? undefined
+        : await attempt([crlProperty], () => readRevocationLists(crlPath, crlProperty)),
+  }
+}
+
+const serverTls = (stores: SideStores): ServerTls | undefined =>
+  stores.pair && {
+    identity: stores.pair,
+    context: {
+      ...stores.pair,
+      ...authoritiesOf(stores),
+      minVersion: minTlsVersion,
+      maxVersion: maxTlsVersion,
+      ciphers: suites,
+      ecdhCurve: groups,
+      honorCipherOrder: true,
+    },
+  }
+
+const clientTls = (settings: Settings, stores: SideStores): ClientTls => ({
+  ...stores.pair,
+  ...authoritiesOf(stores),
+  minVersion: minTlsVersionOf(settings.get('svc.client.https.protocol')),
+  ...(settings.get('svc.client.https.validateHostnames') ? {} : { checkServerIdentity: () => undefined }),
+})
+
+function authoritiesOf({ trusted, revoked }: SideStores): Pick<SecureContextOptions, 'ca' | 'crl'> {
+  return {
+    ...(trusted ? { ca: [...trusted] } : {}),
+    ...(revoked ? { crl: [...revoked] } : {}),
   }
 }
 

@@ -1,5 +1,6 @@
 /** Query processes: run validated queries with DuckDB, in processes that access only the given files, in a fair order. */
 
+export type { QueryOwner } from './active-queries.ts'
 export { nativeScalarType } from './native-type.ts'
 export { createQueryProcesses, type QueryProcesses, type QuerySession } from './query-processes.ts'
 export {
@@ -10,4 +11,3 @@ export {
   resultFormats,
   type SystemRelation,
 } from './query-protocol.ts'
-export type { QueryOwner } from './query-scheduler.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
-import type { TurnListener } from './query-scheduler.ts'
+import type { TurnListener } from './active-queries.ts'
 
 const lowestPriority = 19
 const yieldedPriority = 10

@@ -1,9 +1,6 @@
 import { busy, type Failure, timedOut } from '@svc/domain/failure'
 import {
-  type ActiveQuery,
-  type CallerQueries,
   isLong,
-  joiningUse,
   nextStep,
   type QueueLimits,
   type RefusedQuery,
@@ -11,24 +8,13 @@ import {
   type SchedulingLimits,
   type SchedulingStep,
 } from '@svc/domain/query-scheduling'
-
-/** The owner of a query. */
-export interface QueryOwner {
-  /** Identifies the caller. Queries of one caller share its part of the processes. */
-  readonly caller: string
-  /** Share of the processes relative to other callers; at least 1. */
-  readonly weight: number
-  /** Max run time of the query in milliseconds; undefined if only the limits for all queries apply. */
-  readonly maxRunMs?: number | undefined
-}
-
-/** Is notified when a query is suspended and resumed. */
-export interface TurnListener {
-  suspend(): void
-  resume(): void
-  /** The query has run for a few seconds. From now on, it may get less CPU time than others. */
-  yieldToOthers(): void
-}
+import {
+  ActiveQueries,
+  type ActiveQuery,
+  type QueryOwner,
+  type QueryState,
+  type TurnListener,
+} from './active-queries.ts'
 
 /** The permission for one query to run. */
 export interface QueryTurn {
@@ -40,7 +26,6 @@ export interface QueryTurn {
 }
 
 export type QueryLane = 'short' | 'long'
-export type QueryState = 'waiting' | 'running' | 'suspended'
 
 /** Decides when queries run. */
 export interface QueryScheduler {
@@ -58,203 +43,150 @@ export interface QuerySchedulerOptions extends QueueLimits, SchedulingLimits {
   onReject?(reason: RejectionReason): void
 }
 
-interface Entry {
-  readonly id: number
-  readonly owner: QueryOwner
-  state: QueryState
-  runMs: number
-  turnMs: number
-  /** Undefined until the process is ready. */
-  listener: TurnListener | undefined
-  yields: boolean
-  /** Starts a waiting query. */
-  readonly start: () => void
-  readonly refuse: (failure: Failure) => void
-  readonly ending: AbortController
-}
-
-interface CallerEntries {
-  readonly weight: number
-  usedMs: number
-  readonly entries: Entry[]
-}
-
 const tickMs = 50
-// Run time after which a query gets a lower priority.
-const yieldAfterMs = 2000
 
 /** Creates a scheduler. It counts time only while there are queries. */
 export function createQueryScheduler(options: QuerySchedulerOptions): QueryScheduler {
-  const callers = new Map<string, CallerEntries>()
-  let lastId = 0
-  let ticker: NodeJS.Timeout | undefined
-  let lastTickAt = 0
+  return new Scheduler(options)
+}
 
-  const all = (): Entry[] => [...callers.values()].flatMap(({ entries }) => entries)
+class Scheduler implements QueryScheduler {
+  private readonly options: QuerySchedulerOptions
+  private readonly queries = new ActiveQueries()
+  private lastId = 0
+  private ticker: NodeJS.Timeout | undefined
+  private lastTickAt = 0
 
-  function snapshot(): CallerQueries[] {
-    return [...callers].map(([caller, { weight, usedMs, entries }]) => {
-      const active = (state: QueryState): ActiveQuery[] =>
-        entries
-          .filter((entry) => entry.state === state)
-          .map(({ id, runMs, turnMs, owner: { maxRunMs } }) => ({ id, runMs, turnMs, maxRunMs }))
-      return {
-        caller,
-        weight,
-        usedMs,
-        waiting: active('waiting').map(({ id }) => id),
-        running: active('running'),
-        suspended: active('suspended'),
-      }
-    })
+  constructor(options: QuerySchedulerOptions) {
+    this.options = options
   }
 
-  const find = ({ caller, id }: { readonly caller: string; readonly id: number }): Entry | undefined =>
-    callers.get(caller)?.entries.find((entry) => entry.id === id)
+  async enter(owner: QueryOwner, signal: AbortSignal): Promise<QueryTurn> {
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const query: ActiveQuery = {
+      id: ++this.lastId,
+      owner,
+      state: 'waiting',
+      runMs: 0,
+      turnMs: 0,
+      listener: undefined,
+      yields: false,
+      start: resolve,
+      refuse: reject,
+      ending: new AbortController(),
+    }
+    const leave = (): void => {
+      this.remove(query)
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+    this.startTicking()
+    this.queries.add(query)
+    this.advance()
+    this.refuseOneOfTooMany(owner.caller)
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+    return this.turnOf(query)
+  }
 
-  function apply(step: SchedulingStep): void {
-    const entry = find(step)
-    if (!entry) return
+  count(state: QueryState, lane?: QueryLane): number {
+    const isIn = (query: ActiveQuery): boolean =>
+      lane === undefined || (isLong(query, this.options) ? 'long' : 'short') === lane
+    return this.queries.all().filter((query) => query.state === state && isIn(query)).length
+  }
+
+  stop(): void {
+    clearInterval(this.ticker)
+  }
+
+  private turnOf(query: ActiveQuery): QueryTurn {
+    return {
+      signal: query.ending.signal,
+      begin: (listener) => {
+        this.passTime()
+        query.listener = listener
+      },
+      end: () => {
+        this.passTime()
+        this.remove(query)
+        this.advance()
+      },
+    }
+  }
+
+  private apply(step: SchedulingStep): void {
+    const query = this.queries.find(step)
+    if (!query) return
     switch (step.kind) {
       case 'start':
-        entry.state = 'running'
-        entry.start()
+        query.state = 'running'
+        query.start()
         return
       case 'resume':
-        entry.state = 'running'
-        entry.turnMs = 0
-        entry.listener?.resume()
+        query.state = 'running'
+        query.turnMs = 0
+        query.listener?.resume()
         return
       case 'suspend':
-        entry.state = 'suspended'
-        entry.listener?.suspend()
-        if (step.resumed) apply({ kind: 'resume', ...step.resumed })
+        query.state = 'suspended'
+        query.listener?.suspend()
+        if (step.resumed) this.apply({ kind: 'resume', ...step.resumed })
         return
       case 'reject':
-        options.onReject?.('long')
-        end(entry, busy(overloaded(all().filter(({ state }) => state === 'suspended').length)))
+        this.options.onReject?.('long')
+        this.end(query, busy(overloaded(this.count('suspended'))))
         return
       case 'expire':
-        end(entry, timedOut(expired(entry.owner, options)))
+        this.end(query, timedOut(expired(query.owner, this.options)))
     }
   }
 
   /** Ends a query at once. Another query can take its place before its process has ended. */
-  function end(entry: Entry, failure: Failure): void {
-    remove(entry)
-    entry.ending.abort(failure)
+  private end(query: ActiveQuery, failure: Failure): void {
+    this.remove(query)
+    query.ending.abort(failure)
   }
 
-  function remove(entry: Entry): void {
-    const { caller } = entry.owner
-    const own = callers.get(caller)
-    const index = own?.entries.indexOf(entry) ?? -1
-    if (!own || index < 0) return
-    own.entries.splice(index, 1)
-    if (own.entries.length === 0) callers.delete(caller)
-    if (callers.size > 0) return
-    clearInterval(ticker)
-    ticker = undefined
-  }
-
-  function advance(): void {
-    passTime()
+  private advance(): void {
+    this.passTime()
     for (;;) {
-      const step = nextStep({ callers: snapshot(), limits: options })
+      const step = nextStep({ callers: this.queries.snapshot(), limits: this.options })
       if (!step) return
-      apply(step)
+      this.apply(step)
     }
   }
 
-  function passTime(): void {
+  private refuseOneOfTooMany(caller: string): void {
+    const refused = refusedQuery(this.queries.snapshot(), caller, this.options)
+    const query = refused && this.queries.find(refused)
+    if (!refused || !query) return
+    this.remove(query)
+    this.options.onReject?.(refused.limit)
+    query.refuse(busy(tooMany(refused, this.options)))
+  }
+
+  private remove(query: ActiveQuery): void {
+    this.queries.remove(query)
+    if (!this.queries.isEmpty) return
+    clearInterval(this.ticker)
+    this.ticker = undefined
+  }
+
+  private startTicking(): void {
+    if (this.ticker) return
+    this.lastTickAt = performance.now()
+    this.ticker = setInterval(() => this.advance(), tickMs)
+    this.ticker.unref()
+  }
+
+  private passTime(): void {
     const now = performance.now()
-    const passedMs = now - lastTickAt
-    lastTickAt = now
-    for (const own of callers.values()) {
-      for (const entry of own.entries) {
-        if (entry.state !== 'running' || !entry.listener) continue
-        entry.runMs += passedMs
-        entry.turnMs += passedMs
-        own.usedMs += passedMs
-        if (entry.runMs < yieldAfterMs || entry.yields) continue
-        entry.yields = true
-        entry.listener.yieldToOthers()
-      }
-    }
-  }
-
-  function join(owner: QueryOwner, entry: Entry): void {
-    if (!ticker) {
-      lastTickAt = performance.now()
-      ticker = setInterval(advance, tickMs)
-      ticker.unref()
-    }
-    const own = callers.get(owner.caller)
-    if (own) own.entries.push(entry)
-    else {
-      const usedMs = joiningUse(snapshot(), owner.weight)
-      callers.set(owner.caller, { weight: owner.weight, usedMs, entries: [entry] })
-    }
-  }
-
-  function refuseOneOfTooMany(caller: string): void {
-    const refused = refusedQuery(snapshot(), caller, options)
-    const entry = refused && find(refused)
-    if (!refused || !entry) return
-    remove(entry)
-    options.onReject?.(refused.limit)
-    entry.refuse(busy(tooMany(refused, options)))
-  }
-
-  return {
-    enter: async (owner, signal) => {
-      signal.throwIfAborted()
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const entry: Entry = {
-        id: ++lastId,
-        owner,
-        state: 'waiting',
-        runMs: 0,
-        turnMs: 0,
-        listener: undefined,
-        yields: false,
-        start: resolve,
-        refuse: reject,
-        ending: new AbortController(),
-      }
-      const leave = (): void => {
-        remove(entry)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', leave, { once: true })
-      join(owner, entry)
-      advance()
-      refuseOneOfTooMany(owner.caller)
-      try {
-        await promise
-      } finally {
-        signal.removeEventListener('abort', leave)
-      }
-      return {
-        signal: entry.ending.signal,
-        begin: (listener) => {
-          passTime()
-          entry.listener = listener
-        },
-        end: () => {
-          passTime()
-          remove(entry)
-          advance()
-        },
-      }
-    },
-    count: (state, lane) =>
-      all().filter(
-        (entry) =>
-          entry.state === state &&
-          (lane === undefined || (isLong(entry, options) ? 'long' : 'short') === lane),
-      ).length,
-    stop: () => clearInterval(ticker),
+    this.queries.passTime(now - this.lastTickAt)
+    this.lastTickAt = now
   }
 }
 

@@ -6,13 +6,29 @@ import { text } from 'node:stream/consumers'
 import { invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { literal, openLockedDatabase } from '@svc/shared/duckdb'
-import type { Parameter } from '../sql/index.ts'
-import { createQueryProcesses } from './query-processes.ts'
+import type { Parameter, RunText, Statement } from '../sql/index.ts'
+import type { QueryOwner } from './active-queries.ts'
+import { createQueryProcesses, type QuerySession } from './query-processes.ts'
 import type { AnswerStyle, DatasourceRelation, QueryOrder } from './query-protocol.ts'
-import type { QueryOwner } from './query-scheduler.ts'
 
 /** Returns an owner with a weight of 1. */
 export const ownerOf = (caller: string): QueryOwner => ({ caller, weight: 1 })
+
+const memoryLimitBytes = 128 * 2 ** 20
+
+/** A query of a test. */
+interface TestQuery {
+  readonly files?: readonly string[]
+  readonly schemas?: DatasourceRelation['schemas']
+  readonly parameters?: readonly Parameter[]
+  readonly style?: Partial<AnswerStyle>
+  readonly signal?: AbortSignal
+  /** Skips the validation. */
+  readonly unread?: boolean
+  readonly schema?: string
+  readonly outerLimit?: number
+  readonly onBegin?: () => void
+}
 
 /** Creates a folder with data and a secret file next to it, and processes to query the data. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
@@ -20,7 +36,6 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   const spillDirectory = path.join(folder, 'spill')
   mkdirSync(spillDirectory)
   writeFileSync(path.join(folder, 'secret.csv'), 'secret\n1\n')
-  const memoryLimitBytes = 128 * 2 ** 20
   const processes = createQueryProcesses({
     maxRunning: 2,
     maxQueued: 1,
@@ -30,6 +45,8 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     spillDirectory,
   })
   const file = (name: string) => path.join(folder, name)
+  const acquire = (signal?: AbortSignal) =>
+    processes.acquire(ownerOf('ann'), signal ?? AbortSignal.timeout(60_000))
 
   async function writeParquet(name: string, sql: string): Promise<string> {
     const database = await openLockedDatabase({
@@ -47,78 +64,31 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     return file(name)
   }
 
-  /** Runs a query as the broker does. `unread` skips the validation. */
-  async function query(
-    sql: string,
-    given: {
-      readonly files?: readonly string[]
-      readonly schemas?: DatasourceRelation['schemas']
-      readonly parameters?: readonly Parameter[]
-      readonly style?: Partial<AnswerStyle>
-      readonly signal?: AbortSignal
-      readonly unread?: boolean
-      readonly schema?: string
-      readonly outerLimit?: number
-      readonly onBegin?: () => void
-    } = {},
-  ): Promise<string> {
-    const { schema = 'svc' } = given
-    const session = await processes.acquire(ownerOf('ann'), given.signal ?? AbortSignal.timeout(60_000))
+  /** Runs a query as the broker does. */
+  async function query(sql: string, given: TestQuery = {}): Promise<string> {
+    const session = await acquire(given.signal)
     try {
-      const statement = given.unread
-        ? { text: { sql, shifts: [], macros: [] }, tables: [] }
-        : await session.read({ sql, parameters: given.parameters ?? [], schema })
-      const other = statement.tables.find(({ name }) => name !== 'wiki')
-      if (other) throw invalidInput(`Table [${other.name}] does not exist`)
+      const statement = await readTestQuery(session, sql, given)
+      const files = (given.files ?? []).map(file)
       const answer = new PassThrough()
       const received = text(answer)
-      await session.run(
-        {
-          schema,
-          written: sql,
-          text: statement.text,
-          parameters: given.parameters ?? [],
-          datasources: [
-            {
-              name: 'wiki',
-              files: (given.files ?? []).map((name) => ({ path: file(name) })),
-              columnsWithoutFiles: ['page'],
-              schemas: given.schemas,
-            },
-          ],
-          systemTables: [],
-          style: {
-            format: 'array',
-            header: false,
-            typesHeader: false,
-            sqlTypesHeader: false,
-            ...given.style,
-          },
-          spillDirectory,
-          spillLimitBytes: 2 ** 30,
-          memoryLimitBytes,
-          threads: 2,
-          maxRows: 1_000_000,
-          outerLimit: given.outerLimit,
-          ...limits,
-        },
-        () => {
-          given.onBegin?.()
-          return answer
-        },
-      )
+      await session.run({ ...orderOf(sql, statement.text, given, files), spillDirectory, ...limits }, () => {
+        given.onBegin?.()
+        return answer
+      })
       answer.end()
       return await received
     } finally {
       session.release()
     }
   }
+
   /** Returns the times that a query reads from its table, over all references to it. */
   async function timesOf(
     sql: string,
     parameters: readonly Parameter[] = [],
   ): Promise<readonly Interval[] | undefined> {
-    const session = await processes.acquire(ownerOf('ann'), AbortSignal.timeout(60_000))
+    const session = await acquire()
     try {
       const { tables } = await session.read({ sql, parameters, schema: 'svc' })
       const all = tables.map(({ times }) => times)
@@ -129,3 +99,38 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   }
   return { folder, processes, writeParquet, query, file, timesOf }
 }
+
+/** Validates a query that may only read the table `wiki`. */
+async function readTestQuery(
+  session: QuerySession,
+  sql: string,
+  { unread, parameters = [], schema = 'svc' }: TestQuery,
+): Promise<Statement> {
+  if (unread) return { text: { sql, shifts: [], macros: [] }, tables: [] }
+  const statement = await session.read({ sql, parameters, schema })
+  const other = statement.tables.find(({ name }) => name !== 'wiki')
+  if (other) throw invalidInput(`Table [${other.name}] does not exist`)
+  return statement
+}
+
+const orderOf = (
+  sql: string,
+  runText: RunText,
+  { parameters = [], schema = 'svc', schemas, style, outerLimit }: TestQuery,
+  files: readonly string[],
+): Omit<QueryOrder, 'spillDirectory'> => ({
+  schema,
+  written: sql,
+  text: runText,
+  parameters,
+  datasources: [
+    { name: 'wiki', files: files.map((path) => ({ path })), columnsWithoutFiles: ['page'], schemas },
+  ],
+  systemTables: [],
+  style: { format: 'array', header: false, typesHeader: false, sqlTypesHeader: false, ...style },
+  spillLimitBytes: 2 ** 30,
+  memoryLimitBytes,
+  threads: 2,
+  maxRows: 1_000_000,
+  outerLimit,
+})

@@ -10,6 +10,7 @@ import { createQueryProcesses } from '../query-processes/index.ts'
 import type { ServedView } from '../served/index.ts'
 import { datasourceRoutes } from './datasource-routes.ts'
 import { createFetchedFiles } from './fetched-files.ts'
+import type { TableSources } from './prepare-tables.ts'
 import { queryRoutes } from './query-routes.ts'
 import { createRunningQueries } from './running-queries.ts'
 import { createUsedSegments } from './used-segments.ts'
@@ -26,7 +27,11 @@ export interface Queries {
 const queryGraceMs = 4000
 
 /** Creates the query part of a broker. Nothing is opened, started, or loaded before the first query. */
-export function createQueries(context: ServiceContext, view: ServedView, own: DataServer): Queries {
+export function createQueries(
+  context: TableSources['context'] & Pick<ServiceContext, 'faults' | 'metrics'>,
+  view: ServedView,
+  own: DataServer,
+): Queries {
   const { settings, client, logger, database } = context
   const directory = path.resolve(settings.get('svc.query.directory'))
   const workDirectory = path.join(directory, 'work')

@@ -16,7 +16,8 @@ import { loadPayloads, loadRulesOf, loadStoredSegments, type ParsedRules } from 
 import type { ServiceContext } from '@svc/shared/service'
 import type { DatasourceRelation } from '../query-processes/index.ts'
 import type { ServedView } from '../served/index.ts'
-import type { FetchedFiles, HeldFiles, NeededSegment } from './fetched-files.ts'
+import type { NeededSegment } from './fetch-segment-files.ts'
+import type { FetchedFiles, HeldFiles } from './fetched-files.ts'
 import type { QueriedSegment, UsedSegments } from './used-segments.ts'
 
 /** How to prepare the tables of a query. */
@@ -47,7 +48,10 @@ export interface PreparedTables {
 
 /** What tables are prepared from. */
 export interface TableSources {
-  readonly context: ServiceContext
+  readonly context: Pick<
+    ServiceContext,
+    'client' | 'clock' | 'database' | 'discovery' | 'logger' | 'settings'
+  >
   readonly view: ServedView
   readonly own: DataServer
   readonly used: UsedSegments

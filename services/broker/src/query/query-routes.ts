@@ -74,114 +74,119 @@ const retryAfterSeconds = 1
 
 /** The endpoints that run and cancel queries. */
 export function queryRoutes(engine: QueryEngine, running: CancellableQueries): Route[] {
-  const { settings } = engine.sources.context
+  return [sqlRoute(engine, running.sql), nativeRoute(engine, running.native), ...cancelRoutes(running)]
+}
 
-  /** Runs a query that can be canceled by its id. `run` writes the result. */
-  async function answerQuery(
-    queries: RunningQueries,
-    { id, timeoutMs, caller, signal, response }: QueryRequest,
-    run: (given: Pick<CallerQuery, 'caller' | 'signal' | 'onRead'>) => Promise<void>,
-  ): Promise<typeof streamed> {
-    try {
-      await whileCancellable(queries, id, caller, ({ signal: cancelling, onRead }) =>
-        withinTime(timeoutMs, [signal, engine.ending, cancelling], (any) =>
-          run({ caller, signal: any, onRead }),
-        ),
-      )
-    } catch (error) {
-      if (error instanceof Failure && error.code === 'busy' && !response.headersSent)
-        response.setHeader('Retry-After', retryAfterSeconds)
-      throw error
-    }
-    response.end()
-    return streamed
+/** Runs a query that can be canceled by its id. `run` writes the result. */
+async function answerQuery(
+  engine: QueryEngine,
+  queries: RunningQueries,
+  { id, timeoutMs, caller, signal, response }: QueryRequest,
+  run: (given: Pick<CallerQuery, 'caller' | 'signal' | 'onRead'>) => Promise<void>,
+): Promise<typeof streamed> {
+  try {
+    await whileCancellable(queries, id, caller, ({ signal: cancelling, onRead }) =>
+      withinTime(timeoutMs, [signal, engine.ending, cancelling], (any) =>
+        run({ caller, signal: any, onRead }),
+      ),
+    )
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'busy' && !response.headersSent)
+      response.setHeader('Retry-After', retryAfterSeconds)
+    throw error
   }
+  response.end()
+  return streamed
+}
 
-  return [
-    route({
-      method: 'POST',
-      path: '/svc/v2/sql',
-      access: statedDatasource('READ', 'every table of the query'),
-      summary: 'Run a SELECT statement and stream the result',
-      body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
-      answers: [sqlAnswer],
-      failures: queryFailures,
-      handle: ({ body, caller, word, signal, response }) => {
-        const { query, parameters, style, context } = body
-        const id = context.queryId ?? randomUUID()
-        const timeoutMs = timeoutOf(context, settings)
-        return answerQuery(running.sql, { id, timeoutMs, caller, signal, response }, (given) =>
-          runStatement(
-            engine,
-            {
-              sql: query,
-              schema: word,
-              parameters,
-              style,
-              fromDeepStorage: context.fromDeepStorage,
-              outerLimit: context.outerLimit,
-              ...given,
-            },
-            (notLoaded) => {
-              response.writeHead(200, {
-                'Content-Type': contentTypes[style.format],
-                'X-Svc-SQL-Query-Id': headerText(id),
-                ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
-                ...responseContext(notLoaded),
-              })
-              return response
-            },
-          ),
-        )
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/svc/v2',
-      access: statedDatasource('READ', 'the datasource of the query'),
-      summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
-      body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
-      answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
-      failures: queryFailures,
-      handle: ({ body, caller, signal, response }) => {
-        const id = body.context.queryId ?? randomUUID()
-        const timeoutMs = timeoutOf(body.context, settings)
-        return answerQuery(running.native, { id, timeoutMs, caller, signal, response }, (given) =>
-          runNativeQuery(engine, body, given, response, (notLoaded) => {
+const sqlRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
+  route({
+    method: 'POST',
+    path: '/svc/v2/sql',
+    access: statedDatasource('READ', 'every table of the query'),
+    summary: 'Run a SELECT statement and stream the result',
+    body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
+    answers: [sqlAnswer],
+    failures: queryFailures,
+    handle: ({ body, caller, word, signal, response }) => {
+      const { query, parameters, style, context } = body
+      const id = context.queryId ?? randomUUID()
+      const timeoutMs = timeoutOf(context, engine.sources.context.settings)
+      return answerQuery(engine, queries, { id, timeoutMs, caller, signal, response }, (given) =>
+        runStatement(
+          engine,
+          {
+            sql: query,
+            schema: word,
+            parameters,
+            style,
+            fromDeepStorage: context.fromDeepStorage,
+            outerLimit: context.outerLimit,
+            ...given,
+          },
+          (notLoaded) => {
             response.writeHead(200, {
-              'Content-Type': 'application/json',
-              'X-Svc-Query-Id': headerText(id),
+              'Content-Type': contentTypes[style.format],
+              'X-Svc-SQL-Query-Id': headerText(id),
+              ...(style.header ? { 'X-Svc-SQL-Header-Included': 'yes' } : {}),
               ...responseContext(notLoaded),
             })
-          }),
-        )
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/svc/v2/sql/:queryId',
-      access: readOfQuery,
-      summary: 'Cancel the running SQL queries with an id',
-      answers: [cancelling],
-      handle: ({ params: { queryId = '' }, caller }) => {
-        if (running.sql.cancel(queryId, caller) === 0)
-          throw notFound(`SQL query [${queryId}] is not running`, { queryId })
-        return accepted
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/svc/v2/:queryId',
-      access: readOfQuery,
-      summary: 'Cancel the running native queries with an id, if there are any',
-      answers: [cancelling],
-      handle: ({ params: { queryId = '' }, caller }) => {
-        running.native.cancel(queryId, caller)
-        return accepted
-      },
-    }),
-  ]
-}
+            return response
+          },
+        ),
+      )
+    },
+  })
+
+const nativeRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
+  route({
+    method: 'POST',
+    path: '/svc/v2',
+    access: statedDatasource('READ', 'the datasource of the query'),
+    summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
+    body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
+    answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
+    failures: queryFailures,
+    handle: ({ body, caller, signal, response }) => {
+      const id = body.context.queryId ?? randomUUID()
+      const timeoutMs = timeoutOf(body.context, engine.sources.context.settings)
+      return answerQuery(engine, queries, { id, timeoutMs, caller, signal, response }, (given) =>
+        runNativeQuery(engine, body, given, response, (notLoaded) => {
+          response.writeHead(200, {
+            'Content-Type': 'application/json',
+            'X-Svc-Query-Id': headerText(id),
+            ...responseContext(notLoaded),
+          })
+        }),
+      )
+    },
+  })
+
+const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
+  route({
+    method: 'DELETE',
+    path: '/svc/v2/sql/:queryId',
+    access: readOfQuery,
+    summary: 'Cancel the running SQL queries with an id',
+    answers: [cancelling],
+    handle: ({ params: { queryId = '' }, caller }) => {
+      if (sql.cancel(queryId, caller) === 0)
+        throw notFound(`SQL query [${queryId}] is not running`, { queryId })
+      return accepted
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/svc/v2/:queryId',
+    access: readOfQuery,
+    summary: 'Cancel the running native queries with an id, if there are any',
+    answers: [cancelling],
+    handle: ({ params: { queryId = '' }, caller }) => {
+      native.cancel(queryId, caller)
+      return accepted
+    },
+  }),
+]
 
 const accepted = new Reply(202)
 const cancelling: Answer = {

@@ -5,9 +5,11 @@ import {
   type Database,
   loadSegmentChanges,
   loadSegmentSchemas,
+  type SegmentChanges,
   type SegmentCursor,
   type StoredSegment,
 } from '@svc/shared/postgres'
+import { keepNewest } from '@svc/shared/runtime'
 
 /** A segment with the fields that queries need. */
 export type QueriedSegment = Omit<StoredSegment, 'used' | 'compactionState'>
@@ -47,30 +49,14 @@ export function createUsedSegments(database: Database): UsedSegments {
 
   async function read(dataSource: string): Promise<boolean> {
     const known = followed.get(dataSource)
-    const { changed, removed, next } = await loadSegmentChanges(database, known?.cursor, [dataSource])
+    const changes = await loadSegmentChanges(database, known?.cursor, [dataSource])
     const entry: Followed = known ?? { segments: new Map(), list: undefined, retired: [], cursor: undefined }
-    let differs = known === undefined
-    const retire = (id: string): void => {
-      const segment = entry.segments.get(id)
-      if (!segment) return
-      entry.segments.delete(id)
-      entry.retired.push({ interval: segment.interval, version: segment.version })
-      differs = true
-    }
-    for (const { used, compactionState: _, ...segment } of changed) {
-      if (!used) retire(segment.id)
-      else if (!entry.segments.has(segment.id)) {
-        entry.segments.set(segment.id, segment)
-        differs = true
-      }
-    }
-    for (const id of removed) retire(id)
-    entry.cursor = next
+    const differs = applyChanges(entry, changes) || known === undefined
     if (differs) entry.list = undefined
     // Do not keep names without segments: callers can query any name.
     followed.delete(dataSource)
-    if (entry.segments.size > 0 || entry.retired.length > 0) followed.set(dataSource, entry)
-    if (followed.size > maxFollowedDatasources) followed.delete(followed.keys().next().value as string)
+    if (entry.segments.size > 0 || entry.retired.length > 0)
+      keepNewest(followed, dataSource, entry, maxFollowedDatasources)
     return differs
   }
 
@@ -110,4 +96,26 @@ export function createUsedSegments(database: Database): UsedSegments {
       if (entry) entry.retired = []
     },
   }
+}
+
+/** Updates the segments of a datasource. Returns whether any of them differs. */
+function applyChanges(entry: Followed, { changed, removed, next }: SegmentChanges): boolean {
+  let differs = false
+  const retire = (id: string): void => {
+    const segment = entry.segments.get(id)
+    if (!segment) return
+    entry.segments.delete(id)
+    entry.retired.push({ interval: segment.interval, version: segment.version })
+    differs = true
+  }
+  for (const { used, compactionState: _, ...segment } of changed) {
+    if (!used) retire(segment.id)
+    else if (!entry.segments.has(segment.id)) {
+      entry.segments.set(segment.id, segment)
+      differs = true
+    }
+  }
+  for (const id of removed) retire(id)
+  entry.cursor = next
+  return differs
 }

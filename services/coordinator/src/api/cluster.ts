@@ -5,19 +5,9 @@ import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
-import {
-  datasource,
-  jsonAnswer,
-  noContent,
-  open,
-  Reply,
-  type Route,
-  route,
-  state,
-  textAnswer,
-} from '@svc/shared/http'
+import { leaderRoutes } from '@svc/shared/duties'
+import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { dutyGroupShape, leaderShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
@@ -25,7 +15,7 @@ import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { warningsHeader } from './warnings-header.ts'
 
-const path = (rest: string): string => `/svc/coordinator/v1${rest}`
+const base = '/svc/coordinator/v1'
 
 const nodeShape = z
   .object({
@@ -43,32 +33,14 @@ const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape
 export function clusterRoutes(view: ClusterView): Route[] {
   const { context, leadership, dutyGroups } = view
   return [
-    route({
-      method: 'GET',
-      path: path('/leader'),
-      access: state('READ'),
-      summary: 'Get the address of the leading coordinator',
-      answers: [textAnswer('text/plain')],
-      handle: () =>
-        new Reply(200, context.discovery.leader('coordinator').baseUrl, { 'Content-Type': 'text/plain' }),
+    ...leaderRoutes('coordinator', base, {
+      discovery: context.discovery,
+      dutyGroups,
+      term: leadership.term,
     }),
     route({
       method: 'GET',
-      path: path('/isLeader'),
-      access: open,
-      summary: 'Check whether this coordinator is the leader; returns 404 if it is not',
-      answers: [
-        jsonAnswer(leaderShape),
-        jsonAnswer(leaderShape, { status: 404, description: 'This coordinator is not the leader' }),
-      ],
-      handle: () => {
-        const leader = leadership.term() !== undefined
-        return new Reply(leader ? 200 : 404, { leader })
-      },
-    }),
-    route({
-      method: 'GET',
-      path: path('/cluster'),
+      path: `${base}/cluster`,
       access: state('READ'),
       summary: 'List the servers of the cluster by role',
       answers: [jsonAnswer(z.record(z.string(), z.array(nodeShape)))],
@@ -79,18 +51,10 @@ export function clusterRoutes(view: ClusterView): Route[] {
         return Object.fromEntries(named.map((role) => [role, nodesOf(context, role, word)]))
       },
     }),
-    route({
-      method: 'GET',
-      path: path('/duties'),
-      access: state('READ'),
-      summary: 'Get statistics about the runs of the coordinator duties',
-      answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
-      handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
-    }),
     ...[
       route({
         method: 'GET',
-        path: path('/loadstatus'),
+        path: `${base}/loadstatus`,
         access: state('READ'),
         summary:
           'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
@@ -103,7 +67,7 @@ export function clusterRoutes(view: ClusterView): Route[] {
       }),
       route({
         method: 'GET',
-        path: path('/datasources/:dataSource/loadstatus'),
+        path: `${base}/datasources/:dataSource/loadstatus`,
         access: datasource('READ'),
         summary: 'Get the load status of one datasource',
         query: z.object({ simple: presence, full: presence }),

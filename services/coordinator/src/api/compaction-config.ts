@@ -6,7 +6,13 @@ import {
   parseCompactionConfig,
 } from '@svc/domain/compaction'
 import { methodNotAllowed, notFound } from '@svc/domain/failure'
-import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
+import {
+  compactionConfigShape,
+  compactionHistory,
+  compactionHistoryQuery,
+  compactionHistoryShape,
+  fullCompactionConfigShape,
+} from '@svc/shared/compaction'
 import {
   authenticated,
   config,
@@ -26,7 +32,6 @@ import {
   saveCompactionConfig,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { compactionConfigShape, compactionHistoryShape, fullCompactionConfigShape } from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 
@@ -49,8 +54,16 @@ const allConfigsShape = z
   })
   .meta({ title: 'CompactionConfigs' })
 
+type Context = Pick<ServiceContext, 'database' | 'clock'>
+
 /** Returns the endpoints for the compaction configurations that the coordinator's compaction duty uses. */
-export function compactionConfigRoutes({ database, clock }: ServiceContext): Route[] {
+export const compactionConfigRoutes = (context: Context): Route[] => [
+  ...allConfigsRoutes(context),
+  ...taskSlotRoutes(context),
+  ...oneConfigRoutes(context),
+]
+
+function allConfigsRoutes({ database, clock }: Context): Route[] {
   return [
     route({
       method: 'GET',
@@ -75,6 +88,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
     }),
+  ]
+}
+
+function taskSlotRoutes({ database, clock }: Context): Route[] {
+  return [
     route({
       method: 'POST',
       path: `${path}/taskslots`,
@@ -108,6 +126,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext): Rou
         throw methodNotAllowed('Unsupported method [GET]: expected [POST]')
       },
     }),
+  ]
+}
+
+function oneConfigRoutes({ database, clock }: Context): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${path}/:dataSource`,

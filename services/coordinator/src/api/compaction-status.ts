@@ -1,9 +1,8 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
-import { compactionPreviewRoute } from '@svc/shared/compaction'
-import type { CompactionPlanner } from '@svc/shared/compaction-planning'
+import type { CompactionPlanner } from '@svc/shared/compaction'
+import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
 import { config, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
-import { compactionStatusShape } from '@svc/shared/shapes'
 import { datasourceParameter, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import { type CompactionPlanner, submitCompactions } from '@svc/shared/compaction'
 import type { Duty } from '@svc/shared/duties'
 import type { ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'

@@ -1,10 +1,9 @@
 import { formatInstant } from '@svc/domain/time'
 import { capacityOf, taskWorkers, totalWorkerCapacity } from '@svc/shared/discovery'
-import type { DutyGroup } from '@svc/shared/duties'
-import { config, jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '@svc/shared/http'
+import { type LeaderView, leaderRoutes } from '@svc/shared/duties'
+import { config, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { countRunningTasks, loadTasks } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { dutyGroupShape, leaderShape } from '@svc/shared/shapes'
 import type { TaskRunner } from '@svc/shared/task-running'
 import { z } from 'zod'
 
@@ -28,59 +27,22 @@ const workerShape = z
   })
   .meta({ title: 'Worker' })
 
-/** What the endpoints about leader, duties, and workers need from the overlord. */
-export interface OverlordParts {
-  readonly runner: Pick<TaskRunner, 'lastCompletedAt'>
-  readonly dutyGroups: readonly DutyGroup[]
-  /** Returns the fencing number while this overlord is the leader, or undefined. */
-  term(): number | undefined
-}
-
 type Context = Pick<ServiceContext, 'database' | 'discovery' | 'node'>
 
 /** The endpoints about the leader, its duties, and the workers. */
-export const clusterRoutes = (context: Context, parts: OverlordParts): Route[] => [
-  ...leaderRoutes(context, parts),
-  ...workerRoutes(context, parts),
+export const clusterRoutes = (
+  context: Context,
+  parts: Omit<LeaderView, 'discovery'> & { readonly runner: Pick<TaskRunner, 'lastCompletedAt'> },
+): Route[] => [
+  ...leaderRoutes('overlord', '/svc/indexer/v1', { ...parts, discovery: context.discovery }),
+  ...workerRoutes(context, parts.runner),
   ...assignmentRoutes,
 ]
 
-function leaderRoutes({ discovery }: Context, { dutyGroups, term }: OverlordParts): Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: path('/leader'),
-      access: state('READ'),
-      summary: 'Return the address of the overlord leader',
-      answers: [textAnswer('text/plain')],
-      handle: () => new Reply(200, discovery.leader('overlord').baseUrl, { 'Content-Type': 'text/plain' }),
-    }),
-    route({
-      method: 'GET',
-      path: path('/isLeader'),
-      access: open,
-      summary: 'Return whether this overlord is the leader',
-      answers: [
-        jsonAnswer(leaderShape),
-        jsonAnswer(leaderShape, { status: 404, description: 'This overlord is not the leader' }),
-      ],
-      handle: () => {
-        const leader = term() !== undefined
-        return new Reply(leader ? 200 : 404, { leader })
-      },
-    }),
-    route({
-      method: 'GET',
-      path: path('/duties'),
-      access: state('READ'),
-      summary: 'Return statistics about the runs of the overlord duties',
-      answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
-      handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
-    }),
-  ]
-}
-
-function workerRoutes({ database, discovery, node: ownNode }: Context, { runner }: OverlordParts): Route[] {
+function workerRoutes(
+  { database, discovery, node: ownNode }: Context,
+  runner: Pick<TaskRunner, 'lastCompletedAt'>,
+): Route[] {
   return [
     route({
       method: 'GET',

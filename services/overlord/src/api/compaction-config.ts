@@ -6,8 +6,17 @@ import {
   parseCompactionConfig,
 } from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { compactionHistory, compactionHistoryQuery } from '@svc/shared/compaction'
 import {
+  clusterCompactionConfigShape,
+  compactionConfigShape,
+  compactionHistory,
+  compactionHistoryQuery,
+  compactionHistoryShape,
+  fullClusterCompactionConfigShape,
+  fullCompactionConfigShape,
+} from '@svc/shared/compaction'
+import {
+  type AuditInfo,
   authenticated,
   config,
   datasource,
@@ -23,6 +32,7 @@ import {
 import {
   changeClusterCompactionConfig,
   compactionSupervisorId,
+  type Database,
   deleteCompactionConfig,
   loadClusterCompactionConfig,
   loadCompactionConfig,
@@ -34,38 +44,73 @@ import {
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import {
-  clusterCompactionConfigShape,
-  compactionConfigShape,
-  compactionHistoryShape,
-  fullClusterCompactionConfigShape,
-  fullCompactionConfigShape,
-} from '@svc/shared/shapes'
 import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
 
+const oneConfig = path('/config/datasources/:dataSource')
+
+type Context = Pick<ServiceContext, 'database' | 'clock'>
+
 /**
  * The endpoints to configure compaction, no matter what runs it. They read and write supervisors if these are enabled,
  * or else the configurations for the coordinator's duty. `changed` is called after a change that may affect supervisors.
  */
-export function compactionConfigRoutes({ database, clock }: ServiceContext, changed: () => void): Route[] {
-  const usesSupervisors = async (): Promise<boolean> =>
-    (await loadClusterCompactionConfig(database)).useSupervisors
+export function compactionConfigRoutes({ database, clock }: Context, changed: () => void): Route[] {
+  const configs = configsInUse({ database, clock })
+  return [
+    ...clusterConfigRoutes({ database, clock }, changed),
+    ...readConfigRoutes(configs),
+    ...changeConfigRoutes(configs, changed),
+    route({
+      method: 'GET',
+      path: `${oneConfig}/history`,
+      access: datasource('READ'),
+      summary:
+        'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
+      query: compactionHistoryQuery,
+      answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
+      handle: async ({ params, query }) => {
+        const dataSource = params.dataSource as string
+        const entries = compactionHistory(database, dataSource, await usesSupervisors(database), query)
+        return new JsonPieces(jsonObjectOf([['entries', entries]]))
+      },
+    }),
+  ]
+}
 
-  const configs = async (): Promise<CompactionConfig[]> =>
-    (await usesSupervisors())
-      ? (await loadCompactionSupervisors(database)).map((supervisor) => supervisor.config)
-      : await loadCompactionConfigs(database)
+const usesSupervisors = async (database: Database): Promise<boolean> =>
+  (await loadClusterCompactionConfig(database)).useSupervisors
 
-  const configOf = async (dataSource: string): Promise<CompactionConfig | undefined> =>
-    (await usesSupervisors())
-      ? (await loadCompactionSupervisor(database, compactionSupervisorId(dataSource)))?.config
-      : await loadCompactionConfig(database, dataSource)
+type Configs = ReturnType<typeof configsInUse>
 
-  const oneConfig = path('/config/datasources/:dataSource')
+/** The stored configurations that are in use: those of supervisors if these are enabled, or else those of the duty. */
+function configsInUse({ database, clock }: Context) {
+  return {
+    all: async (): Promise<CompactionConfig[]> =>
+      (await usesSupervisors(database))
+        ? (await loadCompactionSupervisors(database)).map((supervisor) => supervisor.config)
+        : await loadCompactionConfigs(database),
+    of: async (dataSource: string): Promise<CompactionConfig | undefined> =>
+      (await usesSupervisors(database))
+        ? (await loadCompactionSupervisor(database, compactionSupervisorId(dataSource)))?.config
+        : await loadCompactionConfig(database, dataSource),
+    save: async (config: CompactionConfig, audit: AuditInfo): Promise<void> =>
+      (await usesSupervisors(database))
+        ? await saveCompactionSupervisor(database, { config, suspended: false }, audit, clock.now())
+        : await saveCompactionConfig(database, config, audit, clock.now()),
+    /** Returns false if there was none. */
+    remove: async (dataSource: string, audit: AuditInfo): Promise<boolean> => {
+      const remove = (await usesSupervisors(database))
+        ? terminateCompactionSupervisor
+        : deleteCompactionConfig
+      return await remove(database, dataSource, audit, clock.now())
+    },
+  }
+}
 
+function clusterConfigRoutes({ database, clock }: Context, changed: () => void): Route[] {
   return [
     route({
       method: 'GET',
@@ -73,7 +118,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       access: config('READ'),
       summary: 'Return whether supervisors run compaction',
       answers: [jsonAnswer(z.boolean())],
-      handle: usesSupervisors,
+      handle: () => usesSupervisors(database),
     }),
     route({
       method: 'GET',
@@ -96,6 +141,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
         return updated
       },
     }),
+  ]
+}
+
+function readConfigRoutes(configs: Configs): Route[] {
+  return [
     route({
       method: 'GET',
       path: path('/config/datasources'),
@@ -103,7 +153,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       summary: 'List the compaction configurations of the datasources that the caller may read',
       answers: [jsonAnswer(z.object({ compactionConfigs: z.array(fullCompactionConfigShape) }))],
       handle: async ({ caller }) => {
-        const readable = (await configs()).filter(({ dataSource }) =>
+        const readable = (await configs.all()).filter(({ dataSource }) =>
           caller.can('READ', 'DATASOURCE', dataSource),
         )
         return { compactionConfigs: readable.map(formatCompactionConfig) }
@@ -117,11 +167,16 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       answers: [jsonAnswer(fullCompactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string
-        const found = await configOf(dataSource)
+        const found = await configs.of(dataSource)
         if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         return formatCompactionConfig(found)
       },
     }),
+  ]
+}
+
+function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
+  return [
     route({
       method: 'POST',
       path: oneConfig,
@@ -136,11 +191,7 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
             { field: 'dataSource' },
           )
         }
-        if (await usesSupervisors()) {
-          await saveCompactionSupervisor(database, { config: body, suspended: false }, audit, clock.now())
-        } else {
-          await saveCompactionConfig(database, body, audit, clock.now())
-        }
+        await configs.save(body, audit)
         changed()
         return updated
       },
@@ -153,26 +204,11 @@ export function compactionConfigRoutes({ database, clock }: ServiceContext, chan
       answers: [emptyAnswer],
       handle: async ({ params, audit }) => {
         const dataSource = params.dataSource as string
-        const remove = (await usesSupervisors()) ? terminateCompactionSupervisor : deleteCompactionConfig
-        if (!(await remove(database, dataSource, audit, clock.now()))) {
+        if (!(await configs.remove(dataSource, audit))) {
           throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         }
         changed()
         return updated
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${oneConfig}/history`,
-      access: datasource('READ'),
-      summary:
-        'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
-      query: compactionHistoryQuery,
-      answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
-      handle: async ({ params, query }) => {
-        const dataSource = params.dataSource as string
-        const entries = compactionHistory(database, dataSource, await usesSupervisors(), query)
-        return new JsonPieces(jsonObjectOf([['entries', entries]]))
       },
     }),
   ]

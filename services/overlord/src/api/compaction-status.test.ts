@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { parseCompactionConfig, stateAfter } from '@svc/domain/compaction'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
 import { type Interval, parseInterval } from '@svc/domain/time'
-import { createCompactionPlanner } from '@svc/shared/compaction-planning'
+import { createCompactionPlanner } from '@svc/shared/compaction'
 import {
   changeClusterCompactionConfig,
   copySegments,

@@ -1,8 +1,7 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
-import { compactionPreviewRoute } from '@svc/shared/compaction'
-import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction-planning'
+import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction'
+import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
 import { authenticated, config, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
-import { compactionStatusShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 

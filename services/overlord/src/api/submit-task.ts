@@ -5,7 +5,7 @@ import type { InputAccess } from '@svc/shared/ingestion'
 import { loadTasksShownAs, type NewTask, saveTask, scopedTaskId } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { taskTypeOf, taskTypes } from '@svc/shared/tasks'
-import { unparsed } from '@svc/shared/wire'
+import { shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { taskIdShape } from './task-status.ts'
 
@@ -22,7 +22,7 @@ export const submitTaskRoute = (context: Context, access: InputAccess, queueNow:
     path: '/svc/indexer/v1/task',
     access: statedDatasource('WRITE', 'the datasource in the body'),
     summary: 'Submit a task',
-    body: jsonBody(unparsed(z.union(taskTypes.map(({ shape }) => shape))), {
+    body: jsonBody(unparsed(z.union(taskTypes.map(({ schema }) => shapeOf(schema())))), {
       limitBytes: context.settings.get('svc.request.maxTaskSize'),
       maxValues: maxTaskValues,
     }),

@@ -15,6 +15,7 @@ import {
   schemaOf,
   titled,
 } from '@svc/domain/validation'
+import { compactionStatusShape } from '@svc/shared/compaction'
 import {
   type AuditInfo,
   authenticated,
@@ -41,7 +42,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { compactionStatusShape, namesShape } from '@svc/shared/shapes'
+import { namesShape } from '@svc/shared/shapes'
 import { presence, shapedParser, shapeOf } from '@svc/shared/wire'
 import { z } from 'zod'
 

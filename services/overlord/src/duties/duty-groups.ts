@@ -1,4 +1,4 @@
-import type { CompactionPlanner } from '@svc/shared/compaction-planning'
+import type { CompactionPlanner } from '@svc/shared/compaction'
 import { createDutyGroup, type DutyGroup } from '@svc/shared/duties'
 import type { TaskSender } from '@svc/shared/redis'
 import type { ServiceContext } from '@svc/shared/service'

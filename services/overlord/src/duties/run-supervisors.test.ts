@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseCompactionConfig } from '@svc/domain/compaction'
-import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction-planning'
+import { createCompactionPlanner, submitCompactions } from '@svc/shared/compaction'
 import { createDutyGroup } from '@svc/shared/duties'
 import {
   acquireLease,

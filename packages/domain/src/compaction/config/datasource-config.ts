@@ -1,6 +1,9 @@
 import { invalidInput } from '../../failure/index.ts'
+import type { DimensionSchema, GranularitySpec, MetricSchema } from '../../specs/index.ts'
 import { formatPeriod, type Period, parsePeriod, periodSchema } from '../../time/index.ts'
 import {
+  checked,
+  converted,
   described,
   isJsonObject,
   type JsonObject,
@@ -17,15 +20,10 @@ import {
   withoutNulls,
 } from '../../validation/index.ts'
 import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
-import {
-  type DimensionSchema,
-  type MetricSchema,
-  readDimensionsSpec,
-  readMetricsSpec,
-} from './column-schemas.ts'
-import { type GranularitySpec, readGranularitySpec } from './granularity-spec.ts'
+import { readDimensionsSpec, readMetricsSpec } from './columns.ts'
 import {
   type IoConfig,
+  readGranularitySpec,
   readIoConfig,
   readProjections,
   readTransformSpec,
@@ -61,24 +59,20 @@ const defaultInputSizeBytes = 100_000_000_000_000
 const oneDay: Period = parsePeriod('P1D')
 const maxPriority = 999_999
 
-const anyName = readName()
-const readDataSource: Reader<string> = described(anyName, (json, field) => {
-  const name = anyName(json, field)
-  if (name.includes('/') || name !== name.trim()) {
-    throw refuse(field, json, 'a name without slashes and without leading or trailing whitespace')
-  }
-  return name
-})
+const readDataSource: Reader<string> = checked(
+  readName(),
+  (name) => !name.includes('/') && name === name.trim(),
+  'a name without slashes and without leading or trailing whitespace',
+)
 
-const readContext: Reader<JsonObject> = described(readAnyObject, (json, field) => {
-  const context = readAnyObject(json, field)
+const readContext: Reader<JsonObject> = converted(readAnyObject, (context, field) => {
   if (Object.hasOwn(context, 'priority')) {
     optional(readInteger(-maxPriority, maxPriority))(context.priority, `${field}.priority`)
   }
   return context
 })
 
-const readPeriod = described(periodSchema, (json, field) => parsePeriod(readText(json, field), field))
+const readPeriod = described(periodSchema, converted(readText, parsePeriod))
 
 const readConfig = readFields({
   // Druid 37 uses this type for a configuration that is complete by itself.
@@ -106,14 +100,6 @@ const readConfig = readFields({
  */
 export function parseCompactionConfig(json: unknown, field = ''): CompactionConfig {
   const { type: _, ...config } = readConfig(json, field)
-  const grown = config.granularitySpec
-  if (grown?.segmentGranularity === 'ALL' && grown.queryGranularity === 'ALL') {
-    throw refuse(
-      'granularitySpec.queryGranularity',
-      'ALL',
-      'a granularity other than [ALL] if segmentGranularity is [ALL]',
-    )
-  }
   const dimensions = new Set(config.dimensionsSpec?.dimensions?.map(({ name }) => name.toLowerCase()))
   const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
   if (both) {

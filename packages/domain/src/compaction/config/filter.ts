@@ -1,6 +1,8 @@
 import { invalidInput } from '../../failure/index.ts'
 import { formatInterval, intervalSchema, parseInterval } from '../../time/index.ts'
 import {
+  checked,
+  converted,
   described,
   optional,
   type Reader,
@@ -64,16 +66,16 @@ const valueType = readOneOf(['STRING', 'LONG', 'FLOAT', 'DOUBLE'])
 const interval: Reader<string> = described(intervalSchema, (json, field) =>
   formatInterval(parseInterval(readText(json, field), field)),
 )
-const character: Reader<string> = described(readText, (json, field) => {
-  const text = readText(json, field)
+const character = checked(
+  readText,
   // One character has at most two UTF-16 units.
-  if (text.length > 2 || [...text].length !== 1) throw refuse(field, json, 'a single character')
-  return text
-})
+  (text) => text.length <= 2 && [...text].length === 1,
+  'a single character',
+)
 const type = <const Type extends string>(name: Type) => readOneOf([name])
 // Reads the fields and omits the absent ones.
 const kept = (read: Reader<object>): Reader<RowFilter> =>
-  described(read, (json, field) => withoutNulls(read(json, field)) as RowFilter)
+  converted(read, (value) => withoutNulls(value) as RowFilter)
 
 const fieldsOf = (name: 'and' | 'or') =>
   kept(
@@ -106,8 +108,8 @@ const ranged = kept(
   }),
 )
 const withABound = (read: Reader<RowFilter>): Reader<RowFilter> =>
-  described(read, (json, field) => {
-    const filter = read(json, field) as { lower?: FilterValue; upper?: FilterValue } & RowFilter
+  converted(read, (value, field) => {
+    const filter = value as { lower?: FilterValue; upper?: FilterValue } & RowFilter
     if (filter.lower === undefined && filter.upper === undefined) {
       throw refuse(`${field}.lower`, undefined, 'a string or a number, unless [upper] is set')
     }

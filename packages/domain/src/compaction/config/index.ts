@@ -13,10 +13,7 @@ export {
   type NewestSegmentFirst,
   parseClusterConfig,
 } from './cluster-config.ts'
-export type {
-  DimensionSchema,
-  MetricSchema,
-} from './column-schemas.ts'
+export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,
@@ -25,19 +22,10 @@ export {
   parseCompactionConfig,
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
-export { type GranularitySpec, readGranularity } from './granularity-spec.ts'
-export type {
-  DynamicPartitionsSpec,
-  HashedPartitionsSpec,
-  PartitionsSpec,
-  RangePartitionsSpec,
-} from './partitions-spec.ts'
 export {
   type IoConfig,
-  readDimensionsSpec,
   readGranularitySpec,
   readIoConfig,
-  readMetricsSpec,
   readProjections,
   readTransformSpec,
   readTuningConfig,

@@ -1,5 +1,15 @@
+import {
+  checkedGranularitySpec,
+  type GranularitySpec,
+  granularityFields,
+  type PartitionsSpec,
+  readGranularity,
+  readPartitionsSpec,
+} from '../../specs/index.ts'
 import { periodSchema, readPeriod } from '../../time/index.ts'
 import {
+  checked,
+  converted,
   described,
   type JsonObject,
   optional,
@@ -14,15 +24,10 @@ import {
   readOneOf,
   readSizeBytes,
   readText,
-  refuse,
   titled,
   withoutNulls,
 } from '../../validation/index.ts'
 import { type RowFilter, readFilter } from './filter.ts'
-import { type PartitionsSpec, readPartitionsSpec } from './partitions-spec.ts'
-
-export { readDimensionsSpec, readMetricsSpec } from './column-schemas.ts'
-export { readGranularitySpec } from './granularity-spec.ts'
 
 /**
  * How segments are built. Settings are checked and stored as in Druid 37, but only partitionsSpec, maxTotalRows, and
@@ -68,15 +73,15 @@ const maxLong = Number.MAX_SAFE_INTEGER
 const count = (min: number) => optional(readInteger(min, maxInt))
 // Omits absent fields, so that the output is the same as the input.
 const kept = (read: Reader<object>): Reader<JsonObject> =>
-  described(read, (json, field) => withoutNulls(read(json, field)) as JsonObject)
+  converted(read, (value) => withoutNulls(value) as JsonObject)
 const typeOf = <const Type extends string>(name: Type) => readOneOf([name])
 
 const compression = optional(readOneOf(['lz4', 'lzf', 'zstd', 'uncompressed', 'none']))
-const frontCodedBuckets: Reader<number> = described(readInteger(1, 128), (json, field) => {
-  const size = readInteger(1, 128)(json, field)
-  if (Number.isInteger(Math.log2(size))) return size
-  throw refuse(field, json, 'a power of two from 1 to 128')
-})
+const frontCodedBuckets: Reader<number> = checked(
+  readInteger(1, 128),
+  (size) => Number.isInteger(Math.log2(size)),
+  'a power of two from 1 to 128',
+)
 const readDictionary = readByType<JsonObject>({
   utf8: kept(readFields({ type: typeOf('utf8') })),
   frontCoded: kept(
@@ -141,11 +146,10 @@ const readWriteOutMedium = readByType<JsonObject>(
     ]),
   ),
 )
-const readPeriodText: Reader<string> = described(periodSchema, (json, field) => {
-  const text = readText(json, field)
-  if (readPeriod(text) === undefined) throw refuse(field, json, 'an ISO 8601 period such as [PT10S]')
-  return text
-})
+const readPeriodText: Reader<string> = described(
+  periodSchema,
+  checked(readText, (text) => readPeriod(text) !== undefined, 'an ISO 8601 period such as [PT10S]'),
+)
 
 const tuningFields = titled(
   'TuningConfig',
@@ -175,11 +179,15 @@ const tuningFields = titled(
 )
 
 /** Reads a tuningConfig. Absent fields are null. */
-export const readTuningConfig: Reader<TuningConfig> = described(tuningFields, (json, field) => {
-  const tuning = tuningFields(json, field)
+export const readTuningConfig: Reader<TuningConfig> = converted(tuningFields, (tuning) => {
   const { partitionsSpec } = tuning
   return { ...tuning, forceGuaranteedRollup: partitionsSpec !== null && partitionsSpec.type !== 'dynamic' }
 })
+
+/** Reads a granularitySpec. */
+export const readGranularitySpec: Reader<GranularitySpec> = checkedGranularitySpec(
+  readFields(granularityFields(readGranularity)),
+)
 
 /** Reads a transformSpec. */
 export const readTransformSpec: Reader<TransformSpec> = readFields({ filter: optional(readFilter) })

@@ -1,4 +1,5 @@
-import type { CompactionConfig, PartitionsSpec } from '../config/index.ts'
+import type { PartitionsSpec } from '../../specs/index.ts'
+import type { CompactionConfig } from '../config/index.ts'
 
 const defaultPartitions: PartitionsSpec = {
   type: 'dynamic',

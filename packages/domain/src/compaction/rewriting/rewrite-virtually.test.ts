@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Segment, segmentId } from '../../segment/index.ts'
+import type { PartitionsSpec } from '../../specs/index.ts'
 import { eternity, type Interval } from '../../time/index.ts'
-import type { PartitionsSpec } from '../config/index.ts'
 import { planRewrite, rewriteVirtually } from './index.ts'
 
 const at = (day: number) => Date.UTC(2026, 0, day)

@@ -1,6 +1,6 @@
 import type { Segment } from '../../segment/index.ts'
+import type { PartitionsSpec } from '../../specs/index.ts'
 import type { Interval } from '../../time/index.ts'
-import type { PartitionsSpec } from '../config/index.ts'
 import { maxRowsPerSegmentOf, targetRowsOf } from './partitions.ts'
 import type { RewriteBucket, RewriteInput } from './plan-rewrite.ts'
 

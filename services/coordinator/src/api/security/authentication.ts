@@ -13,9 +13,10 @@ import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change.ts'
 import { isLoginName } from './has-administrator.ts'
+import { refreshRoute } from './refresh-route.ts'
 
-const base = '/svc-ext/basic-security/authentication'
-const usersPath = `${base}/db/:authenticator/users`
+const authenticatorPath = '/svc-ext/basic-security/authentication/db/:authenticator'
+const usersPath = `${authenticatorPath}/users`
 
 /** Returns a parser for new passwords of at least `shortest` characters. Errors do not repeat the value, which is a secret. */
 function credentialsParser(shortest: number): Parser<{ readonly password: string }> {
@@ -28,24 +29,45 @@ function credentialsParser(shortest: number): Parser<{ readonly password: string
   return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'credentials', hideValues: true })
 }
 
+/** The stored users of authenticators. */
+interface StoredUsers {
+  /** Returns the authenticator in the path. Throws invalidInput if it does not exist. */
+  authenticatorOf(input: { readonly params: Readonly<Record<string, string>> }): string
+  loadUsers(authenticator: string): Promise<Readonly<Record<string, Credentials | null>>>
+}
+
 /** Returns the endpoints for users who can log in. */
-export function authenticationRoutes(context: ServiceContext, change: ChangeSecurity): Route[] {
+export function authenticationRoutes(
+  context: Pick<ServiceContext, 'settings' | 'database' | 'directory'>,
+  change: ChangeSecurity,
+): Route[] {
   const { settings, database } = context
   const known = settings
     .get('svc.auth.authenticatorChain')
     .filter((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
-
-  const authenticatorOf = ({ params }: { params: Readonly<Record<string, string>> }): string => {
-    const name = params.authenticator as string
-    expect(
-      known.includes(name),
-      `Authenticator [${name}] does not exist: expected one of [${known.join(', ')}]`,
-    )
-    return name
+  const stored: StoredUsers = {
+    authenticatorOf: ({ params }) => {
+      const name = params.authenticator as string
+      expect(
+        known.includes(name),
+        `Authenticator [${name}] does not exist: expected one of [${known.join(', ')}]`,
+      )
+      return name
+    },
+    loadUsers: async (authenticator) =>
+      (await loadSecurityDirectory(database)).authenticators[authenticator] ?? {},
   }
-  const loadUsers = async (authenticator: string): Promise<Readonly<Record<string, Credentials | null>>> =>
-    (await loadSecurityDirectory(database)).authenticators[authenticator] ?? {}
+  return [
+    ...loginUserRoutes(stored),
+    createUserRoute(stored, change),
+    deleteUserRoute(stored, change),
+    passwordRoute(stored, change, settings.get('svc.auth.credentials.minLength')),
+    cachedUsersRoute(stored),
+    refreshRoute('authentication', context),
+  ]
+}
 
+function loginUserRoutes(stored: StoredUsers): Route[] {
   return [
     route({
       method: 'GET',
@@ -53,7 +75,7 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
       access: securityConfig('READ'),
       summary: 'List the names of the users who can log in',
       answers: [jsonAnswer(namesShape)],
-      handle: async (input) => Object.keys(await loadUsers(authenticatorOf(input))),
+      handle: async (input) => Object.keys(await stored.loadUsers(stored.authenticatorOf(input))),
     }),
     route({
       method: 'GET',
@@ -66,94 +88,94 @@ export function authenticationRoutes(context: ServiceContext, change: ChangeSecu
         ),
       ],
       handle: async (input) => {
-        const users = await loadUsers(authenticatorOf(input))
+        const users = await stored.loadUsers(stored.authenticatorOf(input))
         const name = nameParameter(input.params, 'user')
         expect(Object.hasOwn(users, name), `User [${name}] does not exist`)
         const credentials = users[name]
         return { name, credentials: credentials ? { algorithm: credentials.algorithm } : null }
       },
     }),
-    route({
-      method: 'POST',
-      path: `${usersPath}/:user`,
-      access: securityConfig('WRITE'),
-      summary: 'Create a user, who cannot log in until a password is set',
-      answers: [emptyAnswer],
-      failures: ['conflict'],
-      handle: async (input) => {
-        const authenticator = authenticatorOf(input)
-        const user = nameParameter(input.params, 'user')
-        expect(
-          isLoginName(user),
-          `Invalid value [${user}] for [user]: expected a name without a colon, because a colon ends the name in a login`,
-        )
-        await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
-          expect(
-            await addAuthenticationUser(transaction, authenticator, user),
-            `User [${user}] already exists`,
-          )
-        })
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: `${usersPath}/:user`,
-      access: securityConfig('WRITE'),
-      summary: 'Delete a user who can log in',
-      answers: [emptyAnswer],
-      failures: ['conflict'],
-      handle: async (input) => {
-        const authenticator = authenticatorOf(input)
-        const user = nameParameter(input.params, 'user')
-        await change(input, `${authenticator}/users/${user}`, { deleted: user }, async (transaction) => {
-          expect(
-            await removeAuthenticationUser(transaction, authenticator, user),
-            `User [${user}] does not exist`,
-          )
-        })
-      },
-    }),
-    route({
-      method: 'POST',
-      path: `${usersPath}/:user/credentials`,
-      access: securityConfig('WRITE'),
-      summary: 'Set the password of a user',
-      body: jsonBody(credentialsParser(settings.get('svc.auth.credentials.minLength'))),
-      answers: [emptyAnswer],
-      failures: ['conflict'],
-      handle: async (input) => {
-        const authenticator = authenticatorOf(input)
-        const user = nameParameter(input.params, 'user')
-        const users = await loadUsers(authenticator)
-        expect(Object.hasOwn(users, user), `User [${user}] does not exist`)
-        const credentials = await hashPassword(input.body.password)
-        await change(input, `${authenticator}/users/${user}`, { passwordSet: user }, async (transaction) => {
-          expect(
-            await replaceCredentials(transaction, authenticator, user, credentials),
-            `User [${user}] does not exist`,
-          )
-        })
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${base}/db/:authenticator/cachedSerializedUserMap`,
-      access: securityConfig('READ'),
-      summary: 'Get the users as servers cache them, without their credentials',
-      answers: [jsonAnswer(z.record(z.string(), z.object({ name: z.string() })))],
-      handle: async (input) => {
-        const users = await loadUsers(authenticatorOf(input))
-        return Object.fromEntries(Object.keys(users).map((name) => [name, { name }]))
-      },
-    }),
-    route({
-      method: 'GET',
-      path: `${base}/refreshAll`,
-      access: securityConfig('READ'),
-      summary:
-        'Refresh users and roles; never needed, because every change reaches all servers automatically',
-      answers: [emptyAnswer],
-      handle: () => context.directory().refresh(),
-    }),
   ]
+}
+
+function createUserRoute(stored: StoredUsers, change: ChangeSecurity): Route {
+  return route({
+    method: 'POST',
+    path: `${usersPath}/:user`,
+    access: securityConfig('WRITE'),
+    summary: 'Create a user, who cannot log in until a password is set',
+    answers: [emptyAnswer],
+    failures: ['conflict'],
+    handle: async (input) => {
+      const authenticator = stored.authenticatorOf(input)
+      const user = nameParameter(input.params, 'user')
+      expect(
+        isLoginName(user),
+        `Invalid value [${user}] for [user]: expected a name without a colon, because a colon ends the name in a login`,
+      )
+      await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
+        expect(await addAuthenticationUser(transaction, authenticator, user), `User [${user}] already exists`)
+      })
+    },
+  })
+}
+
+function deleteUserRoute(stored: StoredUsers, change: ChangeSecurity): Route {
+  return route({
+    method: 'DELETE',
+    path: `${usersPath}/:user`,
+    access: securityConfig('WRITE'),
+    summary: 'Delete a user who can log in',
+    answers: [emptyAnswer],
+    failures: ['conflict'],
+    handle: async (input) => {
+      const authenticator = stored.authenticatorOf(input)
+      const user = nameParameter(input.params, 'user')
+      await change(input, `${authenticator}/users/${user}`, { deleted: user }, async (transaction) => {
+        expect(
+          await removeAuthenticationUser(transaction, authenticator, user),
+          `User [${user}] does not exist`,
+        )
+      })
+    },
+  })
+}
+
+function passwordRoute(stored: StoredUsers, change: ChangeSecurity, minLength: number): Route {
+  return route({
+    method: 'POST',
+    path: `${usersPath}/:user/credentials`,
+    access: securityConfig('WRITE'),
+    summary: 'Set the password of a user',
+    body: jsonBody(credentialsParser(minLength)),
+    answers: [emptyAnswer],
+    failures: ['conflict'],
+    handle: async (input) => {
+      const authenticator = stored.authenticatorOf(input)
+      const user = nameParameter(input.params, 'user')
+      const users = await stored.loadUsers(authenticator)
+      expect(Object.hasOwn(users, user), `User [${user}] does not exist`)
+      const credentials = await hashPassword(input.body.password)
+      await change(input, `${authenticator}/users/${user}`, { passwordSet: user }, async (transaction) => {
+        expect(
+          await replaceCredentials(transaction, authenticator, user, credentials),
+          `User [${user}] does not exist`,
+        )
+      })
+    },
+  })
+}
+
+function cachedUsersRoute(stored: StoredUsers): Route {
+  return route({
+    method: 'GET',
+    path: `${authenticatorPath}/cachedSerializedUserMap`,
+    access: securityConfig('READ'),
+    summary: 'Get the users as servers cache them, without their credentials',
+    answers: [jsonAnswer(z.record(z.string(), z.object({ name: z.string() })))],
+    handle: async (input) => {
+      const users = await stored.loadUsers(stored.authenticatorOf(input))
+      return Object.fromEntries(Object.keys(users).map((name) => [name, { name }]))
+    },
+  })
 }

@@ -1,0 +1,23 @@
+/** Parts of specs that ingestion and compaction share: granularities, dimensions, metrics, and partitions. */
+export {
+  type DimensionSchema,
+  type MetricSchema,
+  readDimensions,
+  readInputColumn,
+  readMetrics,
+} from './columns.ts'
+export {
+  checkedGranularitySpec,
+  type GranularitySpec,
+  granularityFields,
+  readGranularity,
+  readGranularityName,
+} from './granularity-spec.ts'
+export {
+  type DynamicPartitionsSpec,
+  type HashedPartitionsSpec,
+  type PartitionsSpec,
+  type RangePartitionsSpec,
+  readDynamicPartitions,
+  readPartitionsSpec,
+} from './partitions-spec.ts'

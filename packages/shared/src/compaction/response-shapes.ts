@@ -1,0 +1,97 @@
+import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction'
+import type { JsonObject } from '@svc/domain/validation'
+import { z } from 'zod'
+import { auditInfoShape } from '../shapes/index.ts'
+import { shapeOf } from '../wire/index.ts'
+
+/** Schema of the compaction config of a datasource. */
+export const compactionConfigShape = shapeOf(compactionConfigSchema())
+/** Schema of the cluster compaction config. */
+export const clusterCompactionConfigShape = shapeOf(clusterConfigSchema())
+
+/** Makes all fields required except `optional` ones: responses contain fields that a request may omit. */
+const withAllFields = (schema: JsonObject, ...optional: readonly string[]): z.ZodType =>
+  shapeOf({
+    allOf: [schema],
+    required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
+  })
+
+/** Schema of the compaction config of a datasource in responses, including defaults. */
+export const fullCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
+/** Schema of the cluster compaction config in responses. */
+export const fullClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
+
+const figures = { interval: z.string(), bytes: z.int(), segments: z.int() }
+
+/** Schema of the compaction status of a datasource. */
+export const compactionStatusShape = z
+  .object({
+    dataSource: z.string(),
+    scheduleStatus: z.enum(['RUNNING', 'NOT_ENABLED']),
+    message: z.string().nullish(),
+    bytesAwaitingCompaction: z.int(),
+    bytesCompacted: z.int(),
+    bytesSkipped: z.int(),
+    segmentCountAwaitingCompaction: z.int(),
+    segmentCountCompacted: z.int(),
+    segmentCountSkipped: z.int(),
+    intervalCountAwaitingCompaction: z.int(),
+    intervalCountCompacted: z.int(),
+    intervalCountSkipped: z.int(),
+    intervals: z
+      .object({
+        awaiting: z.array(
+          z.object({
+            ...figures,
+            compactionInterval: z.string(),
+            mode: z.string().nullable(),
+            slots: z.int(),
+            reason: z.string(),
+          }),
+        ),
+        skipped: z.array(z.object({ ...figures, code: z.string().nullable(), reason: z.string() })),
+        compacted: z.array(z.object(figures)),
+      })
+      .optional(),
+  })
+  .meta({
+    title: 'CompactionStatus',
+    description: '`intervals` is only present with the query parameter `full`',
+  })
+
+/** Schema of the compaction config history of a datasource. */
+export const compactionHistoryShape = z.array(
+  z
+    .object({
+      globalConfig: z.looseObject({}),
+      compactionConfig: z.looseObject({}).nullable(),
+      auditInfo: auditInfoShape,
+      auditTime: z.string(),
+    })
+    .meta({ title: 'CompactionHistoryEntry' }),
+)
+
+const content = z.object({ bytes: z.int(), segments: z.int() })
+
+/** Schema of a compaction preview. */
+export const compactionPreviewShape = z
+  .object({
+    candidates: z.array(
+      z.object({
+        dataSource: z.string(),
+        interval: z.string(),
+        compactionInterval: z.string(),
+        segments: z.array(z.string()),
+        bytes: z.int(),
+        eligible: z.boolean(),
+        mode: z.string().nullable(),
+        slots: z.int(),
+        reason: z.string(),
+      }),
+    ),
+    stats: z.record(z.string(), z.object({ compacted: content, skipped: content, awaiting: content })),
+    skipped: z.array(
+      z.object({ dataSource: z.string(), interval: z.string(), code: z.string(), reason: z.string() }),
+    ),
+  })
+  .meta({ title: 'CompactionPreview' })

@@ -1,0 +1,82 @@
+import { describeError, Failure } from '@svc/domain/failure'
+import type { RequestBatch, SegmentRequest } from '../redis/index.ts'
+import type { SegmentCache } from '../segment-cache/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import type { KnownLeader, RequestStamp } from './known-leader.ts'
+import type { ReportLog } from './report-log.ts'
+import type { ServedSegments } from './served-segments.ts'
+
+/** What executing requests changes. */
+export interface ExecutionTarget {
+  readonly served: ServedSegments
+  readonly cache: Pick<SegmentCache, 'load' | 'drop'>
+  readonly log: ReportLog
+  readonly leader: KnownLeader
+  /** Is called after each request. */
+  onExecuted(): void
+}
+
+/** Returns a function that executes the load and drop requests of a batch. It ignores stale and revoked requests. */
+export function createRequestExecutor(
+  { served, cache, log, leader, onExecuted }: ExecutionTarget,
+  { settings, logger, stopping }: Pick<ServiceContext, 'settings' | 'logger' | 'stopping'>,
+): (batch: RequestBatch) => Promise<void> {
+  async function execute(request: SegmentRequest): Promise<void> {
+    if (request.action === 'load') {
+      const { identifier } = request.payload
+      await cache.load(request.payload, stopping)
+      served.add(identifier)
+      logger.debug('Loaded segment', { segment: identifier })
+      return
+    }
+    const { id } = request
+    // Stop serving first, so that new queries go elsewhere before the file is removed.
+    served.remove(id)
+    await cache.drop(id)
+    // A concurrent load of the same segment has ended by now, and may have added it again.
+    served.remove(id)
+    logger.debug('Dropped segment', { segment: id })
+  }
+
+  function noteFailure(request: SegmentRequest, error: unknown): void {
+    const { action } = request
+    const id = action === 'load' ? request.payload.identifier : request.id
+    const message = error instanceof Failure ? error.message : describeError(error)
+    logger.error(`Failed to ${action} segment`, { segment: id, error: message })
+    log.noteFailure({ id, action, message })
+  }
+
+  async function executeAll(requests: Iterator<SegmentRequest>, stamp: RequestStamp): Promise<void> {
+    for (let next = requests.next(); !next.done; next = requests.next()) {
+      // Check again: the leader may have changed, or revoked the request, in the meantime.
+      if (leader.isVoid(stamp)) return
+      // A copy, because requests that run concurrently end one by one.
+      const end = leader.begin({ ...stamp })
+      try {
+        await execute(next.value)
+      } catch (error) {
+        if (stopping.aborted) return
+        noteFailure(next.value, error)
+      } finally {
+        end()
+        onExecuted()
+      }
+    }
+  }
+
+  return async (batch) => {
+    const { session, term, sentAtMs, turbo } = batch
+    if (session !== served.session || leader.isVoid(batch) || stopping.aborted) {
+      logger.info(
+        'Ignored a stale batch of requests: the leader revoked it, or the leader or this server was replaced',
+        { term },
+      )
+      return
+    }
+    leader.noteLeader(term)
+    // Requests of a turbo batch run concurrently; each lane takes the next request when it is free.
+    const requests = batch.requests.values()
+    const lanes = turbo ? settings.get('svc.segmentCache.numLoadingThreads') : 1
+    await Promise.all(Array.from({ length: lanes }, () => executeAll(requests, { term, sentAtMs })))
+  }
+}

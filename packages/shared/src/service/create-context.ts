@@ -1,0 +1,106 @@
+import { type CallJournal, createCallJournal, createServiceClient } from '../client/index.ts'
+import { createSimulatedClock } from '../clock/index.ts'
+import type { Role, Settings } from '../config/index.ts'
+import { startDiscovery } from '../discovery/index.ts'
+import { type Faults, followFaults, noFaults } from '../faults/index.ts'
+import { createMetrics } from '../metrics/index.ts'
+import { type AnnouncedNode, createDatabase, type Database } from '../postgres/index.ts'
+import { createLogger, createReadiness, type Logger, systemClock } from '../runtime/index.ts'
+import { createEscalator } from '../security/index.ts'
+import { followStores } from '../tls/index.ts'
+import { type Configuration, configuredName } from './configuration.ts'
+import type { ServiceContext } from './context.ts'
+import type { FollowedDirectory } from './directory-source.ts'
+import { watchServer } from './watch-server.ts'
+
+/** What becomes known while a server starts. */
+export interface StartedParts {
+  /** Set once the ports are open. */
+  node?: AnnouncedNode
+  /** Set once users and roles are followed. */
+  directory?: FollowedDirectory
+}
+
+/** The context of a server, and what records its calls. */
+export interface CreatedContext {
+  readonly context: ServiceContext
+  readonly journal: CallJournal
+  /** Returns the role and name of this server, for the logs of other servers. */
+  name(): string
+}
+
+// Number of calls per direction that the journal keeps.
+const rememberedCalls = 500
+
+/** Creates the context of a server. Opens connections, but no ports. */
+export function createContext(
+  role: Role,
+  { settings, tlsStores, reread }: Configuration,
+  maxConnections: number,
+  started: StartedParts,
+  stopping: AbortSignal,
+): CreatedContext {
+  const logger = createLogger(settings, configuredName(settings))
+  const readiness = createReadiness()
+  const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
+  const { database, coordination } = openDatabases(settings, maxConnections)
+  const simulatedClock = settings.get('svc.simulation.clock.enabled')
+    ? createSimulatedClock(database, logger)
+    : undefined
+  const discovery = startDiscovery(coordination, settings, logger)
+  const journal = createCallJournal(rememberedCalls)
+  const escalator = createEscalator(settings, reread)
+  const name = () => `${role} ${started.node?.name ?? ''}`
+  const faults = openFaults(settings, coordination, logger, started)
+  const cuts = (path: string) => faults.cutsCall(path)
+  const context: ServiceContext = {
+    settings,
+    logger,
+    clock: simulatedClock ?? systemClock,
+    simulatedClock,
+    database,
+    coordination,
+    discovery,
+    client: createServiceClient(settings, name, discovery, stores, { escalator, journal, cuts }),
+    escalator,
+    stores,
+    readiness,
+    metrics: createMetrics(role),
+    faults,
+    node: () => {
+      if (!started.node) throw new Error('The ports are not open yet')
+      return started.node
+    },
+    directory: () => {
+      if (!started.directory) throw new Error('Users and roles are not followed yet')
+      return started.directory
+    },
+    stopping,
+  }
+  watchServer(context.metrics, readiness, stores)
+  return { context, journal, name }
+}
+
+function openDatabases(settings: Settings, maxConnections: number) {
+  const service = settings.get('svc.service')
+  return {
+    database: createDatabase(settings, { connections: maxConnections, applicationName: service }),
+    // Separate from the pool for requests, so that leases and heartbeats do not depend on its load.
+    coordination: createDatabase(settings, { connections: 2, applicationName: `${service} coordination` }),
+  }
+}
+
+function openFaults(
+  settings: Settings,
+  coordination: Database,
+  logger: Logger,
+  started: StartedParts,
+): Faults {
+  if (!settings.get('svc.simulation.enabled')) return noFaults
+  return followFaults(
+    coordination,
+    logger,
+    () => started.node,
+    () => process.kill(process.pid, 'SIGKILL'),
+  )
+}

@@ -1,0 +1,39 @@
+import { describeError } from '@svc/domain/failure'
+import type { Settings } from '../config/index.ts'
+import { type ApplicationOptions, createApplication, type Listeners, listen } from '../http/index.ts'
+import type { AnnouncedNode } from '../postgres/index.ts'
+import { exitWithMessage } from './configuration.ts'
+import type { ServiceContext } from './context.ts'
+import { refusedClientLog } from './rejection-logs.ts'
+
+/** Opens the ports of a server. Exits with a message if that fails. */
+export async function openPorts(
+  { settings, stores, logger }: Pick<ServiceContext, 'settings' | 'stores' | 'logger'>,
+  application: ApplicationOptions,
+): Promise<Listeners> {
+  try {
+    return await listen(settings, createApplication(application), stores, {
+      onRefusedClient: refusedClientLog(logger),
+    })
+  } catch (error) {
+    return exitWithMessage(describeError(error))
+  }
+}
+
+/** Returns what a server announces about itself. */
+export function describeNode(
+  settings: Settings,
+  listeners: Listeners,
+  details: AnnouncedNode['details'],
+): AnnouncedNode {
+  const host = settings.get('svc.host')
+  return {
+    name: `${host}:${listeners.tlsPort ?? listeners.plaintextPort}`,
+    role: settings.role,
+    service: settings.get('svc.service'),
+    host,
+    plaintextPort: listeners.plaintextPort ?? null,
+    tlsPort: listeners.tlsPort ?? null,
+    details,
+  }
+}

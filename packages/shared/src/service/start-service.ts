@@ -1,0 +1,91 @@
+import { Failure } from '@svc/domain/failure'
+import { createAnnouncement } from './announcement.ts'
+import { exitWithMessage } from './configuration.ts'
+import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
+import type { StartedParts } from './create-context.ts'
+import {
+  type FollowedDirectory,
+  followCoordinatorDirectory,
+  followStoredDirectory,
+  openDirectory,
+} from './directory-source.ts'
+import { watchOwnCertificate } from './own-certificate.ts'
+import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
+import { logTroubles, saveTroubles } from './server-troubles.ts'
+import type { Watch } from './stop-service.ts'
+import { waitForSchema } from './wait-for-schema.ts'
+
+/**
+ * Starts the work of a server whose ports are open: waits for the metadata store, its own certificate, and users and
+ * roles; then it announces itself. Adds to `watches` what it starts to watch. Returns early if the server stops.
+ */
+export async function startService(
+  context: ServiceContext,
+  part: ServicePart,
+  options: ServiceOptions,
+  started: StartedParts,
+  watches: Watch[],
+  name: () => string,
+): Promise<void> {
+  const { settings, logger, readiness, stores, coordination, discovery, stopping } = context
+  await waitForSchema(context)
+  // A store that is still being set up may become unavailable again after its first response.
+  const storeWaits = { logger, stopping }
+  await context.simulatedClock?.start()
+  watches.push(saveTroubles(coordination, context.node(), readiness))
+  if (settings.role === 'coordinator') watches.push(logTroubles(coordination, logger, name))
+  await prepareStore(context, options, storeWaits)
+  const announcement = createAnnouncement(discovery, readiness, context.node, storeWaits)
+  const certificate = watchOwnCertificate(
+    context.node(),
+    stores,
+    readiness,
+    logger,
+    announcement.reachableChanged,
+  )
+  watches.push(certificate)
+  await certificate.holds
+  if (stopping.aborted) return
+  started.directory = await retryWhileStoreIsUnavailable(() => followDirectory(context), storeWaits)
+  await started.directory.loaded
+  if (stopping.aborted) return
+  await part.start()
+  if (stopping.aborted) return
+  await announcement.begin()
+  await discovery.refresh()
+  readiness.markReady()
+  logger.info('Ready', { startedInMs: Math.round(performance.now()) })
+}
+
+/** Creates initial users and default rules. Exits with a message if their configuration is invalid. */
+async function prepareStore(
+  context: ServiceContext,
+  options: ServiceOptions,
+  storeWaits: Pick<ServiceContext, 'logger' | 'stopping'>,
+): Promise<void> {
+  try {
+    await retryWhileStoreIsUnavailable(async () => options.prepareStore?.(context), storeWaits)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalidInput') exitWithMessage(error.message)
+    throw error
+  }
+}
+
+/** Follows users and roles in the store or at the coordinator, if any authenticator needs them. */
+async function followDirectory({
+  settings,
+  database,
+  client,
+  readiness,
+  logger,
+}: Pick<
+  ServiceContext,
+  'settings' | 'database' | 'client' | 'readiness' | 'logger'
+>): Promise<FollowedDirectory> {
+  const needsLogin = settings
+    .get('svc.auth.authenticatorChain')
+    .some((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
+  if (!needsLogin) return openDirectory()
+  if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
+  return followCoordinatorDirectory(client, settings, readiness, logger)
+}

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { Failure, tooLarge } from '@svc/domain/failure'
+import type { QueryProcess } from './process-pool.ts'
+import type { QueryCommand, QueryMessage } from './query-protocol.ts'
+
+// Time that a canceled query has to end by itself before its process is killed.
+const cancelMs = 500
+const guardMs = 100
+
+/** The limits of a command, and where its result is written. */
+export interface ConversationOptions {
+  readonly signal: AbortSignal
+  /** Max memory of the process. */
+  readonly maxBytes: number
+  /** Is called before the first byte of the result. Returns the stream to write to. */
+  readonly onBegin?: () => Writable
+}
+
+/** Sends a command and forwards the bytes of the result until the process reports how it ended. */
+export async function converse(
+  used: QueryProcess,
+  command: QueryCommand,
+  options: ConversationOptions,
+): Promise<QueryMessage> {
+  options.signal.throwIfAborted()
+  return await new Conversation(used, options).answerTo(command)
+}
+
+class Conversation {
+  private readonly used: QueryProcess
+  private readonly options: ConversationOptions
+  private readonly answer = Promise.withResolvers<QueryMessage>()
+  private guard: NodeJS.Timeout | undefined
+  private sink: Writable | undefined
+  private bytes = 0
+  private done: (QueryMessage & { kind: 'done' }) | undefined
+
+  constructor(used: QueryProcess, options: ConversationOptions) {
+    this.used = used
+    this.options = options
+  }
+
+  answerTo(command: QueryCommand): Promise<QueryMessage> {
+    const { child, answers } = this.used
+    this.guard = setInterval(this.checkMemory, guardMs)
+    child.on('message', this.onMessage)
+    child.once('exit', this.onExit)
+    answers.on('data', this.onData)
+    answers.resume()
+    this.options.signal.addEventListener('abort', this.onAbort, { once: true })
+    child.send(command, (error) => {
+      if (error) this.onExit()
+    })
+    return this.answer.promise
+  }
+
+  private finish(): void {
+    const { child, answers } = this.used
+    clearInterval(this.guard)
+    child.off('message', this.onMessage)
+    child.off('exit', this.onExit)
+    answers.off('data', this.onData)
+    answers.pause()
+    this.sink?.off('drain', this.resume)
+    this.options.signal.removeEventListener('abort', this.onAbort)
+  }
+
+  private fail(error: unknown): void {
+    this.finish()
+    this.answer.reject(error)
+  }
+
+  private succeed(message: QueryMessage): void {
+    this.finish()
+    this.answer.resolve(message)
+  }
+
+  private readonly resume = (): void => {
+    this.used.answers.resume()
+  }
+
+  private readonly onData = (data: Buffer): void => {
+    this.bytes += data.length
+    try {
+      if (this.sink === undefined) {
+        this.sink = this.options.onBegin?.()
+        this.sink?.on('drain', this.resume)
+      }
+      if (this.sink?.write(data) === false) this.used.answers.pause()
+    } catch (error) {
+      // The rest of the result must not reach another query.
+      this.used.isUsable = false
+      this.fail(error)
+      return
+    }
+    this.succeedWhenComplete()
+  }
+
+  private readonly onMessage = (message: QueryMessage): void => {
+    if (message.kind === 'ready') return
+    if (message.kind === 'done') {
+      this.done = message
+      this.succeedWhenComplete()
+    } else if (message.kind === 'failed') {
+      // Bytes written before the failure may still arrive; another query must not get them.
+      if (this.bytes > 0 || message.code === 'internalServerError') this.used.isUsable = false
+      this.fail(new Failure(message.code, message.message, message.context))
+    } else this.succeed(message)
+  }
+
+  // The message and the bytes use different channels and arrive in any order.
+  private succeedWhenComplete(): void {
+    if (this.done && this.bytes === this.done.bytes) this.succeed(this.done)
+  }
+
+  private readonly onExit = (): void => {
+    this.fail(new Failure('internalServerError', 'The query process ended before the result was complete'))
+  }
+
+  // DuckDB enforces its own limit. This guard catches memory that DuckDB does not count, such as one huge string.
+  private readonly checkMemory = (): void => {
+    const { child } = this.used
+    if (residentBytes(child.pid) <= this.options.maxBytes) return
+    this.used.isUsable = false
+    child.kill('SIGKILL')
+    this.fail(tooLarge('The query needs more memory than [svc.query.memoryLimit] allows'))
+  }
+
+  private readonly onAbort = (): void => {
+    const { child } = this.used
+    this.used.isUsable = false
+    child.send({ kind: 'cancel' } satisfies QueryCommand, () => undefined)
+    const timer = setTimeout(() => child.kill('SIGKILL'), cancelMs)
+    child.once('exit', () => clearTimeout(timer))
+    this.fail(this.options.signal.reason)
+  }
+}
+
+const pageBytes = 4096
+
+/** Returns the resident memory of a process in bytes; 0 if it has ended or the system has no /proc. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageBytes
+  } catch {
+    return 0
+  }
+}

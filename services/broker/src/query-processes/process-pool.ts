@@ -1,0 +1,123 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { answerDescriptor } from './query-protocol.ts'
+
+const processFile = fileURLToPath(new URL('./query-process.ts', import.meta.url))
+
+/** A process that runs one query at a time. */
+export interface QueryProcess {
+  readonly child: ChildProcess
+  readonly answers: Readable
+  /** Resolves when the process reads commands or has ended. */
+  readonly ready: Promise<void>
+  /** Whether it can run another query after this one. */
+  isUsable: boolean
+  idleTimer: NodeJS.Timeout | undefined
+}
+
+// Time after which an idle process is stopped to free its memory.
+const idleMs = 30_000
+
+/** Query processes in use and idle ones. */
+export class ProcessPool {
+  private readonly idle: QueryProcess[] = []
+  private readonly all = new Set<QueryProcess>()
+  private readonly onUnused = new Set<() => void>()
+  private inUse = 0
+  private stopped = false
+  private readonly spillDirectory: string
+  private readonly maxSpare: number
+
+  /** `maxSpare` is the max number of idle processes that `prepareSuccessor` starts. */
+  constructor(spillDirectory: string, maxSpare: number) {
+    this.spillDirectory = spillDirectory
+    this.maxSpare = maxSpare
+  }
+
+  get isStopped(): boolean {
+    return this.stopped
+  }
+
+  /** Returns an idle process, or starts one. */
+  take(): QueryProcess {
+    const taken = this.idle.pop() ?? this.start()
+    clearTimeout(taken.idleTimer)
+    this.inUse += 1
+    return taken
+  }
+
+  /** Keeps a process for another query, or kills it if it cannot run one. */
+  giveBack(used: QueryProcess): void {
+    this.inUse -= 1
+    if (used.isUsable && !this.stopped) this.keep(used)
+    else used.child.kill('SIGKILL')
+    if (this.inUse === 0) for (const notify of this.onUnused) notify()
+  }
+
+  /**
+   * Starts a replacement for a process that serves no other query, so that a short query does not wait for its start.
+   */
+  prepareSuccessor(): void {
+    if (this.idle.length < this.maxSpare && !this.stopped) this.keep(this.start())
+  }
+
+  /** Resolves when no process is in use, or after `maxMs`. */
+  async untilUnused(maxMs: number): Promise<void> {
+    if (this.inUse === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, maxMs)
+    this.onUnused.add(resolve)
+    await promise
+    this.onUnused.delete(resolve)
+    clearTimeout(timer)
+  }
+
+  /** Kills all processes. */
+  stop(): void {
+    this.stopped = true
+    for (const { child } of this.all) child.kill('SIGKILL')
+  }
+
+  private keep(process: QueryProcess): void {
+    this.idle.push(process)
+    process.idleTimer = setTimeout(() => process.child.disconnect(), idleMs)
+    process.idleTimer.unref()
+  }
+
+  private start(): QueryProcess {
+    // The environment of this server is not passed on, because it may contain passwords.
+    const child = fork(processFile, [this.spillDirectory], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+      env: { PATH: process.env.PATH, TZ: 'UTC', ...keptVariables() },
+      serialization: 'advanced',
+      execArgv: [],
+    })
+    const answers = child.stdio[answerDescriptor] as unknown as Readable
+    const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
+    child.once('message', () => onReady())
+    child.once('exit', () => onReady())
+    const started: QueryProcess = { child, answers, ready, isUsable: true, idleTimer: undefined }
+    answers.pause()
+    answers.on('error', () => child.kill('SIGKILL'))
+    child.on('error', () => undefined)
+    child.once('exit', () => this.forget(started))
+    this.all.add(started)
+    return started
+  }
+
+  private forget(ended: QueryProcess): void {
+    ended.isUsable = false
+    this.all.delete(ended)
+    const index = this.idle.indexOf(ended)
+    if (index >= 0) this.idle.splice(index, 1)
+  }
+}
+
+function keptVariables(): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE, LD_LIBRARY_PATH } = process.env
+  return {
+    ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
+    ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }),
+  }
+}

@@ -1,0 +1,119 @@
+import type { Access as NeededAccess } from '@svc/domain/access'
+import { allowsAnonymous, requiresLogin, type Settings } from '@svc/shared/config'
+import type { Access } from '@svc/shared/http'
+import { allowsEverything, type Recognition, unsecuredPaths } from '@svc/shared/security'
+
+/** Whether a request is allowed, and why. */
+export interface Verdict {
+  readonly allowed: boolean
+  readonly because: string
+}
+
+/** A request to decide about. */
+export interface JudgedRequest {
+  /** The typed user name. */
+  readonly user: string
+  readonly path: string
+  /** What the endpoint requires. */
+  readonly access: Access
+  /** The permission that the endpoint needs; undefined if it needs none or if it depends on the request. */
+  readonly needed: NeededAccess | undefined
+  /** Whether a role of the user grants the needed permission. */
+  readonly isGranted: boolean
+  /** The authorizer that the explanation was requested for. */
+  readonly requestedAuthorizer: string
+  /** The authorizer that decides. */
+  readonly authorizer: string
+}
+
+type KnownUser = Extract<Recognition, { kind: 'known' }>
+
+const allowed = (because: string): Verdict => ({ allowed: true, because })
+const denied = (because: string): Verdict => ({ allowed: false, because })
+
+/** Decides about a request of a user with the right password. */
+export function verdictOf(settings: Settings, recognition: Recognition, request: JudgedRequest): Verdict {
+  const withoutLogin = verdictWithoutLogin(settings, request)
+  if (withoutLogin) return withoutLogin
+  if (recognition.kind !== 'known') return failedLogin(recognition, request.user)
+  const verdict = verdictForUser(settings, recognition, request)
+  const notes = loginNotes(settings, recognition, request)
+  return { ...verdict, because: [...notes, verdict.because].join('. ') }
+}
+
+/** Returns the verdict for paths that need no login, or undefined if a login is needed. */
+function verdictWithoutLogin(settings: Settings, { access, path }: JudgedRequest): Verdict | undefined {
+  if (access.kind === 'open') return allowed('The endpoint needs no login')
+  if (!unsecuredPaths(settings)(path.split('?', 1)[0] as string)) return undefined
+  return access.kind === 'internal'
+    ? denied(
+        'The endpoint is for servers only, and its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
+      )
+    : allowed('The path is in [svc.auth.unsecuredPaths], so it needs no login and no permission')
+}
+
+function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string): Verdict {
+  switch (recognition.kind) {
+    case 'unavailable':
+      return denied(
+        `${recognition.message}. While the directory is unavailable, logins of [${user}] fail with 503 and directory groups are not looked up`,
+      )
+    case 'hidden':
+      return denied(
+        `[${user}] cannot log in: the directory of [${recognition.authenticator}] calls this user [${recognition.identity}], which is the name of a user of another authenticator`,
+      )
+    case 'unknown':
+      return denied(`[${user}] cannot log in: no authenticator that is tried has a password for this user`)
+  }
+}
+
+/** Returns what to know about the login before the verdict makes sense. */
+function loginNotes(
+  settings: Settings,
+  { authenticator, identity }: KnownUser,
+  { user, requestedAuthorizer, authorizer }: JudgedRequest,
+): string[] {
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  const networks = settings.get('svc.auth.internalClientAllowedNetworks')
+  const notes: string[] = []
+  if (identity !== user) notes.push(`[${user}] logs in as [${identity}]`)
+  if (identity === internalUser && networks.length > 0)
+    notes.push(`[${internalUser}] can log in only from [${networks.join(', ')}]`)
+  if (authorizer !== requestedAuthorizer)
+    notes.push(
+      `Authorizer [${requestedAuthorizer}] does not decide: the user belongs to authenticator [${authenticator}], which uses authorizer [${authorizer}]`,
+    )
+  return notes
+}
+
+/** Returns the verdict for a user who can log in. */
+function verdictForUser(
+  settings: Settings,
+  who: KnownUser,
+  { access, authorizer, needed, isGranted }: JudgedRequest,
+): Verdict {
+  if (access.kind === 'internal') return verdictForServer(settings, who)
+  if (allowsEverything(settings, authorizer)) return allowed('The authorizer allows everything')
+  if (access.kind === 'open' || access.kind === 'authenticated')
+    return allowed('Any login is sufficient; the response is filtered by the permissions of the user')
+  if (!needed) {
+    const about = access.kind === 'stated' ? access.about : ''
+    return allowed(
+      `It depends on ${about}: the user needs [${access.action}] on [${access.type}] of that name`,
+    )
+  }
+  const { action, type, name } = needed
+  return isGranted
+    ? allowed(`A role of the user grants [${action}] on [${type}] [${name}]`)
+    : denied(`No role of the user grants [${action}] on [${type}] [${name}]`)
+}
+
+/** Returns the verdict for an endpoint that only servers may call. */
+function verdictForServer(settings: Settings, { authenticator, identity }: KnownUser): Verdict {
+  if (!requiresLogin(settings))
+    return allowed('No login is required, so everyone may call internal endpoints')
+  const internalUser = settings.get('svc.escalator.internalClientUsername')
+  return identity === internalUser && !allowsAnonymous(settings, authenticator)
+    ? allowed(`The endpoint is for servers, and [${identity}] is the internal user`)
+    : denied(`The endpoint is for servers only, and the internal user is [${internalUser}]`)
+}

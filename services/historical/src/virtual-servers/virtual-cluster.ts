@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { VirtualServerGroup } from '@svc/shared/config'
+import { ServedSegments } from '@svc/shared/data-server'
+import { createVirtualServer, isHidden, type VirtualServer } from './virtual-server.ts'
+
+// How long a killed server takes to restart, similar to the process of a real one.
+const restartMs = 2000
+
+/** The virtual servers of this process, and the segments that they serve together. */
+export class VirtualCluster {
+  /** The segments that at least one visible historical serves. */
+  readonly served = new ServedSegments()
+  /** Removed servers that the leader may not know about yet. */
+  readonly gone = new Set<string>()
+  private readonly byName = new Map<string, VirtualServer>()
+  /** Number of visible historicals that serve each segment. */
+  private readonly holders = new Map<string, number>()
+  private currentGroups: readonly VirtualServerGroup[] = []
+
+  get groups(): readonly VirtualServerGroup[] {
+    return this.currentGroups
+  }
+
+  get(name: string): VirtualServer | undefined {
+    return this.byName.get(name)
+  }
+
+  servers(): VirtualServer[] {
+    return [...this.byName.values()]
+  }
+
+  /** Creates the servers of these groups, removes others, and keeps unchanged ones. `process` is part of their names. */
+  replace(groups: readonly VirtualServerGroup[], process: string): void {
+    const names = new Set<string>()
+    for (const group of groups) {
+      const kind = group.type === 'broker' ? `broker-${group.tier}` : group.tier
+      for (let number = 1; number <= group.count; number++) {
+        const name = group.name ?? `${process}-${kind}-${number}`
+        names.add(name)
+        this.create(name, group)
+      }
+    }
+    for (const server of this.servers()) {
+      if (names.has(server.name)) continue
+      this.remove(server)
+      this.gone.add(server.name)
+    }
+    this.currentGroups = groups
+  }
+
+  /** Drops the queue of a server and hides it until it restarts with the segments on its disk. */
+  kill(server: VirtualServer): void {
+    this.hide(server)
+    server.livesAgainAtMs = performance.now() + restartMs
+    server.queue.length = 0
+  }
+
+  /** Restarts a killed server. */
+  revive({ name, group, sizes, usedSizeBytes }: VirtualServer): void {
+    const server = createVirtualServer({ name, group, sizes, usedSizeBytes })
+    this.byName.set(name, server)
+    this.show(server)
+  }
+
+  /** Hides a server while a fault blocks its reports to the leader. */
+  setCut(server: VirtualServer, isCut: boolean): void {
+    if (server.isCut === isCut) return
+    if (isCut) this.hide(server)
+    server.isCut = isCut
+    if (!isCut) this.show(server)
+  }
+
+  load(server: VirtualServer, id: string, sizeBytes: number): void {
+    if (server.served.has(id)) return
+    server.sizes.set(id, sizeBytes)
+    server.usedSizeBytes += sizeBytes
+    server.served.add(id)
+    this.noteLoaded(server, id)
+  }
+
+  drop(server: VirtualServer, id: string): void {
+    server.usedSizeBytes -= server.sizes.get(id) ?? 0
+    server.sizes.delete(id)
+    this.noteDropped(server, id)
+    server.served.remove(id)
+  }
+
+  /** Whether the leader knows all servers and all their segments. */
+  isAllKnown(): boolean {
+    return this.gone.size === 0 && this.servers().every((server) => server.isKnown || isHidden(server))
+  }
+
+  /** Records that the leader does not have the list of any server. */
+  forgetKnown(): void {
+    for (const server of this.byName.values()) server.isKnown = false
+  }
+
+  private create(name: string, group: VirtualServerGroup): void {
+    const present = this.byName.get(name)
+    if (present && isDeepStrictEqual({ ...present.group, count: 0 }, { ...group, count: 0 })) return
+    if (present) this.remove(present)
+    this.gone.delete(name)
+    this.byName.set(name, createVirtualServer({ name, group }))
+  }
+
+  private remove(server: VirtualServer): void {
+    this.hide(server)
+    this.byName.delete(server.name)
+  }
+
+  /** Hides the segments of a server from servers that follow this process. */
+  private hide(server: VirtualServer): void {
+    if (isHidden(server)) return
+    for (const id of server.served.ids()) this.noteDropped(server, id)
+  }
+
+  private show(server: VirtualServer): void {
+    if (isHidden(server)) return
+    for (const id of server.served.ids()) this.noteLoaded(server, id)
+  }
+
+  private noteLoaded(server: VirtualServer, id: string): void {
+    if (server.group.type !== 'historical' || isHidden(server)) return
+    this.holders.set(id, (this.holders.get(id) ?? 0) + 1)
+    this.served.add(id)
+  }
+
+  private noteDropped(server: VirtualServer, id: string): void {
+    if (server.group.type !== 'historical' || isHidden(server) || !server.served.has(id)) return
+    const left = (this.holders.get(id) as number) - 1
+    if (left > 0) {
+      this.holders.set(id, left)
+      return
+    }
+    this.holders.delete(id)
+    this.served.remove(id)
+  }
+}

@@ -1,0 +1,137 @@
+import { type AwaitedServer, type ReportAnswer, type ServerReport, sendReport } from '@svc/shared/data-server'
+import type { ServiceContext } from '@svc/shared/service'
+import type { VirtualCluster } from './virtual-cluster.ts'
+import { isHidden, type VirtualServer } from './virtual-server.ts'
+
+/** Each server reports at least this often, as a heartbeat. */
+export const reportPeriodMs = 1000
+// Maximum number of changes per report. The leader processes a report without pausing: about 10 ms for this many changes.
+const changesAtOnce = 10_000
+const serversAtOnce = 5000
+
+/** The part of a report about one server. */
+interface Reported {
+  readonly server: VirtualServer
+  readonly report: ServerReport
+}
+
+/**
+ * Returns a function that reports to the leader the servers whose reports are due. It returns whether the next report
+ * should follow immediately.
+ */
+export function createVirtualReports(
+  cluster: VirtualCluster,
+  context: Pick<ServiceContext, 'client' | 'faults' | 'node' | 'stopping'>,
+): () => Promise<boolean> {
+  /** The fencing number of the leader that last accepted a report. */
+  let term = 0
+
+  return async () => {
+    const process = context.node().name
+    const nowMs = performance.now()
+    const { reported, isFull } = dueReports(cluster, context.faults, process, nowMs)
+    const gone = [...cluster.gone]
+    if (reported.length === 0 && gone.length === 0) return false
+    const answer = await sendReport(context, {
+      servers: reported.map(({ report }) => report),
+      awaited: otherAwaited(cluster, process, new Set(reported.map(({ server }) => server.name))),
+      gone,
+    })
+    // A new leader does not know any of the lists.
+    if (answer.term !== term) cluster.forgetKnown()
+    term = answer.term
+    noteAnswer(answer, reported, nowMs)
+    for (const name of gone) if (!cluster.get(name)) cluster.gone.delete(name)
+    // Send what did not fit in this report immediately.
+    return isFull || !cluster.isAllKnown()
+  }
+}
+
+/** Returns the reports that are due, up to the limits of one report, and whether the limit of changes was reached. */
+function dueReports(
+  cluster: VirtualCluster,
+  faults: ServiceContext['faults'],
+  process: string,
+  nowMs: number,
+): { readonly reported: readonly Reported[]; readonly isFull: boolean } {
+  const reported: Reported[] = []
+  let changes = 0
+  for (const server of inTurn(cluster.servers())) {
+    if (changes >= changesAtOnce || reported.length >= serversAtOnce) break
+    if (server.livesAgainAtMs > 0) continue
+    const isDue = nowMs - server.lastReportAtMs >= reportPeriodMs
+    // A blocked report is lost like any other; the next one is sent when it is due.
+    if (server.isCut ? !isDue : !isDue && server.isKnown && !server.log.hasNews()) continue
+    cluster.setCut(server, faults.at(server.name).isCut())
+    if (server.isCut) {
+      server.lastReportAtMs = nowMs
+      continue
+    }
+    const report = nextReport(server, process)
+    changes += report.changes.length + (report.segments?.length ?? 0) + report.failures.length
+    reported.push({ server, report })
+  }
+  return { reported, isFull: changes >= changesAtOnce }
+}
+
+function nextReport(server: VirtualServer, process: string): ServerReport {
+  const { name, group, usedSizeBytes, leader } = server
+  return {
+    name,
+    process,
+    type: group.type,
+    tier: group.tier,
+    priority: group.priority,
+    maxSizeBytes: group.maxSizeBytes,
+    usedSizeBytes,
+    term: leader.term,
+    voidUntilMs: leader.confirmedVoidUntilMs(),
+    ...server.log.next(),
+  }
+}
+
+/** Records which servers the leader knows now. */
+function noteAnswer(answer: ReportAnswer, reported: readonly Reported[], nowMs: number): void {
+  const resync = new Set(answer.resync)
+  for (const { server, report } of reported) {
+    const isNews = server.leader.noteLeader(answer.term, answer.voidUntilMs[server.name])
+    // The leader is waiting for this confirmation, so report again immediately.
+    server.lastReportAtMs = isNews ? 0 : nowMs
+    server.isKnown = !resync.has(server.name)
+    if (server.isKnown) {
+      server.log.taken(report)
+    } else {
+      server.log.refused()
+      server.lastReportAtMs = 0
+    }
+  }
+}
+
+/**
+ * Returns the servers in the order in which they report. Servers that the leader knows must keep reporting while others
+ * send their lists, but must not fill all reports.
+ */
+function inTurn(servers: readonly VirtualServer[]): readonly VirtualServer[] {
+  const byLastReport = [...servers].sort((a, b) => a.lastReportAtMs - b.lastReportAtMs)
+  const [known, unknown] = [true, false].map((isKnown) =>
+    byLastReport.filter((server) => server.isKnown === isKnown),
+  ) as [VirtualServer[], VirtualServer[]]
+  return [...known.slice(0, serversAtOnce / 2), ...unknown, ...known.slice(serversAtOnce / 2)]
+}
+
+/** Returns the historicals whose lists the leader does not have yet and that are not in this report. */
+const otherAwaited = (
+  cluster: VirtualCluster,
+  process: string,
+  reported: ReadonlySet<string>,
+): AwaitedServer[] =>
+  cluster
+    .servers()
+    .filter(
+      (server) =>
+        server.group.type === 'historical' &&
+        !server.isKnown &&
+        !isHidden(server) &&
+        !reported.has(server.name),
+    )
+    .map(({ name, group: { tier } }) => ({ name, process, tier }))

@@ -1,0 +1,62 @@
+import type { VirtualServerGroup } from '@svc/shared/config'
+import { KnownLeader, ReportLog, type RequestStamp, ServedSegments } from '@svc/shared/data-server'
+import type { SegmentRequest } from '@svc/shared/redis'
+
+/** A load or drop request in the queue of a virtual server. */
+export interface QueuedRequest {
+  readonly request: SegmentRequest
+  readonly stamp: RequestStamp
+  /** When the request arrives, if a fault delays requests. */
+  readonly comesAtMs: number
+}
+
+/** A virtual server with its own queue, inventory, and lifetime. */
+export interface VirtualServer {
+  readonly name: string
+  readonly group: VirtualServerGroup
+  readonly served: ServedSegments
+  readonly log: ReportLog
+  /** Size in bytes of each segment that it serves, by id. */
+  readonly sizes: Map<string, number>
+  readonly queue: QueuedRequest[]
+  usedSizeBytes: number
+  /** When the request at the head of the queue is done, as a `performance.now()` time. */
+  headDoneAtMs: number
+  readonly leader: KnownLeader
+  lastReportAtMs: number
+  /** Whether the leader has its complete list of segments. */
+  isKnown: boolean
+  /** When it restarts after a fault killed it, or 0 while it is running. */
+  livesAgainAtMs: number
+  /** Whether a fault blocked its last report to the leader. */
+  isCut: boolean
+}
+
+/** Creates a server, with the segments that it kept from an earlier lifetime. */
+export function createVirtualServer({
+  name,
+  group,
+  sizes = new Map(),
+  usedSizeBytes = 0,
+}: Pick<VirtualServer, 'name' | 'group'> & Partial<VirtualServer>): VirtualServer {
+  const served = new ServedSegments()
+  for (const id of sizes.keys()) served.add(id)
+  return {
+    name,
+    group,
+    served,
+    log: new ReportLog(served),
+    sizes,
+    queue: [],
+    usedSizeBytes,
+    headDoneAtMs: 0,
+    leader: new KnownLeader(),
+    lastReportAtMs: 0,
+    isKnown: false,
+    livesAgainAtMs: 0,
+    isCut: false,
+  }
+}
+
+/** Whether a fault hides the server from the leader and from servers that follow this process. */
+export const isHidden = ({ livesAgainAtMs, isCut }: VirtualServer): boolean => livesAgainAtMs > 0 || isCut

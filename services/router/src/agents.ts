@@ -1,0 +1,28 @@
+import type { ServiceContext } from '@svc/shared/service'
+import { Agent } from 'undici'
+import { headersTimeoutMs } from './sent-request.ts'
+
+/** The connections of the router to other servers. */
+export interface Agents {
+  /** Returns the agent for the current certificates. */
+  current(): Agent
+  close(): Promise<void>
+}
+
+/** Creates connections that use the certificates of the stores. */
+export function createAgents(stores: ServiceContext['stores']): Agents {
+  const createAgent = () =>
+    new Agent({
+      connections: 128,
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: 0,
+      connect: { ...stores.current().client, timeout: 5000 },
+    })
+  let agent = createAgent()
+  stores.onChange(() => {
+    // The old agent finishes its requests.
+    agent.close().catch(() => undefined)
+    agent = createAgent()
+  })
+  return { current: () => agent, close: () => agent.close() }
+}
