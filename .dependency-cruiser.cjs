@@ -125,7 +125,7 @@ module.exports = {
         pathNot: [
           '\\.test\\.ts$',
           '/test-[^/]+\\.ts$',
-          '^(packages|services)/[^/]+/src/testing/',
+          '^((packages|services)/[^/]+|cli)/src/testing/',
           '^cli/src/development/',
         ],
       },

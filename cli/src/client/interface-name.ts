@@ -8,7 +8,7 @@ const leaderPath = '/coordinator/v1/leader'
 // Druid has no endpoint for these. It would store a preview of rules as the rules of a datasource named simulate.
 const onlySvc = [
   /^\/svc\/(simulation|internal)\//,
-  /^\/svc\/coordinator\/v1\/rules\/simulate\b/,
+  /^\/svc\/coordinator\/v1\/(clusterState|rules\/simulate)\b/,
   /\/explain\b/,
 ]
 

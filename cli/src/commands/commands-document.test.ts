@@ -11,5 +11,5 @@ test('docs/commands.md is up to date', () => {
   const program = new Command('svc')
   addCommands(program)
   const page = readFileSync(path.join(repositoryRoot, 'docs/commands.md'), 'utf8')
-  assert.equal(commandsDocument(program), page, 'write it with ./svc dev docs')
+  assert.ok(commandsDocument(program) === page, 'write it with ./svc dev docs')
 })

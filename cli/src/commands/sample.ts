@@ -10,7 +10,7 @@ interface SampleCommandOptions {
   readonly json?: boolean
 }
 
-const DAY_MS = 86_400_000
+const dayMs = 86_400_000
 
 /** Adds `./svc sample`. */
 export function addSample(program: Command): void {
@@ -39,13 +39,13 @@ Examples:
         throw invalidInput(
           `Invalid value [${rows}] for [--rows]: expected at least one row per day, so [${days}]`,
         )
-      const endMs = options.end === undefined ? todayMs() : parseDay(options.end)
-      const [{ writeSample }, { countOf }] = await Promise.all([
+      const [{ startOfDay, writeSample }, { countOf }] = await Promise.all([
         import('../sample/index.ts'),
         import('../terminal/index.ts'),
       ])
+      const endMs = options.end === undefined ? startOfDay(Date.now()) : parseDay(options.end)
       await writeSample(file, { days, rows, endMs })
-      const [start, end] = [endMs - days * DAY_MS, endMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
+      const [start, end] = [endMs - days * dayMs, endMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
       if (options.json) printJson({ file, rows, days, start, end })
       else if (file !== '-')
         process.stdout.write(
@@ -53,8 +53,6 @@ Examples:
         )
     })
 }
-
-const todayMs = (): number => Math.floor(Date.now() / DAY_MS) * DAY_MS
 
 function parseDay(text: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN

@@ -108,7 +108,7 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-/** The users of the sample directory with their passwords, which are no secret. */
+/** The users of the sample directory with their passwords, which are public. */
 export function directoryLines({ directoryUsers }: Pick<Summary, 'directoryUsers'>): string[] {
   if (directoryUsers.length === 0) return []
   return [

@@ -34,6 +34,8 @@ States:
   loaded   servers have loaded the segments that rules load
   tasks    no task is running or waiting
 
+Druid does not report whether it is known or settled.
+
 Exit status: 0 when the state is reached, 6 after the timeout, with what was lacking.
 
 Examples:

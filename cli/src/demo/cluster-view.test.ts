@@ -4,7 +4,7 @@ import { segmentId } from '@svc/domain/segment'
 import { type AnsweredServer, viewOf } from './cluster-view.ts'
 import { demoDays } from './steps.ts'
 
-const days = demoDays().slice(0, 3)
+const days = demoDays(Date.UTC(2001, 3, 1)).slice(0, 3)
 const idOf = (day: number, dataSource = 'flights') =>
   segmentId({ dataSource, interval: days[day]!, version: '2026-01-01T00:00:00.000Z', partitionNum: 0 })
 

@@ -9,8 +9,9 @@ import { connectToCluster } from '../client/index.ts'
 import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot, secretFile } from '../home/index.ts'
 import { isRunning, type ProcessIdentity } from '../processes/index.ts'
-import { demoFile, demoHistoricals } from './steps.ts'
+import { demoHistoricals } from './steps.ts'
 
+const flightsFile = path.join(repositoryRoot, 'data/flights.csv')
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-demo-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -65,7 +66,7 @@ describe('ingestion and rules in a running cluster', () => {
   const inputs = () => readdirSync(cluster.home.input)
 
   before(async () => {
-    cpSync(demoFile, file)
+    cpSync(flightsFile, file)
     cluster = await startCluster({
       home: path.join(folder, 'ingest'),
       portOffset: await pickPortOffset(),
@@ -172,7 +173,7 @@ test('without a cluster, commands say how to start one', async () => {
   const none = path.join(folder, 'none')
   for (const args of [
     ['rules', 'get'],
-    ['ingest', demoFile, '--datasource', 'a', '--timestamp', 'time'],
+    ['ingest', flightsFile, '--datasource', 'a', '--timestamp', 'time'],
   ]) {
     const { status, stderr } = await svc([...args, '--home', none])
     assert.equal(status, 1)

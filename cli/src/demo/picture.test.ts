@@ -15,9 +15,11 @@ import {
 import { demoDays } from './steps.ts'
 import { view } from './test-view.ts'
 
+const endMs = Date.UTC(2001, 3, 1)
+
 test('draws three days with one character each', () => {
   const seen = view({ hot: [0, 1, 2], cold: [1, 0, 0] })
-  const lines = pictureOf(seen, demoDays().slice(30, 33), {
+  const lines = pictureOf(seen, demoDays(endMs).slice(30, 33), {
     columns: 80,
     symbols: plainSymbols,
     paint: (tier, text) => `<${tier}>${text}`,
@@ -36,7 +38,7 @@ test('draws three days with one character each', () => {
 })
 
 test('no line is wider than the terminal', () => {
-  const days = demoDays()
+  const days = demoDays(endMs)
   const seen = view({ _default_tier: days.map(() => 2), cold: days.map((_, day) => day % 3) })
   for (const columns of [minColumns, 80, 104, 105, 200]) {
     const lines = pictureOf(seen, days, { columns, symbols: blockSymbols, paint: (_, text) => text })
@@ -65,9 +67,9 @@ test('combines days in one character if necessary to fit the width', () => {
 })
 
 test('labels months at their first day', () => {
-  assert.equal(monthRuler(demoDays(), 1), `${'2001-01'.padEnd(31)}${'2001-02'.padEnd(28)}2001-03`)
-  assert.equal(monthRuler(demoDays(), 2), `${'2001-01'.padEnd(15)}${'2001-02'.padEnd(14)}2001-03`)
-  assert.equal(monthRuler(demoDays(), 10), '2001-01')
+  assert.equal(monthRuler(demoDays(endMs), 1), `${'2001-01'.padEnd(31)}${'2001-02'.padEnd(28)}2001-03`)
+  assert.equal(monthRuler(demoDays(endMs), 2), `${'2001-01'.padEnd(15)}${'2001-02'.padEnd(14)}2001-03`)
+  assert.equal(monthRuler(demoDays(endMs), 10), '2001-01')
 })
 
 test('summarizes the state in one line', () => {

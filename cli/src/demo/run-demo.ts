@@ -1,14 +1,17 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
 import { cancelled, unavailable } from '@svc/domain/failure'
-import { type ClusterClient, connectToCluster } from '../client/index.ts'
-import { type Cluster, startCluster } from '../cluster/index.ts'
+import { connectToCluster } from '../client/index.ts'
+import { startCluster } from '../cluster/index.ts'
 import { ingestFile, type Output, showProgress } from '../ingest/index.ts'
+import { startOfDay, writeSample } from '../sample/index.ts'
 import { countOf, emphasized, formatBytes, formatSeconds } from '../terminal/index.ts'
-import { type DemoDisplay, openDisplay } from './display.ts'
+import { openDisplay } from './display.ts'
 import { observe } from './observe.ts'
 import { stepTimes } from './picture.ts'
 import { type DemoHome, planDemo, prepareHome } from './prepare-demo.ts'
-import { showStep } from './show-step.ts'
-import { demoDays, demoFile, demoSpec, demoSteps } from './steps.ts'
+import { type DemoRun, showStep } from './show-step.ts'
+import { demoDays, demoSample, demoSpec, demoSteps } from './steps.ts'
 
 /** Options of the demo. */
 export interface DemoOptions {
@@ -24,7 +27,7 @@ export interface DemoOptions {
 }
 
 /**
- * Starts a temporary cluster, ingests the shipped data set, sets rules step by step, and shows where the segments go.
+ * Starts a temporary cluster, ingests sample data up to today, sets rules step by step, and shows where the segments go.
  * Always stops the cluster and deletes a temporary home before it returns or throws.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
@@ -56,7 +59,9 @@ async function runIn(home: DemoHome, { portOffset, out, signal, onStep }: DemoOp
   const written = await planDemo(home.root, portOffset)
   const title = emphasized('Starting a temporary cluster')
   out.write(`${title}: five historicals in three tiers, TLS and logins, home [${home.root}]\n`)
-  const display = openDisplay(out, demoDays())
+  const endMs = startOfDay(Date.now())
+  const days = demoDays(endMs)
+  const display = openDisplay(out, days)
   const starting = startCluster({
     ...written,
     home: home.root,
@@ -71,25 +76,24 @@ async function runIn(home: DemoHome, { portOffset, out, signal, onStep }: DemoOp
     const [notReady] = cluster.notReady
     if (notReady) throw unavailable(`${notReady.instance} is not ready: ${notReady.problem}`)
     const client = connectToCluster(cluster.home)
-    await ingest(client, cluster, out, signal)
-    await showSteps(client, cluster, display, signal)
+    const run = { cluster, client, days, display, signal }
+    await ingest(run, endMs, out)
+    await showSteps(run)
   } finally {
     out.write('Stopping …\n')
     await cluster.stop()
   }
 }
 
-async function ingest(
-  client: ClusterClient,
-  cluster: Cluster,
-  out: Output,
-  signal: AbortSignal,
-): Promise<void> {
-  out.write(`\n${emphasized('Ingesting 20,000 flights on 90 days into daily segments')} (data/flights.csv)\n`)
+async function ingest({ client, cluster, signal }: DemoRun, endMs: number, out: Output): Promise<void> {
+  const title = 'Ingesting 20,000 flights on the last 90 days into daily segments'
+  out.write(`\n${emphasized(title)} (./svc sample)\n`)
+  const file = path.join(cluster.home.input, 'flights.csv')
+  await writeSample(file, { ...demoSample, endMs })
   const progress = showProgress(out)
   try {
     const { durationMs } = await ingestFile(client, cluster.home, {
-      file: demoFile,
+      file,
       spec: demoSpec,
       waitLoaded: false,
       signal,
@@ -98,21 +102,18 @@ async function ingest(
     progress.print(`${formatSeconds(durationMs).padStart(8)}  Ingested`)
   } finally {
     progress.end()
+    rmSync(file, { force: true })
   }
 }
 
-async function showSteps(
-  client: ClusterClient,
-  cluster: Cluster,
-  display: DemoDisplay,
-  signal: AbortSignal,
-): Promise<void> {
+async function showSteps(run: DemoRun): Promise<void> {
+  const { client, cluster, display } = run
   const steps = demoSteps()
   const times: { title: string; tookMs: number }[] = []
   for (const [index, step] of steps.entries()) {
     display.print('')
     display.print(emphasized(`Step ${index + 1} of ${steps.length}: ${step.title}`))
-    const tookMs = await showStep(cluster, client, step, display, signal)
+    const tookMs = await showStep(run, step)
     times.push({ title: step.title, tookMs })
   }
   const { deepStorage } = await observe(client, demoSpec.dataSource, cluster.home.deepStorage)

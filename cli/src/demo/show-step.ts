@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timedOut } from '@svc/domain/failure'
+import type { Interval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
 import { type Cluster, parseOptions } from '../cluster/index.ts'
 import { retryWhileUnavailable } from '../ingest/index.ts'
@@ -8,7 +9,7 @@ import { viewOf } from './cluster-view.ts'
 import type { DemoDisplay } from './display.ts'
 import { observe } from './observe.ts'
 import { rulesText } from './picture.ts'
-import { type DemoStep, demoDays, demoHistoricals, demoSpec, demoTiers } from './steps.ts'
+import { type DemoStep, demoHistoricals, demoSpec, demoTiers } from './steps.ts'
 import { missingFor, targetOf } from './target.ts'
 
 const pollMs = 250
@@ -17,16 +18,21 @@ const stepTimeoutMs = 45_000
 const retryTimeoutMs = 15_000
 const rulesPath = `/svc/coordinator/v1/rules/${demoSpec.dataSource}`
 
+/** What the steps of a demo share. */
+export interface DemoRun {
+  readonly cluster: Cluster
+  readonly client: ClusterClient
+  readonly days: readonly Interval[]
+  readonly display: DemoDisplay
+  readonly signal: AbortSignal
+}
+
 /** Sets the rules of a step and shows progress until they are applied; returns how long that took, in milliseconds. */
 export async function showStep(
-  cluster: Cluster,
-  client: ClusterClient,
+  { cluster, client, days, display, signal }: DemoRun,
   step: DemoStep,
-  display: DemoDisplay,
-  signal: AbortSignal,
 ): Promise<number> {
   const retries = { timeoutMs: retryTimeoutMs, signal }
-  const days = demoDays()
   display.print(`  POST ${client.routerUrl}${rulesPath}`)
   for (const line of rulesText(step.rules)) display.print(`  ${line}`)
   display.print('')

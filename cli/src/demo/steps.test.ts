@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import { parseOptions } from '../cluster/index.ts'
-import { demoDays, demoFile, demoHistoricals, demoSteps, demoTiers } from './steps.ts'
+import { sampleDays } from '../sample/index.ts'
+import { demoDays, demoHistoricals, demoSample, demoSteps, demoTiers } from './steps.ts'
 import { missingFor, targetOf } from './target.ts'
 import { view } from './test-view.ts'
 
@@ -12,15 +11,13 @@ const tiers = [...parseOptions({ historicals: demoHistoricals }).historicals].ma
   servers,
 }))
 
-test('the demo covers exactly the days of the data set', async () => {
-  const days = new Set<number>()
-  for await (const line of createInterface({ input: createReadStream(demoFile) })) {
-    const day = Date.parse(line.slice(0, 10))
-    if (!Number.isNaN(day)) days.add(day)
-  }
+const endMs = Date.UTC(2026, 2, 1)
+
+test('the demo covers exactly the days of the sample data', () => {
+  const texts = [...sampleDays(['2001-01-01T00:00:00Z,a'], { ...demoSample, endMs })]
   assert.deepEqual(
-    demoDays().map(({ start }) => start),
-    [...days],
+    demoDays(endMs).map(({ start }) => start),
+    texts.map((text) => Date.parse(text.slice(0, 10))),
   )
 })
 
@@ -37,10 +34,10 @@ describe('each step requires copies on the expected tiers', () => {
   const steps = demoSteps()
   assert.equal(steps.length, expected.length)
   for (const [index, { title, rules }] of steps.entries()) {
-    // The intervals are fixed, so the time at which the demo runs does not matter.
-    for (const now of [Date.UTC(2001, 0, 1), Date.UTC(2040, 0, 1)]) {
+    // The data ends at midnight, so the time of day at which the demo runs does not matter.
+    for (const now of [endMs + 1, endMs + 86_399_999]) {
       test(`${title}, at ${now}`, () => {
-        const target = targetOf(rules, demoDays(), tiers, now)
+        const target = targetOf(rules, demoDays(endMs), tiers, now)
         const copies = [...target].map(([tier, byDay]) => [
           tier,
           [byDay.reduce((sum, count) => sum + count, 0), byDay.filter((count) => count > 0).length],
@@ -53,7 +50,7 @@ describe('each step requires copies on the expected tiers', () => {
 
 test('requires no more copies on a tier than it has servers', () => {
   const rules = [{ type: 'loadForever', tieredReplicants: { cold: 3, none: 1 } }]
-  const target = targetOf(rules, demoDays().slice(0, 2), tiers, 0)
+  const target = targetOf(rules, demoDays(endMs).slice(0, 2), tiers, 0)
   assert.deepEqual(Object.fromEntries(target), { hot: [0, 0], _default_tier: [0, 0], cold: [1, 1] })
 })
 

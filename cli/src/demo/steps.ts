@@ -1,6 +1,4 @@
-import path from 'node:path'
-import { bucketOf, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
-import { repositoryRoot } from '../home/index.ts'
+import { bucketOf, type Interval } from '@svc/domain/time'
 import type { IngestSpec } from '../ingest/index.ts'
 
 /** One change of rules, with a title. */
@@ -10,8 +8,8 @@ export interface DemoStep {
   readonly rules: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** The shipped data set: flights within the United States, see data/README.md. */
-export const demoFile = path.join(repositoryRoot, 'data/flights.csv')
+/** How much sample data the demo loads. */
+export const demoSample = { days: 90, rows: 20_000 } as const
 
 /** How the data set is ingested. */
 export const demoSpec: IngestSpec = {
@@ -24,38 +22,28 @@ export const demoSpec: IngestSpec = {
   dimensions: [],
 }
 
-/** The time range of the data set, which has data on every day. */
-const covered = parseInterval('2001-01-01/2001-04-01')
-
 /** The historicals of the demo, in the format of `--historicals`. */
 export const demoHistoricals = 'hot=2,_default_tier=2,cold=1'
 
 /** The tiers in display order. */
 export const demoTiers = ['hot', '_default_tier', 'cold'] as const
 
-/** The days of the data set; each becomes one segment. */
-export function demoDays(): Interval[] {
+/** The days of the sample data before `endMs`, a midnight in UTC; each becomes one segment. */
+export function demoDays(endMs: number): Interval[] {
   const days: Interval[] = []
-  for (let start = covered.start; start < covered.end; ) {
-    const day = bucketOf('DAY', start)
-    days.push(day)
-    start = day.end
+  for (let end = endMs; days.length < demoSample.days; ) {
+    const day = bucketOf('DAY', end - 1)
+    days.unshift(day)
+    end = day.start
   }
   return days
 }
 
 /** What the demo does with the rules, in order. */
 export function demoSteps(): DemoStep[] {
-  const days = demoDays()
-  const lastDays = (count: number) => dates({ start: days.at(-count)!.start, end: covered.end })
-  const oldestMonth = dates(bucketOf('MONTH', covered.start))
-  const hot = (count: number) => ({
-    type: 'loadByInterval',
-    interval: lastDays(count),
-    tieredReplicants: { hot: 2 },
-  })
-  const cold = { type: 'loadByInterval', interval: oldestMonth, tieredReplicants: { cold: 1 } }
-  const rest = { type: 'loadForever', tieredReplicants: { _default_tier: 1 } }
+  const hot = (days: number) => load(`P${days}D`, { hot: 2 })
+  const recent = load('P59D', { _default_tier: 1 })
+  const cold = { type: 'loadForever', tieredReplicants: { cold: 1 } }
   return [
     {
       title: 'Every day has two copies on _default_tier',
@@ -63,17 +51,18 @@ export function demoSteps(): DemoStep[] {
     },
     {
       title:
-        'The last 28 days move to hot (two copies), January moves to cold, and the rest keeps one copy on _default_tier',
-      rules: [hot(28), cold, rest],
+        'The last 28 days move to hot (two copies), the oldest 31 days move to cold, and the rest keeps one copy on _default_tier',
+      rules: [hot(28), recent, cold],
     },
     {
       title: 'The hot window shrinks to 14 days: older days move back to _default_tier',
-      rules: [hot(14), cold, rest],
+      rules: [hot(14), recent, cold],
     },
-    { title: 'The hot window shrinks to 7 days', rules: [hot(7), cold, rest] },
+    { title: 'The hot window shrinks to 7 days', rules: [hot(7), recent, cold] },
     {
-      title: 'January is dropped: no tier serves it anymore, but deep storage keeps its files',
-      rules: [{ type: 'dropByInterval', interval: oldestMonth }, hot(7), rest],
+      title:
+        'The oldest 31 days are dropped: no tier serves them anymore, but deep storage keeps their files',
+      rules: [hot(7), recent, { type: 'dropForever' }],
     },
     {
       title: 'Everything is dropped: all tiers are empty, but deep storage keeps every file',
@@ -82,7 +71,8 @@ export function demoSteps(): DemoStep[] {
   ]
 }
 
-/** An interval of entire days in short form, for example `2001-01-01/2001-02-01`. */
-function dates({ start, end }: Interval): string {
-  return [start, end].map((instant) => formatInstant(instant).slice(0, 10)).join('/')
-}
+const load = (period: string, tieredReplicants: Readonly<Record<string, number>>) => ({
+  type: 'loadByPeriod',
+  period,
+  tieredReplicants,
+})

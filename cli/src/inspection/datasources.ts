@@ -43,9 +43,9 @@ export async function readDatasources(client: ClusterClient): Promise<Datasource
   const sizesOf = new Map(served.map(({ name, properties }) => [name, properties]))
   return [...new Set([...all, ...used])].sort().map((dataSource) => {
     const sizes = sizesOf.get(dataSource)
-    const tiers = Object.entries(sizes?.tiers ?? {}).map(
-      ([tier, { segmentCount }]) => [tier, segmentCount] as const,
-    )
+    const tiers = Object.entries(sizes?.tiers ?? {})
+      .map(([tier, { segmentCount }]) => [tier, segmentCount] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
     return {
       dataSource,
       isUsed: used.includes(dataSource),

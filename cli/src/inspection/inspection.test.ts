@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { testClient } from '../client/test-client.ts'
 import { formatTable } from '../terminal/index.ts'
+import { testClient } from '../testing/index.ts'
 import {
   checkSelection,
   datasourcesTable,
@@ -95,7 +95,7 @@ describe('datasources', () => {
       [
         'datasource  loaded  segments  size    from        to                 tiers',
         'old         unused  0         0 B',
-        'x           99.9 %  1,200     3.0 MB  2026-01-01  2026-02-01T06:00Z  hot 1,200, cold 3',
+        'x           99.9 %  1,200     3.0 MB  2026-01-01  2026-02-01T06:00Z  cold 3, hot 1,200',
       ].join('\n'),
     )
   })

@@ -1,4 +1,11 @@
-const DAY_MS = 86_400_000
+import { bucketOf } from '@svc/domain/time'
+
+const dayMs = 86_400_000
+
+/** Midnight in UTC at the start of the day of an instant, epoch milliseconds. */
+export function startOfDay(instantMs: number): number {
+  return bucketOf('DAY', instantMs).start
+}
 
 /** How much sample data to write, and for which days. */
 export interface SampleOptions {
@@ -17,7 +24,7 @@ export function* sampleDays(
   { days, rows, endMs }: SampleOptions,
 ): Generator<string> {
   for (let day = 0; day < days; day++) {
-    const date = new Date(endMs - (days - day) * DAY_MS).toISOString().slice(0, 10)
+    const date = new Date(endMs - (days - day) * dayMs).toISOString().slice(0, 10)
     const from = Math.floor((day * rows) / days)
     const to = Math.floor(((day + 1) * rows) / days)
     const lines = Array.from({ length: to - from }, (_, index) => {

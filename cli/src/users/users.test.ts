@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { invalidInput } from '@svc/domain/failure'
-import { testClient } from '../client/test-client.ts'
+import { testClient } from '../testing/index.ts'
 import { openUserStore } from './index.ts'
 
 const base = '/proxy/coordinator/svc-ext/basic-security'

@@ -1,4 +1,3 @@
-import { invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Condition } from './wait-until.ts'
 
@@ -34,7 +33,5 @@ export const clusterIsSettled =
   }
 
 async function fetchClusterState(client: ClusterClient): Promise<AnsweredClusterState> {
-  if (client.interfaceName === 'druid')
-    throw invalidInput('The states known and settled require a cluster of svc: Druid does not show them')
   return (await client.send('GET', '/svc/coordinator/v1/clusterState')) as AnsweredClusterState
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cancelled, invalidInput, unavailable } from '@svc/domain/failure'
-import { testClient } from '../client/test-client.ts'
+import { testClient } from '../testing/index.ts'
 import {
   clusterIsKnown,
   clusterIsSettled,

@@ -1,5 +1,5 @@
 import { notFound } from '@svc/domain/failure'
-import type { ClusterClient } from './cluster-client.ts'
+import type { ClusterClient } from '../client/index.ts'
 
 /** A client for tests that answers from a table by method and path, and records what was sent. */
 export function testClient(

@@ -1,0 +1,2 @@
+/** A client for tests of commands. */
+export { testClient } from './test-client.ts'
