@@ -85,9 +85,9 @@ const bucketsShape = z
     count: z.int(),
     tiers: z
       .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
-      .describe('Bytes of all replicas of visible segments'),
-    unqueryable: bytesShape.describe('Bytes of visible segments without any replica afterwards'),
-    unused: bytesShape.describe('Bytes of visible segments that a drop rule marks unused'),
+      .describe('Bytes of all replicas, without overshadowed segments'),
+    unqueryable: bytesShape.describe('Bytes of segments without any replica afterwards'),
+    unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
 const stepShape = z
