@@ -10,7 +10,14 @@ const roomsOfDrivers = [
     rooms: '(packages/shared/src/(duckdb|ingestion)|services/broker/src/query-processes)/',
   },
   { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
+  { driver: 'p-retry', rooms: 'packages/shared/src/retry/' },
   { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
+  // Describes routes, and the manifests of backups and exports. Documents that are stored are read by the domain.
+  {
+    driver: 'zod',
+    rooms:
+      '(packages/shared/src/(clock|compaction|coordinator-config|data-server|duties|http|segment-use|service|shapes|testing|wire)|services/[^/]+/src|cli/src/(backup|transfer))/',
+  },
 ]
 
 const driverRules = roomsOfDrivers.map(({ driver, rooms }) => ({

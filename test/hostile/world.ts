@@ -49,6 +49,7 @@ const readingTimeoutMs = 10 * 60_000
  */
 export async function startHostileWorld(): Promise<HostileWorld> {
   const cluster = await startTestCluster({ instances: 'worker=1', set: ['overlord.svc.worker.capacity=1'] })
+  // Not the HTTP client of other tests: connections are limited, and the error code of each request counts.
   const agent = new Agent({
     connect: { ...(cluster.trusted === undefined ? {} : { ca: cluster.trusted }) },
     headersTimeout: readingTimeoutMs,

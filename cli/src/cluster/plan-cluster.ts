@@ -264,7 +264,7 @@ function commonProperties(
 function securityProperties(home: HomeLayout): Properties {
   const authenticator = `svc.auth.authenticator.${authenticatorName}`
   return {
-    'svc.extensions.loadList': '["svc-basic-security","simple-client-sslcontext"]',
+    'svc.extensions.loadList': JSON.stringify(['svc-basic-security', 'simple-client-sslcontext']),
     'svc.enablePlaintextPort': 'false',
     'svc.enableTlsPort': 'true',
     'svc.auth.authenticatorChain': JSON.stringify([authenticatorName]),

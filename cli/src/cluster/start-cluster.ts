@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, unavailable } from '@svc/domain/failure'
+import { retry } from '@svc/shared/retry'
 import {
   deleteHome,
   type HomeLayout,
@@ -356,16 +357,13 @@ class ClusterStart {
       notReady,
       processes: () => processes.list(),
       kill: (instance, signal) => processes.kill(instance, signal),
-      waitUntilReady: async (instance, timeoutMs = readyTimeoutMs) => {
-        const deadline = performance.now() + timeoutMs
-        for (;;) {
+      waitUntilReady: (instance, timeoutMs = readyTimeoutMs) => {
+        const expectHealth = async () => {
           const { isHealthy, problem } = await fetchHealth(urls[instance]!, trusted)
           if (isHealthy) return
-          if (performance.now() >= deadline) {
-            throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)
-          }
-          await delay(pollMs)
+          throw unavailable(`${instance} is not ready after ${timeoutMs} ms: ${problem ?? 'no response'}`)
         }
+        return retry(expectHealth, { delayMs: pollMs, timeoutMs })
       },
       stopInstance: (instance) => processes.stopOne(instance),
       startInstance: (instance) => processes.startAgain(instance),

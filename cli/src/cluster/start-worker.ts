@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, invalidInput, timedOut, unavailable } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
+import { retry } from '@svc/shared/retry'
 import {
   claimAddedProcess,
   type HomeLayout,
@@ -151,18 +151,14 @@ async function untilReady(
   lastError: () => string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const deadline = performance.now() + readyTimeoutMs
-  for (;;) {
-    signal.throwIfAborted()
+  const expectHealth = async () => {
     const { isHealthy, problem } = await fetchHealth(url, trusted)
     if (isHealthy) return
-    if (performance.now() >= deadline) {
-      throw timedOut(
-        `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? lastError() ?? 'no response'}`,
-      )
-    }
-    await delay(pollMs)
+    throw timedOut(
+      `The worker is not ready after ${readyTimeoutMs} ms: ${problem ?? lastError() ?? 'no response'}`,
+    )
   }
+  await retry(expectHealth, { delayMs: pollMs, timeoutMs: readyTimeoutMs, signal })
 }
 
 const lastErrorOf = (home: HomeLayout, instance: string): string | undefined =>

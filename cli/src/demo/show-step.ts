@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { timedOut } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
+import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import { type Cluster, parseOptions } from '../cluster/index.ts'
-import { retryWhileUnavailable } from '../ingest/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { viewOf } from './cluster-view.ts'
 import type { DemoDisplay } from './display.ts'
@@ -38,10 +38,9 @@ export async function showStep(
   display.print('')
   const startedAt = performance.now()
   const answers = () => observe(client, demoSpec.dataSource, cluster.home.deepStorage)
-  const view = async () =>
-    viewOf(await retryWhileUnavailable(answers, retries), demoSpec.dataSource, days, demoTiers)
+  const view = async () => viewOf(await retry(answers, retries), demoSpec.dataSource, days, demoTiers)
   const before = (await view()).deepStorage
-  await retryWhileUnavailable(() => client.send('POST', rulesPath, step.rules), retries)
+  await retry(() => client.send('POST', rulesPath, step.rules), retries)
   const { historicals } = parseOptions({ historicals: demoHistoricals })
   const tierSizes = [...historicals].map(([tier, servers]) => ({ tier, servers }))
   const target = targetOf(step.rules, days, tierSizes, Date.now())

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
+import { retry } from '@svc/shared/retry'
 import { sendRequest } from '../client/index.ts'
 
 /** A running Druid 37 with logins. */
@@ -96,11 +97,9 @@ function commonOptions(folder: string): Record<string, string> {
 
 async function untilAnswered(url: string): Promise<void> {
   const credentials = `${login.user}:${login.password}`
-  const deadline = performance.now() + readyTimeoutMs
-  for (;;) {
+  const expectAnswer = async () => {
     const answer = await sendRequest({ url, credentials, timeoutMs: 5000 }).catch(() => undefined)
-    if (answer?.status === 200) return
-    if (performance.now() > deadline) throw unavailable(`Druid 37 does not respond at [${url}]`)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    if (answer?.status !== 200) throw unavailable(`Druid 37 does not respond at [${url}]`)
   }
+  await retry(expectAnswer, { delayMs: 500, timeoutMs: readyTimeoutMs })
 }

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cancelled, conflict, Failure, timedOut, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
+import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
 import { type IngestSpec, indexTask } from './index-task.ts'
 import { findFile, provideInput } from './input-file.ts'
 import type { IngestPhase } from './progress-text.ts'
-import { retryWhileUnavailable } from './retry-while-unavailable.ts'
 import { followTask, shutDownTask, submitTask, type TaskStatus, taskLogCommand } from './task.ts'
 import { inTermsOfRequest } from './task-message.ts'
 
@@ -116,7 +116,7 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
   let last = -1
   let progressAt = performance.now()
   for (;;) {
-    const answer = await retryWhileUnavailable(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
+    const answer = await retry(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
       timeoutMs: retryTimeoutMs,
       signal,
     })

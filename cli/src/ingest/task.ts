@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, unavailable } from '@svc/domain/failure'
 import type { IndexProgress } from '@svc/shared/ingestion'
+import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import { type HomeLayout, homeArgument } from '../home/index.ts'
-import { retryWhileUnavailable } from './retry-while-unavailable.ts'
 
 /** The status of a task, as returned by the overlord. */
 export interface TaskStatus {
@@ -69,7 +69,7 @@ export async function followTask(
 
 /** Shuts down a task and waits until it is complete; it may have succeeded just before. */
 export async function shutDownTask(client: ClusterClient, id: string): Promise<TaskStatus> {
-  await retryWhileUnavailable(() => client.send('POST', taskPath(id, 'shutdown')), {
+  await retry(() => client.send('POST', taskPath(id, 'shutdown')), {
     timeoutMs: shutdownTimeoutMs,
   })
   const signal = AbortSignal.timeout(shutdownTimeoutMs)
@@ -78,7 +78,7 @@ export async function shutDownTask(client: ClusterClient, id: string): Promise<T
 
 async function getStatus(client: ClusterClient, id: string, signal: AbortSignal): Promise<TaskStatus> {
   try {
-    const answer = await retryWhileUnavailable(() => client.send('GET', taskPath(id, 'status')), {
+    const answer = await retry(() => client.send('GET', taskPath(id, 'status')), {
       timeoutMs: retryTimeoutMs,
       signal,
     })

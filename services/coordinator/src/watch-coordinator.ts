@@ -23,40 +23,18 @@ const pictureAgeMs = 5000
 
 /** Registers the metrics of a coordinator. Metrics that only the leader knows have values only on the leader. */
 export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
-  const { leadership, dutyGroups } = view
-  metrics.observe('svc_leader', () => [{ value: leadership.term() === undefined ? 0 : 1 }])
-  watchDuties(metrics, dutyGroups)
+  metrics.observe('svc_leader', () => [{ value: view.leadership.term() === undefined ? 0 : 1 }])
+  watchDuties(metrics, view.dutyGroups)
+  observeLoads(metrics, view)
+}
 
-  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
-  const picture = (): Promise<LoadPicture> => {
-    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // Share the picture with everyone who needs it while it is being taken, however long that takes.
-    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
-    latest = taking
-    taking.picture = taking.picture.then((taken) => {
-      metrics.nameLargest('datasource', taken.usedSegments)
-      metrics.nameLargest(
-        'tier',
-        countBy(taken.servers, ({ tier }) => tier),
-      )
-      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
-      for (const { tier } of taken.servers) {
-        for (const action of ['load', 'drop'])
-          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
-      }
-      return taken
-    })
-    taking.picture
-      .catch(() => undefined)
-      .then(() => {
-        taking.goodUntilMs = performance.now() + pictureAgeMs
-      })
-    return taking.picture
-  }
+function observeLoads(metrics: Metrics, view: ClusterView): void {
+  const picture = sharedPicture(metrics, view)
   const observe = (
     name: Parameters<Metrics['observe']>[0],
     read: (picture: LoadPicture) => Iterable<MetricValue>,
-  ): void => metrics.observe(name, async () => (leadership.term() === undefined ? [] : read(await picture())))
+  ): void =>
+    metrics.observe(name, async () => (view.leadership.term() === undefined ? [] : read(await picture())))
 
   observe('svc_segments_used', ({ usedSegments }) =>
     [...usedSegments].map(([datasource, value]) => ({ labels: { datasource }, value })),
@@ -92,6 +70,36 @@ export function watchCoordinator(metrics: Metrics, view: ClusterView): void {
   observe('svc_load_queue_oldest_seconds', ({ servers, oldestLoads }) =>
     servers.map(({ number, tier }) => ({ labels: { tier }, value: oldestLoads.get(number) ?? 0 })),
   )
+}
+
+/** Returns a function that takes a picture at most every few seconds, and names the largest datasources and tiers. */
+function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadPicture> {
+  let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
+  return () => {
+    if (latest && performance.now() < latest.goodUntilMs) return latest.picture
+    // Share the picture with everyone who needs it while it is being taken, however long that takes.
+    const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
+    latest = taking
+    taking.picture = taking.picture.then((taken) => {
+      metrics.nameLargest('datasource', taken.usedSegments)
+      metrics.nameLargest(
+        'tier',
+        countBy(taken.servers, ({ tier }) => tier),
+      )
+      // Start at 0. Otherwise a scraper would take the first failure for the initial value of the counter.
+      for (const { tier } of taken.servers) {
+        for (const action of ['load', 'drop'])
+          metrics.count('svc_segment_requests_failed_total', { tier, action }, 0)
+      }
+      return taken
+    })
+    taking.picture
+      .catch(() => undefined)
+      .then(() => {
+        taking.goodUntilMs = performance.now() + pictureAgeMs
+      })
+    return taking.picture
+  }
 }
 
 /** Returns listeners that count loaded, moved, and dropped replicas and failed requests. */

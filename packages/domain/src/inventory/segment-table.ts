@@ -25,16 +25,22 @@ interface Datasource {
 /** A used segment as read from the metadata store. */
 export type NewSegment = Omit<Segment, 'interval'> & Pick<Interval, 'start' | 'end'>
 
+/** A column of numbers that only its table writes. */
+interface Column {
+  readonly length: number
+  readonly [index: number]: number
+}
+
+type ReadonlyColumns<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends Int32Array | Float64Array | Uint8Array
+    ? Column
+    : Table[Name]
+}
+
 // With more changed intervals than this, the entire datasource is checked.
 const maxIntervals = 2000
 
-/**
- * All used segments, plus unused segments that a server still holds, loads, or drops. A segment is a row, identified by
- * a small integer. Segments of one interval and version form a group: the same rule applies to them, and they are
- * visible or overshadowed together. Rows whose replicas, rule, or visibility changed are marked, so that a run checks
- * only those.
- */
-export class SegmentTable {
+class WritableSegmentTable {
   readonly copies = new CopyTable()
   /** Number of times that a server started or stopped serving a segment. */
   servedChanges = 0
@@ -60,7 +66,7 @@ export class SegmentTable {
   /** 1 for a group that is overshadowed by higher versions. */
   hiddenOf = new Uint8Array(0)
   memberCountOf = new Int32Array(0)
-  /** The rule that the last run found for a group; -1 before the first run. Runs maintain it. */
+  /** The rule that the last run found for a group; -1 before the first run. */
   ruleOf = new Int32Array(0)
   private readonly versionOf: string[] = []
   private firstRowOf = new Int32Array(0)
@@ -269,6 +275,31 @@ export class SegmentTable {
     }
     if (entry < 0) this.freeIfIdle(row)
     return entry
+  }
+
+  /** Clears `leaving` of an entry of the copy table. This affects only moves, so the row is not marked. */
+  abandonMove(entry: number): void {
+    this.copies.flagsOf[entry]! &= ~copyFlag.leaving
+  }
+
+  /** Notes when the pending request of an entry of the copy table was sent, in milliseconds of the caller's clock. */
+  noteSent(entry: number, sentAtMs: number): void {
+    this.copies.sentAtOf[entry] = sentAtMs
+  }
+
+  /** Notes the size of an unused segment, which is known only from its load. */
+  noteSize(row: number, sizeBytes: number): void {
+    if (!this.isUsed(row)) this.sizeOf[row] = sizeBytes
+  }
+
+  /** Notes the rule of a group. */
+  noteRule(group: number, rule: number): void {
+    this.ruleOf[group] = rule
+  }
+
+  /** Notes whether the next run must check a row again. */
+  noteChecked(row: number, isOpen: boolean): void {
+    this.markedOf[row] = isOpen ? 1 : 0
   }
 
   /** Clears `flags` (default: all) of all segments on these servers. Scans all replicas once. */
@@ -545,6 +576,18 @@ export class SegmentTable {
     this.freeGroups.push(group)
   }
 }
+
+/**
+ * All used segments, plus unused segments that a server still holds, loads, or drops. A segment is a row, identified by
+ * a small integer. Segments of one interval and version form a group: the same rule applies to them, and they are
+ * visible or overshadowed together. Rows whose replicas, rule, or visibility changed are marked, so that a run checks
+ * only those. Types alone keep others from writing the columns, because the innermost loops read them.
+ */
+export type SegmentTable = ReadonlyColumns<Omit<WritableSegmentTable, 'copies'>> & {
+  readonly copies: ReadonlyColumns<Omit<CopyTable, 'addRow' | 'change'>>
+}
+
+export const SegmentTable: new () => SegmentTable = WritableSegmentTable
 
 const everything: Interval = { start: -Infinity, end: Infinity }
 

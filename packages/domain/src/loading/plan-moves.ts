@@ -131,7 +131,7 @@ export class MovePlanner {
       if ((flags & copyFlag.leaving) !== 0 && !this.isMoving(row)) {
         // The server that should have taken over did not load the replica.
         flags &= ~copyFlag.leaving
-        copies.flagsOf[entry] = flags
+        table.abandonMove(entry)
       }
       const goes = (flags & (copyFlag.dropping | copyFlag.leaving)) !== 0 && (flags & copyFlag.served) !== 0
       if (goes) server.filledBytes -= table.sizeOf[row]!

@@ -124,7 +124,7 @@ export class RetentionPlanner {
         // Reuses the same string object if nothing changed. Keys may be long, and each group compares two of them.
         keys[rule] = before?.keys[rule] === one.key ? before.keys[rule] : one.key
       }
-      table.ruleOf[group] = rule
+      table.noteRule(group, rule)
       if (old >= 0 && before?.keys[old] === keys[rule]) continue
       table.markGroup(group)
       table.noteServedChange(group)
@@ -176,7 +176,7 @@ export class RetentionRun {
     for (; row < table.rowLimit && left > 0; row += 1) {
       if (table.markedOf[row] === 0) continue
       left -= 1
-      table.markedOf[row] = this.planRow(row, dropped) ? 1 : 0
+      table.noteChecked(row, this.planRow(row, dropped))
     }
     this.nextRow = row
     return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }

@@ -41,9 +41,9 @@ export const checked = <Value>(
   })
 
 /** Converts what a reader returns. `convert` may still refuse it. */
-export const converted = <Read, Value>(
-  read: Reader<Read>,
-  convert: (value: Read, field: string, json: unknown) => Value,
+export const converted = <From, Value>(
+  read: Reader<From>,
+  convert: (value: From, field: string, json: unknown) => Value,
 ): Reader<Value> =>
   described(read, (json, field, problems) => convert(read(json, field, problems), field, json))
 

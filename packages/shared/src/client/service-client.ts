@@ -81,6 +81,7 @@ export function createServiceClient(
   }
 
   async function callLeader<Answer>(role: LeadingRole, request: ServiceCall): Promise<Answer> {
+    // Retries only once, because the caller waits. The leader is looked up again in between.
     try {
       return await call(discovery.leader(role).baseUrl, request)
     } catch (error) {

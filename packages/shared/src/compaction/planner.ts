@@ -16,6 +16,7 @@ import { type Interval, parseInterval } from '@svc/domain/time'
 import { totalWorkerCapacity } from '../discovery/index.ts'
 import {
   type CompactTaskRecord,
+  type Database,
   loadClusterCompactionConfig,
   loadCompactionConfigs,
   loadCompactionSupervisors,
@@ -67,32 +68,9 @@ interface Remembered {
 export function createCompactionPlanner(
   context: Pick<ServiceContext, 'database' | 'discovery' | 'clock'>,
 ): CompactionPlanner {
-  const { database, discovery, clock } = context
-  const inventory = createCompactionInventory(database)
-  let remembered = new Map<string, Remembered>()
+  const { database, discovery } = context
+  const findPresent = createFinder(context)
   let last: Promise<unknown> = Promise.resolve()
-
-  const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
-    useSupervisors ? 'supervisors' : 'duty'
-
-  async function configsOf(driver: CompactionDriver): Promise<CompactionConfig[]> {
-    if (driver === 'duty') return await loadCompactionConfigs(database)
-    const supervisors = await loadCompactionSupervisors(database)
-    return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
-  }
-
-  function search(
-    config: CompactionConfig,
-    segments: readonly CompactionSegment[],
-    locks: readonly LockedInterval[],
-  ): DatasourceFindings {
-    const key = JSON.stringify([formatCompactionConfig(config), locks])
-    const known = remembered.get(config.dataSource)
-    if (known?.segments === segments && known.key === key) return known.findings
-    const findings = searchDatasource(config, segments, locks)
-    remembered.set(config.dataSource, { segments, key, findings })
-    return findings
-  }
 
   async function planNow(
     requestedDriver: CompactionDriver | undefined,
@@ -101,62 +79,17 @@ export function createCompactionPlanner(
     const present = await loadClusterCompactionConfig(database)
     const driver = requestedDriver ?? driverOf(present)
     const cluster = given.cluster ?? present
-    const list = given.configs ?? (await configsOf(driver))
-    const configs = new Map(list.map((config) => [config.dataSource, config]))
-    if (given.segments !== undefined) {
-      const byDatasource = Map.groupBy(given.segments, ({ dataSource }) => dataSource)
-      const found: DatasourceFindings[] = []
-      for (const config of list) {
-        found.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
-        await setImmediate()
-      }
-      return assembled(cluster, configs, found, [])
-    }
-    // Read tasks before segments: a task that ends in between still counts as running, so its interval must wait.
-    const tasks = await loadCompactTasks(database, clock.now() - pastMs)
-    const past = tasks.flatMap(readPast)
-    const unfinished = Map.groupBy(
-      past.filter(({ ended }) => ended === undefined),
-      ({ dataSource }) => dataSource,
-    )
-    const locks = Map.groupBy(await loadTaskLocks(database), ({ dataSource }) => dataSource)
-    await inventory.refresh([...configs.keys()])
-    const found: DatasourceFindings[] = []
-    for (const config of list) {
-      const { dataSource, taskPriority } = config
-      // Tasks of a lower priority are preempted.
-      const blocking = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
-      const own = [...blocking, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
-        dataSource,
-        interval,
-        taskId,
-      }))
-      const segments = inventory.segmentsOf(dataSource)
-      // A preview must not evict findings that the next plan can reuse.
-      found.push(
-        given.configs === undefined ? search(config, segments, own) : searchDatasource(config, segments, own),
-      )
-      // Other requests run between datasources.
-      await setImmediate()
-    }
-    if (given.configs === undefined) {
-      remembered = new Map([...remembered].filter(([dataSource]) => configs.has(dataSource)))
-    }
-    return assembled(cluster, configs, found, past)
-  }
-
-  function assembled(
-    cluster: ClusterCompactionConfig,
-    configs: ReadonlyMap<string, CompactionConfig>,
-    found: readonly DatasourceFindings[],
-    past: readonly PastCompaction[],
-  ): LivePlan {
-    const plan = assemblePlan(cluster, totalWorkerCapacity(discovery), found)
+    const list = given.configs ?? (await configsOf(database, driver))
+    const { found, past } =
+      given.segments === undefined
+        ? // A preview must not evict findings that the next plan can reuse.
+          await findPresent(list, given.configs === undefined)
+        : await findInSegments(list, given.segments)
     return {
       cluster,
-      configs,
+      configs: new Map(list.map((config) => [config.dataSource, config])),
       findings: new Map(found.map((one) => [one.config.dataSource, one])),
-      plan,
+      plan: assemblePlan(cluster, totalWorkerCapacity(discovery), found),
       past,
     }
   }
@@ -172,8 +105,100 @@ export function createCompactionPlanner(
   }
 }
 
+const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
+  useSupervisors ? 'supervisors' : 'duty'
+
+async function configsOf(database: Database, driver: CompactionDriver): Promise<CompactionConfig[]> {
+  if (driver === 'duty') return await loadCompactionConfigs(database)
+  const supervisors = await loadCompactionSupervisors(database)
+  return supervisors.filter(({ suspended }) => !suspended).map(({ config }) => config)
+}
+
+/** What can be compacted, by datasource, and the compactions of the last hours. */
+interface Findings {
+  readonly found: readonly DatasourceFindings[]
+  readonly past: readonly PastCompaction[]
+}
+
+/** Returns a function that searches the stored segments. `remembers` reuses and keeps findings for unchanged datasources. */
+function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'clock'>) {
+  const inventory = createCompactionInventory(database)
+  let remembered = new Map<string, Remembered>()
+
+  function search(
+    config: CompactionConfig,
+    segments: readonly CompactionSegment[],
+    locks: readonly LockedInterval[],
+  ): DatasourceFindings {
+    const key = JSON.stringify([formatCompactionConfig(config), locks])
+    const known = remembered.get(config.dataSource)
+    if (known?.segments === segments && known.key === key) return known.findings
+    const findings = searchDatasource(config, segments, locks)
+    remembered.set(config.dataSource, { segments, key, findings })
+    return findings
+  }
+
+  return async (configs: readonly CompactionConfig[], remembers: boolean): Promise<Findings> => {
+    // Read tasks before segments: a task that ends in between still counts as running, so its interval must wait.
+    const past = (await loadCompactTasks(database, clock.now() - pastMs)).flatMap(readPast)
+    const lockedIn = lockedIntervals(past, await loadTaskLocks(database))
+    await inventory.refresh(configs.map(({ dataSource }) => dataSource))
+    const found: DatasourceFindings[] = []
+    for (const config of configs) {
+      const segments = inventory.segmentsOf(config.dataSource)
+      found.push((remembers ? search : searchDatasource)(config, segments, lockedIn(config)))
+      // Other requests run between datasources.
+      await setImmediate()
+    }
+    if (remembers) {
+      const names = new Set(configs.map(({ dataSource }) => dataSource))
+      remembered = new Map([...remembered].filter(([dataSource]) => names.has(dataSource)))
+    }
+    return { found, past }
+  }
+}
+
+/** Searches given segments, as if no task had ever run. */
+async function findInSegments(
+  configs: readonly CompactionConfig[],
+  segments: readonly CompactionSegment[],
+): Promise<Findings> {
+  const byDatasource = Map.groupBy(segments, ({ dataSource }) => dataSource)
+  const found: DatasourceFindings[] = []
+  for (const config of configs) {
+    found.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
+    await setImmediate()
+  }
+  return { found, past: [] }
+}
+
+/** Returns a function that returns the intervals of a datasource that other tasks work on. */
+function lockedIntervals(
+  past: readonly CompactionOfTask[],
+  taskLocks: Awaited<ReturnType<typeof loadTaskLocks>>,
+): (config: CompactionConfig) => LockedInterval[] {
+  const unfinished = Map.groupBy(
+    past.filter(({ ended }) => ended === undefined),
+    ({ dataSource }) => dataSource,
+  )
+  const locks = Map.groupBy(taskLocks, ({ dataSource }) => dataSource)
+  return ({ dataSource, taskPriority }) => {
+    // Tasks of a lower priority are preempted.
+    const blocking = (locks.get(dataSource) ?? []).filter(({ priority }) => priority >= taskPriority)
+    return [...blocking, ...(unfinished.get(dataSource) ?? [])].map(({ interval, taskId }) => ({
+      dataSource,
+      interval,
+      taskId,
+    }))
+  }
+}
+
+interface CompactionOfTask extends PastCompaction {
+  readonly taskId: string
+}
+
 /** Converts a task for scheduling. Returns an empty list if the task has no valid interval. */
-function readPast(task: CompactTaskRecord): (PastCompaction & { taskId: string })[] {
+function readPast(task: CompactTaskRecord): CompactionOfTask[] {
   const interval = task.interval === null ? undefined : tryInterval(task.interval)
   if (interval === undefined) return []
   const origin = (typeof task.origin === 'object' ? (task.origin ?? {}) : {}) as Record<string, unknown>

@@ -9,7 +9,17 @@ import {
   readCompactionPreview,
   type SkippedInterval,
 } from '@svc/domain/compaction'
-import { type Access, JsonPieces, jsonAnswer, jsonBody, jsonList, type Route, route } from '../http/index.ts'
+import {
+  type Access,
+  JsonPieces,
+  jsonAnswer,
+  jsonBody,
+  jsonList,
+  jsonObjectOf,
+  jsonOf,
+  type Route,
+  route,
+} from '../http/index.ts'
 import { createSlices } from '../slices/index.ts'
 import { shapeOf, unparsed } from '../wire/index.ts'
 import type { CompactionPlanner } from './planner.ts'
@@ -48,19 +58,19 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
   })
 }
 
-/** Yields the plan as JSON, filtered to the datasources that the caller may see. */
-async function* piecesOf(
+/** Generates the plan as JSON, filtered to the datasources that the caller may see. */
+function piecesOf(
   { candidates, skipped, progress }: CompactionPlan,
   sees: (dataSource: string) => boolean,
 ): AsyncGenerator<string> {
   const seen = <Item extends CompactionCandidate | SkippedInterval>(items: readonly Item[]) =>
     items.filter(({ dataSource }) => sees(dataSource))
-  yield '{"candidates":'
-  yield* jsonList(pagesOf(seen(candidates), describeCandidate))
   const stats = describeProgress(new Map([...progress].filter(([dataSource]) => sees(dataSource))))
-  yield `,"stats":${JSON.stringify(stats)},"skipped":`
-  yield* jsonList(pagesOf(seen(skipped), describeSkipped))
-  yield '}'
+  return jsonObjectOf([
+    ['candidates', jsonList(pagesOf(seen(candidates), describeCandidate))],
+    ['stats', jsonOf(stats)],
+    ['skipped', jsonList(pagesOf(seen(skipped), describeSkipped))],
+  ])
 }
 
 function* pagesOf<Item>(items: readonly Item[], describe: (item: Item) => object): Generator<string[]> {

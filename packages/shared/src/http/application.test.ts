@@ -281,7 +281,7 @@ const routes: readonly Route[] = [
     [
       ['list', () => jsonList(pages())],
       ['empty-list', () => jsonList([])],
-      ['object', () => jsonObject([['"a":1'], ['"b":2']])],
+      ['object', () => jsonObject([[['a', '1']], [['b', '2']]])],
       ['endless', endless],
       ['failing-first', () => failing(0)],
       ['failing-late', () => failing(5)],

@@ -10,7 +10,15 @@ export {
   type JsonSchema,
 } from './describe-endpoint.ts'
 export { errorBody, failureOf, statusOf } from './error-body.ts'
-export { JsonPieces, jsonList, jsonListOf, jsonObject, jsonObjectOf } from './json-pieces.ts'
+export {
+  JsonPieces,
+  jsonList,
+  jsonListOf,
+  jsonObject,
+  jsonObjectOf,
+  jsonOf,
+  jsonOfMembers,
+} from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'

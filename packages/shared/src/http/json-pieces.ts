@@ -15,31 +15,43 @@ export class JsonPieces {
   }
 }
 
-/** JSON strings in pages of any size. */
-type Pages = AsyncIterable<readonly string[]> | Iterable<readonly string[]>
+type Sequence<Item> = AsyncIterable<Item> | Iterable<Item>
 
-/** Generates a JSON list whose members come in pages. */
-export async function* jsonList(pages: Pages): AsyncGenerator<string> {
-  yield* enclosed('[', pages, ']')
+/** A name of an object, and its value as JSON. */
+type Member = readonly [name: string, json: string]
+
+const memberText = ([name, json]: Member): string => `${JSON.stringify(name)}:${json}`
+
+/** Returns a JSON object of values that are JSON already, so that stored JSON need not be parsed. */
+export const jsonOfMembers = (members: readonly Member[]): string => `{${members.map(memberText).join(',')}}`
+
+/** Generates a JSON list whose members come in pages of any size. */
+export async function* jsonList(pages: Sequence<readonly string[]>): AsyncGenerator<string> {
+  yield* enclosed('[', pages, (member) => member, ']')
 }
 
-/** Generates a JSON object whose members, `"name":value`, come in pages. */
-export async function* jsonObject(pages: Pages): AsyncGenerator<string> {
-  yield* enclosed('{', pages, '}')
+/** Generates a JSON object whose members come in pages of any size. */
+export async function* jsonObject(pages: Sequence<readonly Member[]>): AsyncGenerator<string> {
+  yield* enclosed('{', pages, memberText, '}')
 }
 
-async function* enclosed(opening: string, pages: Pages, closing: string): AsyncGenerator<string> {
+async function* enclosed<Item>(
+  opening: string,
+  pages: Sequence<readonly Item[]>,
+  textOf: (member: Item) => string,
+  closing: string,
+): AsyncGenerator<string> {
   let before = opening
   for await (const page of pages) {
     if (page.length === 0) continue
-    yield before + page.join(',')
+    yield before + page.map(textOf).join(',')
     before = ','
   }
   yield before === opening ? opening + closing : closing
 }
 
 /** Generates a JSON list of values that are generated in pieces themselves. */
-export async function* jsonListOf(members: AsyncIterable<AsyncGenerator<string>>): AsyncGenerator<string> {
+export async function* jsonListOf(members: Sequence<Sequence<string>>): AsyncGenerator<string> {
   let before = '['
   for await (const member of members) {
     yield before
@@ -49,11 +61,9 @@ export async function* jsonListOf(members: AsyncIterable<AsyncGenerator<string>>
   yield before === '[' ? '[]' : ']'
 }
 
-type ObjectMember = readonly [name: string, value: AsyncGenerator<string>]
-
 /** Generates a JSON object of values that are generated in pieces themselves. */
 export async function* jsonObjectOf(
-  members: AsyncIterable<ObjectMember> | Iterable<ObjectMember>,
+  members: Sequence<readonly [name: string, value: Sequence<string>]>,
 ): AsyncGenerator<string> {
   let before = '{'
   for await (const [name, value] of members) {
@@ -62,6 +72,11 @@ export async function* jsonObjectOf(
     before = ','
   }
   yield before === '{' ? '{}' : '}'
+}
+
+/** Generates the JSON of a value in one piece. */
+export function* jsonOf(value: unknown): Generator<string> {
+  yield JSON.stringify(value)
 }
 
 /** Sends the pieces. Resolves when the caller has received everything or has disconnected. */

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
+import { retry } from '../retry/index.ts'
 import { createTroubleLog, type Logger } from '../runtime/index.ts'
 
 /**
@@ -11,13 +11,10 @@ export async function retryWhileStoreIsUnavailable<Result>(
   { logger, stopping, periodMs = 500 }: { logger: Logger; stopping: AbortSignal; periodMs?: number },
 ): Promise<Result> {
   const trouble = createTroubleLog(logger)
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code !== 'unavailable' || stopping.aborted) throw error
-      trouble.report('Lost the metadata store during startup; retrying', { error: describeError(error) })
-    }
-    await delay(periodMs)
-  }
+  return await retry(work, {
+    isTemporary: (error) => error instanceof Failure && error.code === 'unavailable' && !stopping.aborted,
+    delayMs: periodMs,
+    onRetry: (error) =>
+      trouble.report('Lost the metadata store during startup; retrying', { error: describeError(error) }),
+  })
 }

@@ -183,6 +183,7 @@ async function publish(attempt: Attempt, job: Job, written: Written): Promise<vo
   const { taskId, attempt: number } = own
   const publishing = { taskId, attempt: number, priority: task.priority, progress }
   let published = await job.publish(publishing, written)
+  // Not a retry of the same work: the claim is renewed before each attempt, because another worker may have it.
   while (published === 'intervalTaken') {
     await delay(retryPublishingMs, undefined, { signal }).catch(() => undefined)
     if (!(await renewClaim(database, taskId, number, claimMs))) published = 'notTheAttempt'

@@ -6,6 +6,7 @@ import { joinTimes } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import { hasControlCharacter } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
+import { jsonOfMembers } from '@svc/shared/http'
 import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { nativeScalarType, type QuerySession } from '../query-processes/index.ts'
@@ -236,7 +237,12 @@ async function scan(
   const columnsText = latin1Of(columns)
   const signatureText = latin1Of(rowSignature)
   const batchText = (path: string, events: readonly string[]): string =>
-    `{"segmentId":${latin1Of(segmentOf.get(path) ?? '')},"columns":${columnsText},"events":[${events.join(',')}],"rowSignature":${signatureText}}`
+    jsonOfMembers([
+      ['segmentId', latin1Of(segmentOf.get(path) ?? '')],
+      ['columns', columnsText],
+      ['events', `[${events.join(',')}]`],
+      ['rowSignature', signatureText],
+    ])
   const rows = new PassThrough()
   let sent: Promise<void> | undefined
   await session.run(

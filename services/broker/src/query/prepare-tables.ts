@@ -13,6 +13,7 @@ import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'
 import { instantLiteral } from '@svc/shared/duckdb'
 import { loadPayloads, loadRulesOf, loadStoredSegments, type ParsedRules } from '@svc/shared/postgres'
+import { retry } from '@svc/shared/retry'
 import type { ServiceContext } from '@svc/shared/service'
 import type { DatasourceRelation } from '../query-processes/index.ts'
 import type { ServedView } from '../served/index.ts'
@@ -85,17 +86,17 @@ export async function prepareTables(
 ): Promise<PreparedTables> {
   // Do not wait for servers here: system tables must work while a server is down.
   if (dataSources.length === 0) return { tables: [], release: () => undefined }
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    options.signal.throwIfAborted()
-    try {
-      return await tryToPrepare(sources, dataSources, options)
-    } catch (error) {
-      if (!(error instanceof NotNow)) throw error
-      if (performance.now() > deadline) throw error.failure
-      sources.context.logger.debug('Waiting for the segments of a query', { reason: error.message })
-    }
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+  try {
+    return await retry(() => tryToPrepare(sources, dataSources, options), {
+      isTemporary: (error) => error instanceof NotNow,
+      delayMs: retryMs,
+      timeoutMs,
+      signal: options.signal,
+      onRetry: (error) =>
+        sources.context.logger.debug('Waiting for the segments of a query', { reason: error.message }),
+    })
+  } catch (error) {
+    throw error instanceof NotNow ? error.failure : error
   }
 }
 

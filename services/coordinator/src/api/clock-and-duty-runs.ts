@@ -2,10 +2,12 @@ import { forbidden, unavailable } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import { refuse } from '@svc/domain/validation'
 import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
+import type { DutyGroup } from '@svc/shared/duties'
 import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
+import type { ServiceContext } from '@svc/shared/service'
 import { listOf, parseJson, shapedParser, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
-import { atLeader } from '../leadership/index.ts'
+import { atLeader, type Leadership } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/simulation/v1${rest}`
@@ -31,19 +33,14 @@ const runShape = z
 
 /** Returns the endpoints that show and move the simulated clock and that run duties on demand. */
 export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: ClusterView): Route[] {
-  const { simulatedClock, clock } = context
+  return [
+    ...clockRoutes(context),
+    atLeader(leadership, context, dutyRunRoute(context, leadership, dutyGroups)),
+  ]
+}
 
-  const theClock = (): SimulatedClock => {
-    if (simulatedClock) return simulatedClock
-    throw forbidden(
-      'The clock of this cluster is not simulated: set [svc.simulation.clock.enabled] to [true] on every server',
-    )
-  }
-  const describe = (simulated: SimulatedClock) => ({
-    now: formatInstant(simulated.now()),
-    rate: simulated.rate(),
-  })
-
+/** The endpoints that show and move the simulated clock. */
+function clockRoutes(context: Pick<ServiceContext, 'simulatedClock'>): Route[] {
   return [
     route({
       method: 'GET',
@@ -52,7 +49,7 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       summary: 'Get the simulated time of the cluster and its speed relative to real time',
       answers: [jsonAnswer(clockShape)],
       handle: async () => {
-        const simulated = theClock()
+        const simulated = simulatedClockOf(context)
         await simulated.refresh()
         return describe(simulated)
       },
@@ -66,40 +63,55 @@ export function clockAndDutyRunRoutes({ context, leadership, dutyGroups }: Clust
       body: jsonBody(unparsed(parseClockChange.shape)),
       answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
-        const simulated = theClock()
+        const simulated = simulatedClockOf(context)
         await simulated.move(parseClockChange(body), audit)
         return describe(simulated)
       },
     }),
-    atLeader(
-      leadership,
-      context,
-      route({
-        method: 'POST',
-        path: path('/run'),
-        access: state('WRITE'),
-        summary: 'Run all or some duty groups at the current time of the cluster and return what they did',
-        body: jsonBody(parseRun, { optional: true }),
-        answers: [jsonAnswer(runShape)],
-        handle: async ({ body: names }) => {
-          const known = dutyGroups.map(({ name }) => name)
-          const unknown = names?.find((name) => !known.includes(name))
-          if (unknown !== undefined) {
-            throw refuse('groups', unknown, `one of [${known.join(', ')}]`)
-          }
-          const term = leadership.term()
-          if (term === undefined) throw unavailable('This coordinator is not the leader')
-          // The clock may have just been moved through another coordinator.
-          await simulatedClock?.refresh()
-          const now = formatInstant(clock.now())
-          const groups = []
-          for (const group of dutyGroups) {
-            if (names && !names.includes(group.name)) continue
-            groups.push({ name: group.name, duties: await group.runNow(term) })
-          }
-          return { now, groups }
-        },
-      }),
-    ),
   ]
 }
+
+/** The endpoint that runs duties on demand. */
+const dutyRunRoute = (
+  { simulatedClock, clock }: Pick<ServiceContext, 'simulatedClock' | 'clock'>,
+  leadership: Leadership,
+  dutyGroups: readonly DutyGroup[],
+): Route =>
+  route({
+    method: 'POST',
+    path: path('/run'),
+    access: state('WRITE'),
+    summary: 'Run all or some duty groups at the current time of the cluster and return what they did',
+    body: jsonBody(parseRun, { optional: true }),
+    answers: [jsonAnswer(runShape)],
+    handle: async ({ body: names }) => {
+      const known = dutyGroups.map(({ name }) => name)
+      const unknown = names?.find((name) => !known.includes(name))
+      if (unknown !== undefined) {
+        throw refuse('groups', unknown, `one of [${known.join(', ')}]`)
+      }
+      const term = leadership.term()
+      if (term === undefined) throw unavailable('This coordinator is not the leader')
+      // The clock may have just been moved through another coordinator.
+      await simulatedClock?.refresh()
+      const now = formatInstant(clock.now())
+      const groups = []
+      for (const group of dutyGroups) {
+        if (names && !names.includes(group.name)) continue
+        groups.push({ name: group.name, duties: await group.runNow(term) })
+      }
+      return { now, groups }
+    },
+  })
+
+function simulatedClockOf({ simulatedClock }: Pick<ServiceContext, 'simulatedClock'>): SimulatedClock {
+  if (simulatedClock) return simulatedClock
+  throw forbidden(
+    'The clock of this cluster is not simulated: set [svc.simulation.clock.enabled] to [true] on every server',
+  )
+}
+
+const describe = (simulated: SimulatedClock) => ({
+  now: formatInstant(simulated.now()),
+  rate: simulated.rate(),
+})

@@ -51,38 +51,43 @@ export function clusterRoutes(view: ClusterView): Route[] {
         return Object.fromEntries(named.map((role) => [role, nodesOf(context, role, word)]))
       },
     }),
-    ...[
-      route({
-        method: 'GET',
-        path: `${base}/loadstatus`,
-        access: state('READ'),
-        summary:
-          'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
-        query: z.object({ simple: presence, full: presence }),
-        answers: [jsonAnswer(loadStatusShape)],
-        handle: async ({ query, caller }) => {
-          const { status, headers } = await loadStatus(view, query, caller.sees)
-          return new Reply(200, status, headers)
-        },
-      }),
-      route({
-        method: 'GET',
-        path: `${base}/datasources/:dataSource/loadstatus`,
-        access: datasource('READ'),
-        summary: 'Get the load status of one datasource',
-        query: z.object({ simple: presence, full: presence }),
-        answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
-        handle: async ({ params, query }) => {
-          const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
-          return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
-        },
-      }),
-    ].map((leaderRoute) => atLeader(leadership, context, leaderRoute)),
+    ...loadStatusRoutes(view).map((one) => atLeader(leadership, context, one)),
   ]
 }
 
-function nodesOf(context: ServiceContext, role: Role, word: string) {
-  return context.discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
+/** The load status of all datasources, or of one. Only the leader knows it. */
+function loadStatusRoutes(view: ClusterView): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: `${base}/loadstatus`,
+      access: state('READ'),
+      summary:
+        'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
+      query: z.object({ simple: presence, full: presence }),
+      answers: [jsonAnswer(loadStatusShape)],
+      handle: async ({ query, caller }) => {
+        const { status, headers } = await loadStatus(view, query, caller.sees)
+        return new Reply(200, status, headers)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/datasources/:dataSource/loadstatus`,
+      access: datasource('READ'),
+      summary: 'Get the load status of one datasource',
+      query: z.object({ simple: presence, full: presence }),
+      answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
+      handle: async ({ params, query }) => {
+        const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
+        return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
+      },
+    }),
+  ]
+}
+
+function nodesOf({ discovery }: Pick<ServiceContext, 'discovery'>, role: Role, word: string) {
+  return discovery.nodes(role).map(({ host, service, plaintextPort, tlsPort }) => ({
     host,
     service: service.replace(/^svc(?=\/)/, word),
     ...(plaintextPort === null ? {} : { plaintextPort }),

@@ -7,28 +7,21 @@ import {
   jsonAnswer,
   jsonList,
   jsonListOf,
-  jsonObject,
-  jsonObjectOf,
   noContent,
   Reply,
   type Route,
-  type RouteInput,
   route,
 } from '@svc/shared/http'
-import { loadPayloads } from '@svc/shared/postgres'
+import { type Database, loadPayloads } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import {
-  byInterval,
-  type ServedTogether,
-  type SizeAndCount,
-  servedSegments,
-  sizeAndCount,
-} from '../inventory/index.ts'
+import type { SegmentInventory, ServedTogether, ServerInventory } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { continued, fullDatasource, payloadTextPages } from './payload-pieces.ts'
+import { fullDatasource } from './payload-pieces.ts'
+import { createServedReader, idsOf, type ServedReader } from './served-reader.ts'
 import {
   datasourceShape,
   datasourceSizesShape,
@@ -48,56 +41,20 @@ const datasourceSummaryShape = z
 const nothing = new Reply(204)
 
 /** Returns the endpoints that show the served segments by datasource and interval. */
-export function datasourceRoutes(view: ClusterView): Route[] {
-  const { context, leadership, segments, servers } = view
+export function datasourceRoutes({ context, leadership, segments, servers }: ClusterView): Route[] {
   const { database } = context
+  const reader = createServedReader(database, segments, servers)
+  return [
+    ...overviewRoutes(reader, segments),
+    ...intervalsOfDatasourceRoutes(reader, segments),
+    ...segmentsOfDatasourceRoutes(reader, segments, servers, database),
+    allIntervalsRoute(reader, segments),
+  ].map((one) => atLeader(leadership, context, one))
+}
 
-  // Each handler refreshes the segments once before it reads them, because a new leader knows none yet.
-  /** Returns the served segments of some datasources, ordered by their start. */
-  const servedOf = (dataSources: readonly string[], newestFirst = false): AsyncGenerator<ServedTogether> =>
-    servedSegments(segments, servers, dataSources, newestFirst)
-  /** Returns the served segments of one datasource, or undefined if there are none. */
-  const servedOfOne = async (dataSource = '', newestFirst = false) => {
-    const served = servedOf([dataSource], newestFirst)
-    const first = await served.next()
-    return first.done ? undefined : continued(first.value, served)
-  }
-  async function* payloadsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
-    for await (const { ids, texts } of payloadTextPages(database, idsOf(served)))
-      yield ids.flatMap((id) => texts.get(id) ?? [])
-  }
-  async function* withServers(members: ServedTogether): AsyncGenerator<string[]> {
-    const serversOf = new Map(members.map(({ segment, servers: names }) => [segment.id, names]))
-    for await (const { ids, texts } of payloadTextPages(database, [[...serversOf.keys()]]))
-      yield ids.map(
-        (id) =>
-          `${JSON.stringify(id)}:{"metadata":${texts.get(id) ?? 'null'},"servers":${JSON.stringify(serversOf.get(id))}}`,
-      )
-  }
-  const readableNames = ({ caller }: Pick<RouteInput<unknown, unknown>, 'caller'>): string[] =>
-    segments.table.datasourceNames
-      .filter((name) => caller.can('READ', 'DATASOURCE', name))
-      .sort((a, b) => (a < b ? -1 : 1))
-  /** Returns the intervals of one datasource, newest first: with segments and servers, with sizes, or as a list. */
-  async function showIntervals(
-    served: AsyncIterable<ServedTogether>,
-    { simple, full }: { simple: boolean; full: boolean },
-  ): Promise<object> {
-    if (full) {
-      const members = async function* () {
-        for await (const together of served)
-          for (const [interval, own] of byInterval(together))
-            yield [interval, jsonObject(withServers(own))] as const
-      }
-      return new JsonPieces(jsonObjectOf(members()))
-    }
-    const sizes: Record<string, SizeAndCount> = {}
-    for await (const together of served)
-      for (const [interval, own] of byInterval(together)) sizes[interval] = sizeAndCount(own)
-    return simple ? sizes : Object.keys(sizes)
-  }
-
-  const routes = [
+/** The datasources with their sizes, segments, and tiers. */
+function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/datasources`,
@@ -107,24 +64,24 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       answers: [
         jsonAnswer(z.union([namesShape, z.array(z.union([datasourceSummaryShape, datasourceShape]))])),
       ],
-      handle: async (input) => {
+      handle: async ({ caller, query }) => {
         await segments.refresh()
-        const names = readableNames(input)
-        if (input.query.full) {
+        const names = readableNames(segments, caller)
+        if (query.full) {
           const members = async function* () {
             for (const name of names) {
-              const served = await servedOfOne(name)
-              if (served) yield fullDatasource(name, payloadsOf(served))
+              const served = await reader.ofOne(name)
+              if (served) yield fullDatasource(name, reader.payloads(served))
             }
           }
           return new JsonPieces(jsonListOf(members()))
         }
         const found: { readonly name: string; readonly properties: object }[] = []
         for (const name of names) {
-          const served = await servedOfOne(name)
-          if (served) found.push({ name, properties: input.query.simple ? await describe(served) : {} })
+          const served = await reader.ofOne(name)
+          if (served) found.push({ name, properties: query.simple ? await describe(served) : {} })
         }
-        return input.query.simple ? found : found.map(({ name }) => name)
+        return query.simple ? found : found.map(({ name }) => name)
       },
     }),
     route({
@@ -139,10 +96,10 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()
-        const served = await servedOfOne(params.dataSource)
+        const served = await reader.ofOne(params.dataSource)
         if (!served) return nothing
         return query.full
-          ? new JsonPieces(fullDatasource(params.dataSource as string, payloadsOf(served)))
+          ? new JsonPieces(fullDatasource(params.dataSource as string, reader.payloads(served)))
           : await describe(served)
       },
     }),
@@ -155,11 +112,17 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       handle: async ({ params }) => {
         await segments.refresh()
         const found = new Set<string>()
-        for await (const together of servedOf([params.dataSource as string]))
+        for await (const together of reader.of([params.dataSource as string]))
           for (const { tiers } of together) for (const tier of tiers.keys()) found.add(tier)
         return [...found].sort()
       },
     }),
+  ]
+}
+
+/** The intervals of one datasource. */
+function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInventory): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/datasources/:dataSource/intervals`,
@@ -170,8 +133,8 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
       handle: async ({ params, query }) => {
         await segments.refresh()
-        const served = await servedOfOne(params.dataSource, true)
-        return served ? await showIntervals(served, query) : nothing
+        const served = await reader.ofOne(params.dataSource, true)
+        return served ? await reader.intervals(served, query) : nothing
       },
     }),
     route({
@@ -186,17 +149,28 @@ export function datasourceRoutes(view: ClusterView): Route[] {
         const wanted = pathInterval(params.interval as string)
         const showsIntervals = query.simple || query.full
         await segments.refresh()
-        const served = await servedOfOne(params.dataSource, showsIntervals)
+        const served = await reader.ofOne(params.dataSource, showsIntervals)
         if (!served) return nothing
         const within = (async function* () {
           for await (const together of served)
             yield together.filter(({ segment }) => overlaps(segment.interval, wanted))
         })()
         return showsIntervals
-          ? await showIntervals(within, query)
+          ? await reader.intervals(within, query)
           : new JsonPieces(jsonList(idTextsOf(within)))
       },
     }),
+  ]
+}
+
+/** The segments of one datasource. */
+function segmentsOfDatasourceRoutes(
+  reader: ServedReader,
+  segments: SegmentInventory,
+  servers: ServerInventory,
+  database: Database,
+): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
@@ -209,9 +183,9 @@ export function datasourceRoutes(view: ClusterView): Route[] {
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()
-        const served = await servedOfOne(params.dataSource)
+        const served = await reader.ofOne(params.dataSource)
         if (!served) return nothing
-        return new JsonPieces(jsonList(query.full ? payloadsOf(served) : idTextsOf(served)))
+        return new JsonPieces(jsonList(query.full ? reader.payloads(served) : idTextsOf(served)))
       },
     }),
     route({
@@ -231,51 +205,37 @@ export function datasourceRoutes(view: ClusterView): Route[] {
         return { metadata: payloads.get(id) ?? null, servers: holders.map(({ name }) => name) }
       },
     }),
-    route({
-      method: 'GET',
-      path: `${base}/intervals`,
-      access: authenticated,
-      summary: 'List all served intervals with sizes by datasource; full returns segments instead',
-      query: detail,
-      answers: [
-        jsonAnswer(
-          z.record(
-            z.string(),
-            z.record(z.string(), z.union([sizeAndCountShape, z.record(z.string(), servedSegmentShape)])),
-          ),
-        ),
-      ],
-      handle: async (input) => {
-        await segments.refresh()
-        const served = servedOf(readableNames(input), true)
-        const members = async function* () {
-          for await (const together of served)
-            for (const [interval, own] of byInterval(together)) {
-              const byDatasource = Map.groupBy(own, ({ segment }) => segment.dataSource)
-              yield [interval, jsonObjectOf(datasourcesOf(byDatasource, input.query.full))] as const
-            }
-        }
-        return new JsonPieces(jsonObjectOf(members()))
-      },
-    }),
   ]
-  async function* datasourcesOf(
-    byDatasource: ReadonlyMap<string, ServedTogether>,
-    full: boolean,
-  ): AsyncGenerator<readonly [string, AsyncGenerator<string>]> {
-    for (const [name, own] of byDatasource)
-      yield [name, full ? jsonObject(withServers(own)) : textOf(sizeAndCount(own))]
-  }
-  return routes.map((one) => atLeader(leadership, context, one))
 }
 
-async function* textOf(value: object): AsyncGenerator<string> {
-  yield JSON.stringify(value)
-}
+/** The intervals of all datasources that the caller may read. */
+const allIntervalsRoute = (reader: ServedReader, segments: SegmentInventory): Route =>
+  route({
+    method: 'GET',
+    path: `${base}/intervals`,
+    access: authenticated,
+    summary: 'List all served intervals with sizes by datasource; full returns segments instead',
+    query: detail,
+    answers: [
+      jsonAnswer(
+        z.record(
+          z.string(),
+          z.record(z.string(), z.union([sizeAndCountShape, z.record(z.string(), servedSegmentShape)])),
+        ),
+      ),
+    ],
+    handle: async ({ caller, query }) => {
+      await segments.refresh()
+      const served = reader.of(readableNames(segments, caller), true)
+      return new JsonPieces(reader.intervalsByDatasource(served, query.full))
+    },
+  })
 
-async function* idsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
-  for await (const together of served) yield together.map(({ segment }) => segment.id)
-}
+/** Returns the datasources that the caller may read, in order. */
+const readableNames = ({ table }: SegmentInventory, caller: Caller): string[] =>
+  table.datasourceNames
+    .filter((name) => caller.can('READ', 'DATASOURCE', name))
+    .sort((a, b) => (a < b ? -1 : 1))
 
 async function* idTextsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
   for await (const ids of idsOf(served)) yield ids.map((id) => JSON.stringify(id))

@@ -34,23 +34,48 @@ const faultShape = z
   .meta({ title: 'Fault' })
 const clearedShape = z.object({ cleared: z.int() })
 
+type FaultsContext = Pick<ServiceContext, 'database' | 'settings' | 'discovery' | 'clock'>
+
 /** Returns the endpoints that inject and clear faults. They work only if the cluster is a simulation. */
-export function faultRoutes(
-  { database, settings, discovery, clock }: ServiceContext,
-  servers: Pick<ServerInventory, 'servers'>,
-): Route[] {
-  const checkSimulated = (): void => {
+export function faultRoutes(context: FaultsContext, servers: Pick<ServerInventory, 'servers'>): Route[] {
+  const active = openActiveFaults(context)
+  return [...injectionRoutes(active, context, servers), ...clearingRoutes(active)]
+}
+
+/** The active faults of the cluster, in the metadata store. */
+interface ActiveFaults {
+  /** Throws forbidden if the cluster is not a simulation. */
+  checkSimulated(): void
+  load(): Promise<{ readonly faults: readonly Fault[]; readonly revision: number }>
+  /** Replaces the faults. Throws conflict if they have changed since that revision. */
+  save(faults: readonly Fault[], revision: number, audit: AuditInfo): Promise<unknown>
+}
+
+const openActiveFaults = ({
+  database,
+  settings,
+  clock,
+}: Pick<FaultsContext, 'database' | 'settings' | 'clock'>): ActiveFaults => ({
+  checkSimulated: () => {
     if (settings.get('svc.simulation.enabled')) return
     throw forbidden(
       'Faults are available in simulations only: set [svc.simulation.enabled] to [true] on every server, but never on a cluster with valuable data',
     )
-  }
-  const load = async () => {
+  },
+  load: async () => {
     const { faults, revision } = await loadFaults(database)
     return { faults: faultsAt(faults, Date.now()), revision }
-  }
-  const save = (faults: readonly Fault[], revision: number, audit: AuditInfo) =>
-    saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now())
+  },
+  save: (faults, revision, audit) =>
+    saveConfig(database, faultsConfigName, JSON.stringify(faults), revision, audit, clock.now()),
+})
+
+/** The endpoints that list and inject faults. */
+function injectionRoutes(
+  active: ActiveFaults,
+  { discovery }: Pick<FaultsContext, 'discovery'>,
+  servers: Pick<ServerInventory, 'servers'>,
+): Route[] {
   /** Includes virtual servers, which are not processes, and the targets of active faults, which may be unreachable now. */
   const targets = (faults: readonly Fault[]): string[] => [
     ...new Set([
@@ -60,7 +85,6 @@ export function faultRoutes(
       ...faults.map(({ target }) => target),
     ]),
   ]
-
   return [
     route({
       method: 'GET',
@@ -69,8 +93,8 @@ export function faultRoutes(
       summary: 'List the active faults',
       answers: [jsonAnswer(z.array(faultShape))],
       handle: async () => {
-        checkSimulated()
-        return (await load()).faults.map(describe)
+        active.checkSimulated()
+        return (await active.load()).faults.map(describe)
       },
     }),
     route({
@@ -82,18 +106,24 @@ export function faultRoutes(
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],
       handle: async ({ body, audit }) => {
-        checkSimulated()
+        active.checkSimulated()
         await discovery.refresh()
-        const { faults, revision } = await load()
+        const { faults, revision } = await active.load()
         const fault = switchOn(
           parseFaultRequest(body, targets(faults)),
           randomUUID().slice(0, idDigits),
           Date.now(),
         )
-        await save([...faults, fault], revision, audit)
+        await active.save([...faults, fault], revision, audit)
         return describe(fault)
       },
     }),
+  ]
+}
+
+/** The endpoints that clear all faults, or one. */
+function clearingRoutes(active: ActiveFaults): Route[] {
+  return [
     route({
       method: 'DELETE',
       path: faultsPath,
@@ -102,9 +132,9 @@ export function faultRoutes(
       answers: [jsonAnswer(clearedShape)],
       failures: ['conflict'],
       handle: async ({ audit }) => {
-        checkSimulated()
-        const { faults, revision } = await load()
-        if (faults.length > 0) await save([], revision, audit)
+        active.checkSimulated()
+        const { faults, revision } = await active.load()
+        if (faults.length > 0) await active.save([], revision, audit)
         return { cleared: faults.length }
       },
     }),
@@ -116,8 +146,8 @@ export function faultRoutes(
       answers: [jsonAnswer(clearedShape)],
       failures: ['conflict'],
       handle: async ({ params, audit }) => {
-        checkSimulated()
-        const { faults, revision } = await load()
+        active.checkSimulated()
+        const { faults, revision } = await active.load()
         const others = faults.filter(({ id }) => id !== params.fault)
         if (others.length === faults.length) {
           const on = faults.map(({ id }) => id).join(', ')
@@ -125,7 +155,7 @@ export function faultRoutes(
             `Fault [${params.fault}] does not exist: ${on === '' ? 'no faults are active' : `expected one of [${on}]`}`,
           )
         }
-        await save(others, revision, audit)
+        await active.save(others, revision, audit)
         return { cleared: 1 }
       },
     }),

@@ -17,7 +17,7 @@ import type { DirectoryFollowers } from '../users/index.ts'
 
 /** Returns the endpoints that only other servers may call. */
 export function internalRoutes(
-  context: ServiceContext,
+  context: Pick<ServiceContext, 'database' | 'directory' | 'stopping'>,
   leadership: Leadership,
   segments: SegmentInventory,
   servers: ServerInventory,
@@ -100,7 +100,10 @@ async function* holdersOf(
 }
 
 /** Resolves when users or roles change, the caller disconnects, this server stops, or the wait times out. */
-async function untilChange(context: ServiceContext, signal: AbortSignal): Promise<void> {
+async function untilChange(
+  context: Pick<ServiceContext, 'directory' | 'stopping'>,
+  signal: AbortSignal,
+): Promise<void> {
   await new Promise<void>((resolve) => {
     const end = () => {
       clearTimeout(timer)

@@ -1,5 +1,4 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   authenticated,
@@ -13,6 +12,7 @@ import {
   route,
 } from '@svc/shared/http'
 import {
+  type Database,
   loadDatasourceNames,
   loadOverlapping,
   loadPayloads,
@@ -26,6 +26,7 @@ import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
 import { continued, fullDatasource } from './payload-pieces.ts'
+import { payloadsWithStatus } from './segment-status.ts'
 import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
@@ -40,12 +41,6 @@ const flagParameter = z
   .optional()
   .transform((value) => value === 'true')
 const maxIntervals = 1000
-
-const sumOf = (counts: Iterable<number>): number => {
-  let sum = 0
-  for (const count of counts) sum += count
-  return sum
-}
 
 function readIntervals(json: unknown): Interval[] {
   if (!Array.isArray(json) || json.length > maxIntervals || !json.every((one) => typeof one === 'string')) {
@@ -76,68 +71,19 @@ const unusedSegmentShape = z
   })
   .meta({ title: 'UnusedSegment' })
 
-/** Status of a datasource's used segments: which ones are overshadowed, and how many replicas the current rules require. */
-interface RulesView {
-  readonly overshadowed: ReadonlySet<string>
-  readonly copies: ReadonlyMap<string, number>
+/** Returns the endpoints that show segments of the metadata store, whether they are served or not. */
+export function metadataRoutes(view: ClusterView): Route[] {
+  const { database } = view.context
+  return [
+    ...datasourceListRoutes(database),
+    usedSegmentsRoute(database, view),
+    ...segmentsOfDatasourceRoutes(database),
+    unusedSegmentsRoute(database),
+  ]
 }
 
-/** Returns the endpoints that show segments of the metadata store, whether they are served or not. */
-export function metadataRoutes({ context, segments, rules }: ClusterView): Route[] {
-  const { database, clock } = context
-
-  async function* payloadsOf(dataSource: string): AsyncGenerator<string[]> {
-    for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)
-  }
-  const readableNames = async (caller: Caller, includeUnused = false): Promise<string[]> =>
-    (await loadDatasourceNames(database, includeUnused)).filter((name) =>
-      caller.can('READ', 'DATASOURCE', name),
-    )
-
-  async function rulesView(dataSource: string): Promise<RulesView> {
-    const { table } = segments
-    const number = table.datasourceNumber(dataSource)
-    const boundaries = ruleBoundariesOf(await rules.current(), dataSource, clock.now())
-    const overshadowed = new Set<string>()
-    const copies = new Map<string, number>()
-    const wantedByRule = new Map<number, number>()
-    const wantedCopies = (rule: number): number => {
-      let count = wantedByRule.get(rule)
-      if (count === undefined) {
-        const wanted = boundaries.wantedBy(rule)
-        count = wanted.action === 'load' ? sumOf(wanted.tieredReplicants.values()) : 0
-        wantedByRule.set(rule, count)
-      }
-      return count
-    }
-    for (const group of number < 0 ? [] : table.groupsOf(number)) {
-      const isHidden = table.hiddenOf[group] === 1
-      const interval = { start: table.startOf[group] as number, end: table.endOf[group] as number }
-      const count = isHidden ? 0 : wantedCopies(boundaries.match(interval))
-      table.forEachRow(group, (row) => {
-        const id = table.idOf(row)
-        if (isHidden) overshadowed.add(id)
-        copies.set(id, count)
-      })
-    }
-    return { overshadowed, copies }
-  }
-
-  /** Yields the payloads of a datasource. Each one starts with the status of the segment. */
-  async function* withStatus(dataSource: string): AsyncGenerator<string[]> {
-    const { overshadowed, copies } = await rulesView(dataSource)
-    for await (const page of pagesOfUsedSegments(database, dataSource))
-      yield page.map(({ id, totalRows, text }) => {
-        const status = {
-          overshadowed: overshadowed.has(id),
-          replicationFactor: copies.get(id) ?? 0,
-          numRows: totalRows,
-          realtime: false,
-        }
-        return `${JSON.stringify(status).slice(0, -1)},${text.slice(1)}`
-      })
-  }
-
+/** The datasources, on request with their used segments. */
+function datasourceListRoutes(database: Database): Route[] {
   return [
     route({
       method: 'GET',
@@ -147,12 +93,11 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       query: z.object({ full: presence, includeUnused: presence }),
       answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
-        const readable = await readableNames(caller, query.includeUnused)
+        const readable = await readableNames(database, caller, query.includeUnused)
         if (!query.full) return readable
-        const members = async function* () {
-          for (const name of readable) yield fullDatasource(name, payloadsOf(name))
-        }
-        return new JsonPieces(jsonListOf(members()))
+        return new JsonPieces(
+          jsonListOf(readable.map((name) => fullDatasource(name, payloadsOf(database, name)))),
+        )
       },
     }),
     route({
@@ -163,29 +108,43 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
       answers: [jsonAnswer(datasourceShape)],
       handle: async ({ params }) => {
         const name = params.dataSource as string
-        const payloads = payloadsOf(name)
+        const payloads = payloadsOf(database, name)
         const first = await payloads.next()
         if (first.done) throw notFound(`Datasource [${name}] has no used segments`)
         return new JsonPieces(fullDatasource(name, continued(first.value, payloads)))
       },
     }),
-    route({
-      method: 'GET',
-      path: `${base}/segments`,
-      access: authenticated,
-      summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
-      query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
-      answers: [jsonAnswer(z.array(segmentWithStatusShape))],
-      handle: async ({ caller, query }) => {
-        const readable = (await readableNames(caller)).filter((name) => query.datasources?.has(name) ?? true)
-        if (query.includeOvershadowedStatus) await segments.refresh()
-        const pages = async function* () {
-          for (const name of readable)
-            yield* query.includeOvershadowedStatus ? withStatus(name) : payloadsOf(name)
-        }
-        return new JsonPieces(jsonList(pages()))
-      },
-    }),
+  ]
+}
+
+/** The used segments of all or some datasources. */
+const usedSegmentsRoute = (
+  database: Database,
+  view: Pick<ClusterView, 'context' | 'segments' | 'rules'>,
+): Route =>
+  route({
+    method: 'GET',
+    path: `${base}/segments`,
+    access: authenticated,
+    summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
+    query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
+    answers: [jsonAnswer(z.array(segmentWithStatusShape))],
+    handle: async ({ caller, query }) => {
+      const readable = (await readableNames(database, caller)).filter(
+        (name) => query.datasources?.has(name) ?? true,
+      )
+      if (query.includeOvershadowedStatus) await view.segments.refresh()
+      const pages = async function* () {
+        for (const name of readable)
+          yield* query.includeOvershadowedStatus ? payloadsWithStatus(view, name) : payloadsOf(database, name)
+      }
+      return new JsonPieces(jsonList(pages()))
+    },
+  })
+
+/** The used segments of one datasource: all, those in intervals, or one. */
+function segmentsOfDatasourceRoutes(database: Database): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
@@ -199,7 +158,7 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
           for await (const page of pagesOfUsedSegments(database, dataSource))
             yield page.map(({ id }) => JSON.stringify(id))
         }
-        return new JsonPieces(jsonList(query.full ? payloadsOf(dataSource) : ids()))
+        return new JsonPieces(jsonList(query.full ? payloadsOf(database, dataSource) : ids()))
       },
     }),
     route({
@@ -237,45 +196,56 @@ export function metadataRoutes({ context, segments, rules }: ClusterView): Route
         return found.payload
       },
     }),
-    route({
-      method: 'GET',
-      path: `${base}/datasources/:dataSource/unusedSegments`,
-      access: datasource('READ'),
-      summary:
-        'List the unused segments of a datasource; pass a limit and the last segment ID to page through them',
-      query: z.object({
-        interval: z.string().optional(),
-        limit: positiveCount.optional(),
-        lastSegmentId: z.string().optional(),
-        sortOrder: z.string().optional(),
-      }),
-      answers: [jsonAnswer(z.array(unusedSegmentShape))],
-      handle: async ({ params, query }) => {
-        const order = query.sortOrder?.toUpperCase() ?? 'ASC'
-        if (order !== 'ASC' && order !== 'DESC') {
-          throw invalidInput(
-            `Invalid value [${query.sortOrder}] for [sortOrder]: expected one of [ASC, DESC]`,
-          )
-        }
-        const records = await loadSegmentRecords(database, {
-          dataSource: params.dataSource,
-          used: false,
-          within: query.interval === undefined ? undefined : pathInterval(query.interval),
-          after: query.lastSegmentId,
-          limit: query.limit,
-          order,
-        })
-        return records.map(({ payload, used, createdAt, usedChangedAt }) => ({
-          dataSegment: payload,
-          createdDate: formatInstant(createdAt),
-          usedStatusLastUpdatedDate: formatInstant(usedChangedAt),
-          used,
-          schemaFingerprint: null,
-          numRows: payload.totalRows,
-          upgradedFromSegmentId: null,
-          indexingStateFingerprint: null,
-        }))
-      },
-    }),
   ]
+}
+
+/** The unused segments of one datasource. */
+const unusedSegmentsRoute = (database: Database): Route =>
+  route({
+    method: 'GET',
+    path: `${base}/datasources/:dataSource/unusedSegments`,
+    access: datasource('READ'),
+    summary:
+      'List the unused segments of a datasource; pass a limit and the last segment ID to page through them',
+    query: z.object({
+      interval: z.string().optional(),
+      limit: positiveCount.optional(),
+      lastSegmentId: z.string().optional(),
+      sortOrder: z.string().optional(),
+    }),
+    answers: [jsonAnswer(z.array(unusedSegmentShape))],
+    handle: async ({ params, query }) => {
+      const order = query.sortOrder?.toUpperCase() ?? 'ASC'
+      if (order !== 'ASC' && order !== 'DESC') {
+        throw invalidInput(`Invalid value [${query.sortOrder}] for [sortOrder]: expected one of [ASC, DESC]`)
+      }
+      const records = await loadSegmentRecords(database, {
+        dataSource: params.dataSource,
+        used: false,
+        within: query.interval === undefined ? undefined : pathInterval(query.interval),
+        after: query.lastSegmentId,
+        limit: query.limit,
+        order,
+      })
+      return records.map(({ payload, used, createdAt, usedChangedAt }) => ({
+        dataSegment: payload,
+        createdDate: formatInstant(createdAt),
+        usedStatusLastUpdatedDate: formatInstant(usedChangedAt),
+        used,
+        schemaFingerprint: null,
+        numRows: payload.totalRows,
+        upgradedFromSegmentId: null,
+        indexingStateFingerprint: null,
+      }))
+    },
+  })
+
+/** Returns the datasources of the metadata store that the caller may read. */
+const readableNames = async (database: Database, caller: Caller, includeUnused = false): Promise<string[]> =>
+  (await loadDatasourceNames(database, includeUnused)).filter((name) =>
+    caller.can('READ', 'DATASOURCE', name),
+  )
+
+async function* payloadsOf(database: Database, dataSource: string): AsyncGenerator<string[]> {
+  for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)
 }

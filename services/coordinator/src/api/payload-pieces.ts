@@ -1,18 +1,19 @@
-import { jsonList } from '@svc/shared/http'
+import { jsonList, jsonObjectOf, jsonOf } from '@svc/shared/http'
 import { type Database, loadPayloadTexts } from '@svc/shared/postgres'
 
 // Payloads per read.
 const segmentsOfPage = 1000
 
-/** Yields the JSON of a datasource in pieces. `payloads` are the payloads of its segments as JSON. */
-export async function* fullDatasource(
+/** Generates the JSON of a datasource in pieces. `payloads` are the payloads of its segments as JSON. */
+export const fullDatasource = (
   name: string,
   payloads: AsyncIterable<readonly string[]>,
-): AsyncGenerator<string> {
-  yield `{"name":${JSON.stringify(name)},"properties":{},"segments":`
-  yield* jsonList(payloads)
-  yield '}'
-}
+): AsyncGenerator<string> =>
+  jsonObjectOf([
+    ['name', jsonOf(name)],
+    ['properties', jsonOf({})],
+    ['segments', jsonList(payloads)],
+  ])
 
 /** Puts the first element back in front of a sequence. It was read to check whether the sequence is empty. */
 export async function* continued<One>(first: One, others: AsyncGenerator<One>): AsyncGenerator<One> {

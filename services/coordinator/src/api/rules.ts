@@ -99,21 +99,10 @@ export function createRuleLists(
 
 /** Returns the endpoints for retention rules. */
 export function rulesRoutes(
-  { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
+  context: Pick<ServiceContext, 'database' | 'clock'>,
   rules: FollowedRules,
   lists: RuleLists,
 ): Route[] {
-  async function history(dataSources: readonly string[], { interval, count }: z.infer<typeof historyQuery>) {
-    const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
-    const entries = await loadAudit(database, {
-      type: 'rules',
-      keys: dataSources,
-      count,
-      interval: interval ?? (count === undefined ? lastWeek : undefined),
-    })
-    return entries.map(historyEntry)
-  }
-
   return [
     route({
       method: 'GET',
@@ -138,8 +127,9 @@ export function rulesRoutes(
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
-        const names = await loadAuditKeys(database, 'rules')
-        return await history(
+        const names = await loadAuditKeys(context.database, 'rules')
+        return await historyOf(
+          context,
           names.filter((name) => name === defaultRulesName || caller.sees(name)),
           query,
         )
@@ -173,9 +163,25 @@ export function rulesRoutes(
       summary: 'List the changes of the rules of a datasource',
       query: historyQuery,
       answers: [jsonAnswer(z.array(historyEntryShape))],
-      handle: ({ params, query }) => history([params.dataSource as string], query),
+      handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
     }),
   ]
+}
+
+/** Returns the changes of the rules of some datasources. */
+async function historyOf(
+  { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
+  dataSources: readonly string[],
+  { interval, count }: z.infer<typeof historyQuery>,
+) {
+  const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
+  const entries = await loadAudit(database, {
+    type: 'rules',
+    keys: dataSources,
+    count,
+    interval: interval ?? (count === undefined ? lastWeek : undefined),
+  })
+  return entries.map(historyEntry)
 }
 
 /** Default rules of a new cluster as stored JSON. */

@@ -6,28 +6,30 @@ import {
   jsonList,
   jsonListOf,
   jsonObject,
+  jsonObjectOf,
+  jsonOf,
   type Route,
-  type RouteInput,
   route,
   state,
 } from '@svc/shared/http'
-import { loadPayloads } from '@svc/shared/postgres'
+import { type Database, loadPayloads } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import {
-  byInterval,
   type QueueSize,
+  type SegmentInventory,
   type ServedTogether,
+  type ServerInventory,
   type ServerState,
   type SizeAndCount,
   servedSegments,
-  sizeAndCount,
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { payloadTextPages } from './payload-pieces.ts'
+import { sizesByInterval } from './served-reader.ts'
 import { sizeAndCountShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
@@ -59,37 +61,32 @@ const loadQueueSizeShape = z
   .meta({ title: 'LoadQueueSize' })
 
 /** Returns the endpoints for data servers, tiers, and load queues. */
-export function serverRoutes(view: ClusterView): Route[] {
-  const { context, leadership, segments, servers } = view
-
-  const serverOf = ({ params }: Pick<RouteInput<unknown, unknown>, 'params'>): ServerState => {
-    const server = servers.get(params.server as string)
-    if (!server) throw notFound(`Server [${params.server}] does not exist`)
-    return server
-  }
-  const queueSizes = () => {
-    const queues = servers.queues()
-    return Object.fromEntries(
-      servers.servers().map(({ name, number }) => [name, describeQueueSize(queues.get(number) as QueueSize)]),
-    )
-  }
-  const historicals = () => servers.servers().filter(({ type }) => type === 'historical')
+export function serverRoutes({ context, leadership, segments, servers }: ClusterView): Route[] {
   const isShown = (id: string, caller: Caller): boolean =>
     caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
-  /** Returns the IDs of the segments on a server whose datasource the caller may see. */
-  const shownIds = (server: ServerState, caller: Caller): string[] =>
-    [...server.served].filter((id) => isShown(id, caller))
-  async function* withSegments(server: ServerState, caller: Caller): AsyncGenerator<string> {
-    yield `${JSON.stringify(describeServer(server)).slice(0, -1)},"segments":`
-    const members = async function* () {
-      for await (const { texts } of payloadTextPages(context.database, [shownIds(server, caller)]))
-        yield [...texts].map(([id, payload]) => `${JSON.stringify(id)}:${payload}`)
-    }
-    yield* jsonObject(members())
-    yield '}'
-  }
+  return [
+    ...serverListRoutes(context.database, servers, isShown),
+    ...segmentsOfServerRoutes(context.database, servers, isShown),
+    ...tierRoutes(segments, servers),
+    loadQueueRoute(servers, isShown),
+  ].map((one) => atLeader(leadership, context, one))
+}
 
-  const routes = [
+/** Whether the caller may see the datasource of a segment. */
+type IsShown = (id: string, caller: Caller) => boolean
+
+/** The data servers with their sizes or segments. */
+function serverListRoutes(database: Database, servers: ServerInventory, isShown: IsShown): Route[] {
+  const withSegments = (server: ServerState, caller: Caller): AsyncGenerator<string> =>
+    jsonObjectOf([
+      ...Object.entries(describeServer(server)).map(([name, value]) => [name, jsonOf(value)] as const),
+      ['segments', jsonObject(payloadsById(server, caller))],
+    ])
+  async function* payloadsById(server: ServerState, caller: Caller) {
+    for await (const { texts } of payloadTextPages(database, [shownIds(server, caller, isShown)]))
+      yield [...texts]
+  }
+  return [
     route({
       method: 'GET',
       path: `${base}/servers`,
@@ -100,10 +97,7 @@ export function serverRoutes(view: ClusterView): Route[] {
       handle: async ({ query, caller }) => {
         const known = servers.servers()
         if (query.full) {
-          const members = async function* () {
-            for (const server of known) yield withSegments(server, caller)
-          }
-          return new JsonPieces(jsonListOf(members()))
+          return new JsonPieces(jsonListOf(known.map((server) => withSegments(server, caller))))
         }
         return query.simple ? known.map(describeServer) : known.map(({ name }) => name)
       },
@@ -116,12 +110,18 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       answers: [jsonAnswer(serverShape)],
       handle: async (input) => {
-        const server = serverOf(input)
+        const server = knownServer(servers, input.params.server)
         return input.query.simple
           ? describeServer(server)
           : new JsonPieces(withSegments(server, input.caller))
       },
     }),
+  ]
+}
+
+/** The segments on one data server. */
+function segmentsOfServerRoutes(database: Database, servers: ServerInventory, isShown: IsShown): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/servers/:server/segments`,
@@ -130,10 +130,10 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(segmentShape)]))],
       handle: async (input) => {
-        const ids = shownIds(serverOf(input), input.caller)
+        const ids = shownIds(knownServer(servers, input.params.server), input.caller, isShown)
         if (!input.query.full) return ids
         const pages = async function* () {
-          for await (const { texts } of payloadTextPages(context.database, [ids])) yield [...texts.values()]
+          for await (const { texts } of payloadTextPages(database, [ids])) yield [...texts.values()]
         }
         return new JsonPieces(jsonList(pages()))
       },
@@ -146,14 +146,20 @@ export function serverRoutes(view: ClusterView): Route[] {
       answers: [jsonAnswer(segmentShape)],
       handle: async (input) => {
         const id = input.params.segment as string
-        const payload = serverOf(input).served.has(id)
-          ? (await loadPayloads(context.database, [id])).get(id)
+        const payload = knownServer(servers, input.params.server).served.has(id)
+          ? (await loadPayloads(database, [id])).get(id)
           : undefined
         if (!payload || !input.caller.sees(payload.dataSource))
           throw notFound(`Server [${input.params.server}] does not serve segment [${id}]`)
         return payload
       },
     }),
+  ]
+}
+
+/** The tiers with their sizes and datasources. */
+function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route[] {
+  return [
     route({
       method: 'GET',
       path: `${base}/tiers`,
@@ -162,9 +168,8 @@ export function serverRoutes(view: ClusterView): Route[] {
       query: simpleOnly,
       answers: [jsonAnswer(z.union([namesShape, z.record(z.string(), tierSizeShape)]))],
       handle: ({ query }) => {
-        const byTier = [...Map.groupBy(historicals(), ({ tier }) => tier)].sort(([a], [b]) =>
-          a < b ? -1 : 1,
-        )
+        const historicals = servers.servers().filter(({ type }) => type === 'historical')
+        const byTier = [...Map.groupBy(historicals, ({ tier }) => tier)].sort(([a], [b]) => (a < b ? -1 : 1))
         if (!query.simple) return byTier.map(([tier]) => tier)
         return Object.fromEntries(
           byTier.map(([tier, members]) => [
@@ -197,38 +202,52 @@ export function serverRoutes(view: ClusterView): Route[] {
             if (await isServedIn(tier, served)) found.push([name, {}])
             continue
           }
-          const sizes: Record<string, SizeAndCount> = {}
-          for await (const together of served)
-            for (const [interval, own] of byInterval(together.filter(({ tiers }) => tiers.has(tier))))
-              sizes[interval] = sizeAndCount(own)
+          const sizes = await sizesByInterval(inTier(tier, served))
           if (Object.keys(sizes).length > 0) found.push([name, sizes])
         }
         return query.simple ? Object.fromEntries(found) : found.map(([name]) => name)
       },
     }),
-    route({
-      method: 'GET',
-      path: `${base}/loadqueue`,
-      access: state('READ'),
-      summary: 'Get the load queues of the data servers; simple returns counts',
-      query: simpleOnly,
-      answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
-      handle: ({ query, caller }) =>
-        query.simple
-          ? queueSizes()
-          : Object.fromEntries(
-              servers
-                .servers()
-                .map((server) => [server.name, describeQueue(server, (id) => isShown(id, caller))]),
-            ),
-    }),
   ]
-  return routes.map((one) => atLeader(leadership, context, one))
+}
+
+/** The load queues of all data servers. */
+const loadQueueRoute = (servers: ServerInventory, isShown: IsShown): Route =>
+  route({
+    method: 'GET',
+    path: `${base}/loadqueue`,
+    access: state('READ'),
+    summary: 'Get the load queues of the data servers; simple returns counts',
+    query: simpleOnly,
+    answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
+    handle: ({ query, caller }) =>
+      query.simple
+        ? queueSizes(servers)
+        : Object.fromEntries(
+            servers
+              .servers()
+              .map((server) => [server.name, describeQueue(server, (id) => isShown(id, caller))]),
+          ),
+  })
+
+function knownServer(servers: ServerInventory, name: string | undefined): ServerState {
+  const server = servers.get(name as string)
+  if (!server) throw notFound(`Server [${name}] does not exist`)
+  return server
+}
+
+/** Returns the IDs of the segments on a server whose datasource the caller may see. */
+const shownIds = (server: ServerState, caller: Caller, isShown: IsShown): string[] =>
+  [...server.served].filter((id) => isShown(id, caller))
+
+/** Returns the served segments that a tier serves. */
+async function* inTier(tier: string, served: AsyncIterable<ServedTogether>): AsyncGenerator<ServedTogether> {
+  for await (const together of served) yield together.filter(({ tiers }) => tiers.has(tier))
 }
 
 /** Returns whether a tier serves any of the segments. */
 async function isServedIn(tier: string, served: AsyncIterable<ServedTogether>): Promise<boolean> {
-  for await (const together of served) if (together.some(({ tiers }) => tiers.has(tier))) return true
+  for await (const together of inTier(tier, served)) if (together.length > 0) return true
   return false
 }
 
@@ -246,6 +265,13 @@ function describeQueue({ pending }: ServerState, isShown: (id: string) => boolea
   const idsOf = (wanted: 'load' | 'drop') =>
     requests.filter(([, { action }]) => action === wanted).map(([id]) => id)
   return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }
+}
+
+function queueSizes(servers: ServerInventory) {
+  const queues = servers.queues()
+  return Object.fromEntries(
+    servers.servers().map(({ name, number }) => [name, describeQueueSize(queues.get(number) as QueueSize)]),
+  )
 }
 
 const describeQueueSize = ({ loads, loadSizeBytes, drops }: QueueSize) => ({

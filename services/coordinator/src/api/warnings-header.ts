@@ -8,14 +8,12 @@ const inAscii = (text: string): string =>
 export function warningsHeader(
   warnings: readonly { readonly type: string; readonly message: string }[],
 ): string {
-  const head = `{"count":${warnings.length},"warnings":[`
-  const parts: string[] = []
-  let length = head.length + 2
+  const first: object[] = []
+  let length = JSON.stringify({ count: warnings.length, warnings: first }).length
   for (const warning of warnings) {
-    const text = inAscii(JSON.stringify(warning))
-    if (length + text.length + 1 > maxBytes) break
-    length += text.length + 1
-    parts.push(text)
+    length += inAscii(JSON.stringify(warning)).length + 1
+    if (length > maxBytes) break
+    first.push(warning)
   }
-  return `${head}${parts.join(',')}]}`
+  return inAscii(JSON.stringify({ count: warnings.length, warnings: first }))
 }

@@ -1,6 +1,5 @@
 /** Periodic jobs of the leading coordinator, in groups with a period each. */
-export { cleanMetadata } from './clean-metadata.ts'
-export { compactSegments } from './compact-segments.ts'
+export { createDutyGroups } from './create-duty-groups.ts'
 export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'
 export { runRules } from './run-rules.ts'

@@ -7,7 +7,7 @@ const batchSize = 1000
 
 /** Deletes audit entries that are older than the duration to retain. */
 export function killAuditLog(
-  { settings, clock, stopping }: ServiceContext,
+  { settings, clock, stopping }: Pick<ServiceContext, 'settings' | 'clock' | 'stopping'>,
   database: Database,
   isLeading: (term: number) => boolean,
 ): Duty {

@@ -20,7 +20,7 @@ const submittedBy = 'coordinator'
  * period. The task itself skips segments that have changed since.
  */
 export function killUnusedSegments(
-  { settings, clock, discovery, logger }: ServiceContext,
+  { settings, clock, discovery, logger }: Pick<ServiceContext, 'settings' | 'clock' | 'discovery' | 'logger'>,
   database: Database,
 ): Duty {
   return {

@@ -252,12 +252,12 @@ export class ServerInventory {
         isLoad ? (replaces === undefined ? loading : loading | moving) : dropping,
         isLoad ? dropping : loading | moving,
       )
-      table.copies.sentAtOf[entry] = sentAtMs
+      table.noteSent(entry, sentAtMs)
       const row = table.copies.rowOf[entry] as number
       const replaced = replaces === undefined ? undefined : this.byName.get(replaces)
       if (replaced && (table.copies.flags(row, replaced.number) & served) !== 0)
         table.changeRow(row, replaced.number, leaving, 0)
-      if (isLoad && !table.isUsed(row)) table.sizeOf[row] = sizeBytes
+      if (isLoad) table.noteSize(row, sizeBytes)
       if ((((table.copies.flagsOf[entry] as number) & served) !== 0) === isLoad) server.doubtful.add(id)
     }
   }

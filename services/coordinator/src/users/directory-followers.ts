@@ -1,5 +1,6 @@
 import { describeError } from '@svc/domain/failure'
 import { roles } from '@svc/shared/config'
+import type { DiscoveredNode } from '@svc/shared/discovery'
 import { type FollowedDirectory, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
 import type { Leadership } from '../leadership/index.ts'
 
@@ -24,10 +25,10 @@ const pollPeriodMs = 100
 
 /** Creates the tracker. Every server requests from the leader what is newer than its own version. */
 export function createDirectoryFollowers(
-  context: ServiceContext,
+  context: Pick<ServiceContext, 'discovery' | 'client' | 'logger' | 'directory' | 'node' | 'stopping'>,
   leadership: Leadership,
 ): DirectoryFollowers {
-  const { discovery, client, logger } = context
+  const { discovery, logger } = context
   const versions = new Map<string, number>()
   const waiting = new Set<() => void>()
 
@@ -43,41 +44,7 @@ export function createDirectoryFollowers(
     for (;;) {
       const missing = silent(version)
       if (missing.length === 0 || performance.now() > until || context.stopping.aborted) return missing
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          clearTimeout(timer)
-          waiting.delete(wake)
-          resolve()
-        }
-        const timer = setTimeout(wake, pollPeriodMs)
-        waiting.add(wake)
-      })
-    }
-  }
-
-  /** Returns the servers that, according to another coordinator, do not use a version yet. */
-  async function untilKnownAt(name: string, baseUrl: string, version: number): Promise<readonly string[]> {
-    try {
-      const path = `${knownDirectoryPath}?version=${version}`
-      const timeoutMs = maxWaitMs + 2000
-      return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
-    } catch (error) {
-      logger.debug('Failed to check whether another coordinator uses a change of users and roles', {
-        error: describeError(error),
-      })
-      return [`coordinator ${name}`]
-    }
-  }
-
-  /** Returns the version of this coordinator after a refresh, or undefined if the store is unavailable. */
-  async function ownVersion(): Promise<number | undefined> {
-    try {
-      await context.directory().refresh()
-      return versionOf(context.directory())
-    } catch (error) {
-      // The change is stored anyway. This server sees it as soon as the store is back.
-      logger.debug('Failed to read users and roles after a change', { error: describeError(error) })
-      return undefined
+      await nextChange(waiting)
     }
   }
 
@@ -87,18 +54,18 @@ export function createDirectoryFollowers(
       for (const wake of [...waiting]) wake()
     },
     untilKnown: async (version) => {
-      const known = versionOf(context.directory()) >= version ? version : await ownVersion()
+      const known = versionOf(context.directory()) >= version ? version : await ownVersion(context)
       if (known === undefined || known < version) return [`coordinator ${context.node().name}`]
       return await untilKnown(version)
     },
     untilKnownEverywhere: async () => {
-      const version = await ownVersion()
+      const version = await ownVersion(context)
       if (version === undefined) return
       const own = context.node().name
       const others = discovery.nodes('coordinator').filter(({ name }) => name !== own)
       const missing = await Promise.all([
         untilKnown(version),
-        ...others.map(({ name, baseUrl }) => untilKnownAt(name, baseUrl, version)),
+        ...others.map((other) => untilKnownAt(context, other, version)),
       ])
       const servers = [...new Set(missing.flat())]
       if (servers.length > 0)
@@ -113,4 +80,50 @@ export function createDirectoryFollowers(
 function versionOf(directory: FollowedDirectory): number {
   const current = directory.current()
   return 'missing' in current ? -1 : current.version
+}
+
+/** Resolves when a server uses another version, or after `pollPeriodMs`. */
+async function nextChange(waiting: Set<() => void>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const wake = () => {
+      clearTimeout(timer)
+      waiting.delete(wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, pollPeriodMs)
+    waiting.add(wake)
+  })
+}
+
+/** Returns the servers that, according to another coordinator, do not use a version yet. */
+async function untilKnownAt(
+  { client, logger }: Pick<ServiceContext, 'client' | 'logger'>,
+  { name, baseUrl }: Pick<DiscoveredNode, 'name' | 'baseUrl'>,
+  version: number,
+): Promise<readonly string[]> {
+  try {
+    const path = `${knownDirectoryPath}?version=${version}`
+    const timeoutMs = maxWaitMs + 2000
+    return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
+  } catch (error) {
+    logger.debug('Failed to check whether another coordinator uses a change of users and roles', {
+      error: describeError(error),
+    })
+    return [`coordinator ${name}`]
+  }
+}
+
+/** Returns the version of this coordinator after a refresh, or undefined if the store is unavailable. */
+async function ownVersion({
+  directory,
+  logger,
+}: Pick<ServiceContext, 'directory' | 'logger'>): Promise<number | undefined> {
+  try {
+    await directory().refresh()
+    return versionOf(directory())
+  } catch (error) {
+    // The change is stored anyway. This server sees it as soon as the store is back.
+    logger.debug('Failed to read users and roles after a change', { error: describeError(error) })
+    return undefined
+  }
 }
