@@ -79,7 +79,7 @@ for (const [target, expected] of [
 test('rejects a target that is not a service of the cluster', async () => {
   const { stderr, status } = await cut('redis')
   assert.equal(status, 2)
-  assert.match(stderr, /Target \[redis\] is not part of this cluster.*\[worker-added-1\]/)
+  assert.match(stderr, /Invalid target \[redis\]: expected one of \[.*worker-added-1.*\], or host:port of a server/)
 })
 
 const periods = /expected an ISO 8601 period from/

@@ -780,7 +780,7 @@ describe('a body', () => {
     assert.equal(refused.status, 403)
     assert.equal(
       errorOf(refused).errorMessage,
-      'The permission [WRITE] on any [DATASOURCE] is missing; without it, a body may have at most [65536] bytes',
+      'Missing permission [WRITE] on any [DATASOURCE]; without it, a body may have at most [65536] bytes',
     )
     // This route requires WRITE.
     assert.equal((await postAs('reader', ofLength(65_537))).status, 403)
@@ -873,7 +873,7 @@ describe('a path', () => {
       assert.equal(answer.status, 400)
       assert.match(
         errorOf(answer).errorMessage,
-        /a name of 1 to 255 characters, not all blank, without \[\/\]/,
+        /a name of 1 to 255 characters, not blank, without \[\/\]/,
       )
     })
   }

@@ -116,7 +116,7 @@ export const parseSqlRequest = limitedParser(
       const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
       if (!header && (typesHeader || sqlTypesHeader)) {
         const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-        throw invalidInput(`Invalid value [true] for [${field}]: expected false unless header is true`, {
+        throw invalidInput(`Invalid value [true] for [${field}]: expected [false] unless [header] is [true]`, {
           field,
         })
       }
