@@ -241,7 +241,7 @@ describe('a backup', () => {
 
   test('restores nothing and stops its Postgres on Ctrl-C', async () => {
     const { status, stderr, postgresPid } = await endRestore('SIGINT')
-    assert.equal(status, 1)
+    assert.equal(status, 130)
     assert.match(stderr, /Interrupted by SIGINT/)
     assert.deepEqual(leftOfNone(), [])
     assert.throws(() => process.kill(postgresPid, 0), { code: 'ESRCH' })

@@ -77,6 +77,7 @@ test('server information matches the document', async () => {
     `${coordinator}/leader`,
     `${coordinator}/isLeader`,
     `${coordinator}/cluster`,
+    `${coordinator}/clusterState`,
     `${indexer}/leader`,
     `${indexer}/isLeader`,
     `${indexer}/duties`,

@@ -69,7 +69,10 @@ interface Row {
 interface Preview {
   readonly now: string
   readonly segments: Row[]
-  readonly summary: { datasources: Record<string, { markedUnused: { segments: number } }> }
+  readonly summary: {
+    effects: Record<'unqueryable' | 'unused', { segments: number }>
+    datasources: Record<string, { markedUnused: { segments: number } }>
+  }
   readonly warnings: { type: string }[]
 }
 const preview = async (rules: object[], query = '?full'): Promise<Preview> =>
@@ -99,6 +102,24 @@ async function untilHeld(expected: Record<string, Record<string, number>>): Prom
     ({ did, held }) => did === null && JSON.stringify(sorted(held)) === JSON.stringify(sorted(expected)),
   )
 }
+interface ClusterState {
+  readonly known: boolean
+  readonly settled: boolean
+  readonly shortages: readonly string[]
+}
+const clusterStatePath = '/svc/coordinator/v1/clusterState'
+
+/** Runs the duties until a run changes nothing. */
+const untilSettled = (): Promise<ClusterState> =>
+  waitUntil(
+    'the cluster is settled',
+    async () => {
+      await run()
+      return await router.get<ClusterState>(clusterStatePath)
+    },
+    ({ settled }) => settled,
+  )
+
 const sorted = (copies: Record<string, Record<string, number>>) =>
   Object.entries(copies)
     .map(([id, tiers]) => [id, Object.entries(tiers).sort()])
@@ -179,10 +200,21 @@ describe('a preview matches what happens', () => {
       const posted = await router.post(rulesPath, rules)
       const { warnings } = JSON.parse(posted.headers['x-svc-warnings'] as string)
       assert.deepEqual(warnings, previewed.warnings)
+      const changing = await router.get<ClusterState>(clusterStatePath)
+      assert.deepEqual([changing.known, changing.settled], [true, false])
       await untilHeld(previewedCopies(previewed))
+      const { shortages } = await untilSettled()
+      assert.deepEqual(
+        shortages,
+        name.includes('tier without servers') ? ['Tier [nosuchtier] has no servers for [90] replicas'] : [],
+      )
+      const { unqueryable, unused: losesUse } = previewed.summary.effects
+      const held = Object.keys(await copiesHeld()).length
+      assert.equal(unqueryable.segments, previewed.segments.length - held)
       const unused = (await storedSegments(store, dataSource)).filter(({ used }) => !used)
       const dropped = previewed.segments.filter(({ action }) => action === 'drop')
       assert.equal(unused.length, dropped.length)
+      assert.equal(losesUse.segments, dropped.length)
       const after = await preview(rules)
       assert.equal(after.summary.datasources[dataSource]!.markedUnused.segments, 0)
     })
@@ -266,7 +298,8 @@ describe('./svc rules', () => {
     assert.equal(shown.status, 0, shown.stderr)
     assert.match(shown.stdout, /^datasource +tier +copies before +after/m)
     assert.match(shown.stdout, /^flights +hot +\d+ \(.*B\) +\d+ \(.*B\)/m)
-    assert.match(shown.stdout, /^hot +3+$/m, 'the timeline is missing')
+    assert.match(shown.stdout, /^hot before +[.▁▂▃▄▅▆▇█]+$/m, 'the picture of data is missing')
+    assert.match(shown.stdout, /^rule +0+$/m, 'the rules of the picture are missing')
     assert.match(shown.stderr, /^svc: Warning: .*rule \[1\] \[dropForever\] is never reached/m)
     assert.ok(!shown.stdout.includes('\u001b'), 'the output has escape sequences without a terminal')
     const json = await svcRules('preview', file, '--datasource', dataSource, '--json', '--full')

@@ -15,32 +15,30 @@ const colors = {
   prompt: '#34d399',
   warning: '#fbbf24',
   nothing: '#334155',
-  dropped: '#f87171',
+  before: '#94a3b8',
+  after: '#38bdf8',
+  lost: '#f87171',
   rule: '#94a3b8',
-  tiers: ['#38bdf8', '#fb923c', '#a78bfa'],
 } as const
 
 interface Span {
   readonly text: string
   readonly color: string
   readonly isBold?: boolean
-  /** Color of a bar behind the text. */
-  readonly bar?: string
 }
 
 /**
- * Draws a command and its output. Rows of a timeline (`hot ...111222`) are drawn as bars: one color for each
- * tier, red for dropped segments. Lines longer than `maxColumns` characters continue on the next line.
+ * Draws a command and its output. The rows of the picture of data have colors: blue after the change, red for losses.
+ * Lines longer than `maxColumns` characters continue on the next line.
  */
 export function drawTerminal(command: string, output: string, maxColumns: number): string {
-  const tiers = new Map<string, string>()
   const lines: Span[][] = [
     [
       { text: '$ ', color: colors.prompt, isBold: true },
       { text: command, color: colors.text, isBold: true },
     ],
     [],
-    ...output.split('\n').flatMap((line) => spansOf(line, maxColumns, tiers)),
+    ...output.split('\n').flatMap((line) => spansOf(line, maxColumns)),
   ]
   const width = Math.ceil(maxColumns * characterWidth + 2 * padding)
   const height = titleHeight + lines.length * lineHeight + 2 * padding - 6
@@ -59,10 +57,10 @@ export function drawTerminal(command: string, output: string, maxColumns: number
   ].join('\n')
 }
 
-/** Splits a line into colored lines of limited length; `tiers` collects the color of each tier. */
-function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): Span[][] {
-  const [, label = '', bar] = /^(\S+\s+)([.x\d]{40,})$/.exec(line) ?? []
-  if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(label.trim(), bar, tiers)]]
+/** Splits a line into colored lines of limited length. */
+function spansOf(line: string, maxColumns: number): Span[][] {
+  const [, label = '', row, bar] = /^((?:.* )?(before|after|lost|rule) +)([.x!\d▁-█]{40,})$/.exec(line) ?? []
+  if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(row as Row, bar)]]
   const isWarning = /^svc: warning:/i.test(line)
   const isHeading = /^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)
   const color = isWarning ? colors.warning : isHeading ? colors.dim : colors.text
@@ -72,14 +70,11 @@ function spansOf(line: string, maxColumns: number, tiers: Map<string, string>): 
   return rows
 }
 
-function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[] {
-  const runs = bar.match(/(.)\1*/g) ?? []
-  if (name === 'rule') return runs.map((text) => ({ text, color: colors.rule }))
-  if (name !== 'unused' && !tiers.has(name)) tiers.set(name, colors.tiers[tiers.size % colors.tiers.length]!)
-  const color = tiers.get(name) ?? colors.dropped
-  return runs.map((text) =>
-    text.startsWith('.') ? { text, color: colors.nothing } : { text, color: colors.window, bar: color },
-  )
+type Row = 'before' | 'after' | 'lost' | 'rule'
+
+function barSpans(row: Row, bar: string): Span[] {
+  const runs = bar.match(/\.+|[^.]+/g) ?? []
+  return runs.map((text) => ({ text, color: text.startsWith('.') ? colors.nothing : colors[row] }))
 }
 
 /**
@@ -87,22 +82,16 @@ function barSpans(name: string, bar: string, tiers: Map<string, string>): Span[]
  */
 function drawLine(line: readonly Span[], y: number): string[] {
   let column = 0
-  return line.flatMap(({ text, color, isBold, bar }) => {
+  return line.flatMap(({ text, color, isBold }) => {
     const start = column
     column += text.length
-    const left = (padding + start * characterWidth).toFixed(1)
-    const width = (text.length * characterWidth).toFixed(1)
-    const background =
-      bar === undefined
-        ? []
-        : [`<rect x="${left}" y="${y - 12}" width="${width}" height="15" rx="2" fill="${bar}"/>`]
     const words = [...text.matchAll(/\S+(?: \S+)*/g)].map((found) => {
       const x = (padding + (start + found.index) * characterWidth).toFixed(1)
       const length = (found[0].length * characterWidth).toFixed(1)
       const weight = isBold ? ' font-weight="600"' : ''
       return `<text x="${x}" y="${y}" fill="${color}" textLength="${length}" lengthAdjust="spacingAndGlyphs"${weight}>${escapeXml(found[0])}</text>`
     })
-    return [...background, ...words]
+    return words
   })
 }
 

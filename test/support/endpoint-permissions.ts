@@ -30,6 +30,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc-internal/v1/segments',
     'GET /svc/broker/v1/loadstatus',
     'GET /svc/coordinator/v1/cluster',
+    'GET /svc/coordinator/v1/clusterState',
     'GET /svc/coordinator/v1/compaction/progress',
     'GET /svc/coordinator/v1/compaction/status',
     'GET /svc/coordinator/v1/duties',

@@ -84,7 +84,7 @@ test('rejects a target that is not a service of the cluster', async () => {
 
 const periods = /expected an ISO 8601 period from/
 for (const [given, message] of [
-  [['cut', '10.0.0.3:8083'], /Target \[10.0.0.3:8083\] is not part.*\[10.0.0.1:8083\]/],
+  [['cut', '10.0.0.3:8083'], XX],
   [
     ['latency', 'worker', '--delay', 'P1Y'],
     /Invalid value \[P1Y\] for \[--delay\]: .* from PT0.001S to PT10M,/,

@@ -1,7 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredPreview, AnsweredRule, RulesChange } from '../rules/index.ts'
+import type { AnsweredPreview, AnsweredRule, PreviewAnswer, RuleBands, RulesChange } from '../rules/index.ts'
 import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
@@ -34,6 +35,8 @@ interface PreviewCommandOptions extends ConnectionOptions {
   readonly now?: string
   readonly full?: boolean
   readonly failOn?: string
+  readonly html?: string
+  readonly markdown?: boolean
   readonly json?: boolean
 }
 
@@ -105,6 +108,8 @@ function addPreview(rules: Command): void {
       '--fail-on <effects>',
       'Exit with status 4 if the preview has one of these effects: unqueryable, unused, underReplicated, doesNotFit',
     )
+    .option('--html <file>', 'Also write the preview as one self-contained page')
+    .option('--markdown', 'Print Markdown, for a change ticket')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -115,6 +120,7 @@ Examples:
   ./svc rules preview flights-rules.json --datasource flights
   ./svc rules preview flights-rules.json --datasource flights --horizon P90D
   ./svc rules preview flights-rules.json --datasource flights --fail-on unqueryable,doesNotFit
+  ./svc rules preview flights-rules.json --datasource flights --html preview.html
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
@@ -124,38 +130,80 @@ Examples:
       const body = room.previewRequestOf(json, options)
       const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
-      const query = options.full ? '?full&limit=10000' : ''
-      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as AnsweredPreview
+      const columns = Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
+      const query = `?buckets=${room.bucketsIn(columns)}${options.full ? '&full&limit=10000' : ''}`
+      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as PreviewAnswer
+      if (!room.isKnown(answer)) {
+        process.exitCode = exitStatus.notKnown
+        if (options.json) printJson(answer)
+        process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+        return
+      }
       const reason = room.failureReason(answer.summary.effects, failOn)
       if (reason !== undefined) process.exitCode = exitStatus.refused
-      if (options.json) printJson(answer)
-      else {
-        await showPreview(answer)
-        if (Array.isArray(json) && options.datasource !== undefined)
-          await showTimeline(client, [options.datasource, json], {
-            now: answer.now,
-            data: room.keptRange(answer),
-          })
-      }
+      const { datasource } = options
+      const list = Array.isArray(json) && datasource !== undefined ? json : undefined
+      await printPreview(answer, options, await bandsOf(client, answer, datasource, list), columns)
+      if (list !== undefined && answer.summary.buckets === undefined && !options.json && !options.markdown)
+        await showTimeline(client, [datasource!, list], { now: answer.now })
       if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
     })
 }
 
-/** Prints a preview: what is lost, warnings, then the changes by tier and over time. */
-async function showPreview(answer: AnsweredPreview): Promise<void> {
-  const [room, { formatTable }] = await Promise.all([
+/** Which rule applies over time, if the preview is about one list of rules. */
+async function bandsOf(
+  client: ClusterClient,
+  { now, summary: { buckets } }: AnsweredPreview,
+  datasource: string | undefined,
+  list: readonly unknown[] | undefined,
+): Promise<RuleBands | undefined> {
+  if (buckets === undefined || list === undefined || datasource === undefined) return undefined
+  const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('@svc/domain/rules'),
+    import('@svc/domain/time'),
+  ])
+  const own = parseRules(list)
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
+  return ruleBandsOf(buckets, {
+    own: own.length,
+    all: [...own, ...defaults, defaultRule],
+    now: parseInstant(now),
+  })
+}
+
+/** Prints a preview as JSON, Markdown, or text, and writes it as a page if requested. */
+async function printPreview(
+  answer: AnsweredPreview,
+  { json, markdown, html }: PreviewCommandOptions,
+  bands: RuleBands | undefined,
+  columns: number,
+): Promise<void> {
+  const [room, { formatTable, painted }] = await Promise.all([
     import('../rules/index.ts'),
     import('../terminal/index.ts'),
   ])
-  const textOf = ({ header, rows }: Table): string[] => (rows.length > 0 ? [formatTable(header, rows)] : [])
-  const { effects, datasources } = answer.summary
-  const parts = [room.lossSentences(effects).join('\n'), ...textOf(room.effectsTable(effects, datasources))]
-  process.stdout.write(`As of ${answer.now}:\n\n${parts.join('\n\n')}\n`)
-  printWarnings(answer.warnings.map(({ message }) => message))
-  const details = [room.previewTable(answer), room.tiersTable(answer), room.stepsTable(answer)].flatMap(
-    textOf,
+  const report = room.reportOf(answer, bands)
+  if (html !== undefined) writeFileSync(html, room.previewHtml(report))
+  if (json) {
+    printJson(answer)
+    return
+  }
+  if (markdown) {
+    process.stdout.write(room.previewMarkdown(report))
+    return
+  }
+  const { now, sentences, effects, warnings, details, buckets } = report
+  process.stdout.write(
+    `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
   )
-  for (const detail of details) process.stdout.write(`\n${detail}\n`)
+  printWarnings(warnings)
+  for (const { table } of details) process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+  if (buckets === undefined) return
+  const colors = { before: 'gray', after: 'cyan', lost: 'red' } as const
+  const lines = room.dataPicture(buckets, bands, columns, (color, text) => painted(colors[color], text))
+  process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
 function addDiff(rules: Command): void {

@@ -3,7 +3,7 @@ import { openSync } from 'node:fs'
 import path from 'node:path'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
-import { homeLayout, isHome, logFile, openHome } from '../home/index.ts'
+import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { printStep, printSummary, type Summary } from './summary.ts'
@@ -28,7 +28,13 @@ export type DetachedOptions = Pick<
   | 'adminPassword'
 >
 
-/** Starts the cluster in its own process, prints its progress, and returns when the cluster is ready. */
+// How long to wait until the leader has the report of every server. Thousands of virtual servers take a while.
+const knownTimeoutMs = 60_000
+
+/**
+ * Starts the cluster in its own process, prints its progress, and returns when the cluster is ready and known: when the
+ * leader has the report of every server.
+ */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
   const isNewHome = !isHome(homeLayout(options.home))
@@ -71,6 +77,29 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   })
   child.disconnect()
   child.unref()
+  const isReady = summary.notReady.length === 0
+  const unknown = isReady ? await unknownReason(home) : undefined
   printSummary(summary, { json })
-  if (summary.notReady.length > 0) process.exitCode = exitStatus.failed
+  if (!isReady) process.exitCode = exitStatus.failed
+  if (unknown !== undefined) {
+    process.stderr.write(`svc: The cluster is not known yet: ${unknown}\n`)
+    process.exitCode = exitStatus.notKnown
+  }
+}
+
+/** Waits until the leader has the report of every server. Returns why it does not, if the wait times out. */
+async function unknownReason(home: HomeLayout): Promise<string | undefined> {
+  const [{ connectToCluster }, { clusterIsKnown, waitUntil }] = await Promise.all([
+    import('../client/index.ts'),
+    import('../waiting/index.ts'),
+  ])
+  try {
+    const { signal } = new AbortController()
+    await waitUntil(clusterIsKnown(connectToCluster(home)), { timeoutMs: knownTimeoutMs, signal })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code === 'timedOut') return error.message
+    // The stored password of the admin may have been changed. The cluster is ready nevertheless.
+  }
+  return undefined
 }

@@ -41,12 +41,12 @@ export function addUp(program: Command): void {
       '--ldap',
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
-    .option('--detach', 'Return when the cluster is ready, and leave it running')
+    .option('--detach', 'Return when the cluster is ready and known, and leave it running')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Without --detach, the cluster runs until Ctrl-C.
+Without --detach, the cluster runs until Ctrl-C. It is known when the leader has the report of every server.
 
 Examples:
   ./svc up

@@ -5,7 +5,7 @@ import type { Condition } from '../waiting/index.ts'
 import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
 import { existingHome } from './home-option.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
+import { printJson, printNotices } from './print.ts'
 
 interface WaitOptions extends ConnectionOptions {
   readonly datasource?: string
@@ -14,7 +14,7 @@ interface WaitOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-const states = ['ready', 'loaded', 'tasks'] as const
+const states = ['ready', 'known', 'settled', 'loaded', 'tasks'] as const
 
 /** Adds `./svc wait`. */
 export function addWait(program: Command): void {
@@ -28,14 +28,19 @@ export function addWait(program: Command): void {
       'after',
       `
 States:
-  ready   every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
-  loaded  servers have loaded the segments that rules load
-  tasks   no task is running or waiting
+  ready    every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
+  known    the leader has the report of every server, so that previews are possible
+  settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
+  loaded   servers have loaded the segments that rules load
+  tasks    no task is running or waiting
+
+Druid does not report whether it is known or settled.
 
 Exit status: 0 when the state is reached, 6 after the timeout, with what was lacking.
 
 Examples:
   ./svc wait ready
+  ./svc wait settled
   ./svc wait loaded --datasource flights --replicas
   ./svc wait tasks --timeout 60`,
     )
@@ -57,7 +62,7 @@ Examples:
 async function conditionOf(state: string, options: WaitOptions): Promise<Condition> {
   const { datasource: dataSource, replicas = false } = options
   if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state loaded')
-  if (dataSource !== undefined && state === 'ready')
+  if (dataSource !== undefined && state !== 'loaded' && state !== 'tasks')
     throw invalidInput('Option --datasource requires the state loaded or tasks')
   const waiting = await import('../waiting/index.ts')
   switch (state) {
@@ -65,6 +70,10 @@ async function conditionOf(state: string, options: WaitOptions): Promise<Conditi
       return options.url === undefined
         ? waiting.processesAreReady(existingHome(options.home))
         : connected(options, waiting.leadersAnswer)
+    case 'known':
+      return connected(options, waiting.clusterIsKnown)
+    case 'settled':
+      return connected(options, (client) => waiting.clusterIsSettled(client, printNotices))
     case 'loaded':
       return connected(options, (client) =>
         waiting.segmentsAreLoaded(client, { dataSource, allReplicas: replicas }),

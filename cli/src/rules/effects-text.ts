@@ -1,6 +1,5 @@
 import type { EffectName } from '@svc/domain/preview'
-import type { Table } from '../terminal/index.ts'
-import { countOf, formatBytes } from '../terminal/index.ts'
+import { countOf, formatBytes, type Table } from '../terminal/index.ts'
 
 /** The segments with one effect, as returned by the coordinator. */
 export interface AnsweredEffect {

@@ -1,4 +1,4 @@
-import { countOf, formatBytes, type Table } from '../terminal/index.ts'
+import { formatBytes, type Table } from '../terminal/index.ts'
 import type { AnsweredEffects } from './effects-text.ts'
 
 interface CopyTally {
@@ -7,7 +7,8 @@ interface CopyTally {
   readonly bytes: number
 }
 
-interface DatasourceSummary {
+/** How a datasource changes, as returned by the coordinator. */
+export interface DatasourceSummary {
   readonly tiers: Readonly<
     Record<string, Readonly<Record<'before' | 'after' | 'loaded' | 'dropped', CopyTally>>>
   >
@@ -26,17 +27,54 @@ interface TierSummary {
   readonly doesNotFitFrom: string | null
 }
 
+/** The answer of a coordinator whose cluster is not known yet. */
+export interface UnknownCluster {
+  readonly now: string
+  readonly known: false
+  readonly reasons: readonly string[]
+}
+
+/** The answer to a request for a preview. */
+export type PreviewAnswer = AnsweredPreview | UnknownCluster
+
+/** Whether an answer has a preview. Earlier versions always return one, without this field. */
+export function isKnown(answer: PreviewAnswer): answer is AnsweredPreview {
+  return answer.known !== false
+}
+
+/** Why there is no preview, in one line. */
+export function unknownReason({ reasons }: UnknownCluster): string {
+  return `The cluster is not known yet: ${reasons.join('; ')}`
+}
+
+/** Changes since the previous step of a horizon. */
+export interface PreviewStep {
+  readonly now: string
+  readonly datasources: Readonly<Record<string, DatasourceSummary>>
+}
+
+/** Bytes over time in buckets of equal width, as returned by the coordinator. */
+export interface AnsweredBuckets {
+  readonly start: string
+  readonly widthMs: number
+  readonly count: number
+  readonly tiers: Readonly<
+    Record<string, { readonly before: readonly number[]; readonly after: readonly number[] }>
+  >
+  readonly unqueryable: readonly number[]
+  readonly unused: readonly number[]
+}
+
 /** A preview as returned by the coordinator. */
 export interface AnsweredPreview {
   readonly now: string
+  readonly known?: true
   readonly summary: {
     readonly effects: AnsweredEffects
     readonly datasources: Readonly<Record<string, DatasourceSummary & { readonly effects: AnsweredEffects }>>
     readonly tiers?: Readonly<Record<string, TierSummary>>
-    readonly steps?: readonly {
-      readonly now: string
-      readonly datasources: Readonly<Record<string, DatasourceSummary>>
-    }[]
+    readonly buckets?: AnsweredBuckets
+    readonly steps?: readonly PreviewStep[]
   }
   readonly warnings: readonly { readonly type: string; readonly message: string }[]
 }
@@ -77,31 +115,4 @@ export function tiersTable({ summary }: AnsweredPreview): Table {
       ],
     ),
   }
-}
-
-/** One row per future time at which something changes. */
-export function stepsTable({ summary }: AnsweredPreview): Table {
-  const rows = (summary.steps ?? []).flatMap(({ now, datasources }) =>
-    Object.entries(datasources).flatMap(([dataSource, { tiers, markedUnused }]) => {
-      const changes = Object.entries(tiers).flatMap(([tier, { loaded, dropped }]) => [
-        ...(loaded.copies > 0 ? [`${tier} +${loaded.copies}`] : []),
-        ...(dropped.copies > 0 ? [`${tier} -${dropped.copies}`] : []),
-      ])
-      const unused =
-        markedUnused.segments > 0 ? [`${countOf(markedUnused.segments, 'segment')} marked unused`] : []
-      const what = [...changes, ...unused].join(', ')
-      return what === '' ? [] : [[now, dataSource, what]]
-    }),
-  )
-  return { header: ['time', 'datasource', 'copies'], rows }
-}
-
-/** The time range of the data that is kept; undefined if there is none. */
-export function keptRange({ summary }: AnsweredPreview): { start: string; end: string } | undefined {
-  const intervals = Object.values(summary.datasources).flatMap(({ oldestInterval, newestInterval }) =>
-    oldestInterval === null || newestInterval === null
-      ? []
-      : [{ start: oldestInterval.split('/')[0]!, end: newestInterval.split('/')[1]! }],
-  )
-  return intervals.length === 1 ? intervals[0] : undefined
 }

@@ -5,9 +5,11 @@ import { parseInstant } from '@svc/domain/time'
 import {
   type AnsweredRule,
   diffOfRules,
+  isKnown,
   previewRequestOf,
   stepsTable,
   timelinePicture,
+  unknownReason,
   warningsOfHeader,
 } from './index.ts'
 
@@ -111,6 +113,13 @@ describe('the preview request', () => {
     for (const json of [5, null, 'x'])
       assert.throws(() => previewRequestOf(json, {}), /^Failure: Invalid rules in the file/)
   })
+})
+
+test('a preview is only shown once the cluster is known', () => {
+  const unknown = { now: '0', known: false as const, reasons: ['a', 'b'] }
+  assert.equal(isKnown(unknown), false)
+  assert.equal(unknownReason(unknown), 'The cluster is not known yet: a; b')
+  assert.equal(isKnown({ now: '0', known: true } as never), true)
 })
 
 test('lists only steps with changes', () => {

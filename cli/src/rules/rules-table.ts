@@ -42,6 +42,11 @@ export function historyTable(changes: readonly RulesChange[]): Table {
   }
 }
 
+/** A rule in words, for example `loadByPeriod, the last P1M and the future: hot 2`. */
+export function describeRule(rule: AnsweredRule): string {
+  return `${rule.type}, ${appliesTo(rule)}: ${copiesOf(rule)}`
+}
+
 function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
   if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
   if (typeof period !== 'string') return 'everything'

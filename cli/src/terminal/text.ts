@@ -5,6 +5,11 @@ export function emphasized(text: string): string {
   return styleText('bold', text, { stream: process.stdout })
 }
 
+/** A text in color if standard output is a terminal that supports it. */
+export function painted(color: 'gray' | 'cyan' | 'red', text: string): string {
+  return styleText(color, text, { stream: process.stdout })
+}
+
 /** A duration in seconds, for example `1.2 s`. */
 export function formatSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`

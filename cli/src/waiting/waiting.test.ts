@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cancelled, invalidInput, unavailable } from '@svc/domain/failure'
 import { testClient } from '../testing/index.ts'
-import { leadersAnswer, segmentsAreLoaded, tasksAreDone, waitUntil } from './index.ts'
+import {
+  clusterIsKnown,
+  clusterIsSettled,
+  leadersAnswer,
+  segmentsAreLoaded,
+  tasksAreDone,
+  waitUntil,
+} from './index.ts'
 
 const { signal } = new AbortController()
 const coordinator = 'GET /svc/coordinator/v1'
@@ -45,6 +52,27 @@ describe('waiting', () => {
         code: 'cancelled',
       },
     )
+  })
+})
+
+describe('the state of a cluster', () => {
+  const clientOf = (known: boolean, settled: boolean, shortages: readonly string[] = []) =>
+    testClient({
+      [`${coordinator}/clusterState`]: { known, settled, reasons: settled ? [] : ['why'], shortages },
+    })
+  it('is known once the leader knows it', async () => {
+    assert.deepEqual(await clusterIsKnown(clientOf(false, false))(), ['why'])
+    assert.deepEqual(await clusterIsKnown(clientOf(true, false))(), [])
+  })
+
+  it('is settled, with its shortages', async () => {
+    const noted: string[] = []
+    const settled = (client: ReturnType<typeof testClient>) =>
+      clusterIsSettled(client, (shortages) => noted.push(...shortages))()
+    assert.deepEqual(await settled(clientOf(true, false, ['a'])), ['why'])
+    assert.deepEqual(noted, [])
+    assert.deepEqual(await settled(clientOf(true, true, ['a'])), [])
+    assert.deepEqual(noted, ['a'])
   })
 })
 

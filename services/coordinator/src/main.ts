@@ -8,6 +8,7 @@ import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
+import { clusterStateRoute } from './api/cluster-state.ts'
 import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
@@ -21,6 +22,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import { createDutyGroups } from './duties/index.ts'
 import {
   createSegmentInventory,
@@ -41,6 +43,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const rules = followRules(database)
   const servers = createServerInventory(context, segments)
   const reportedServers = watchReported(context, servers)
+  const clusterState = trackClusterState({ context, segments, servers, rules, reportedServers })
   const redis = openProducerConnection(settings)
   const sender = createRequestSender(redis, settings.get('svc.queue.prefix'))
   let leaderSinceMs = 0
@@ -52,6 +55,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     servers,
     rules,
     leaderSinceMs: () => leaderSinceMs,
+    clusterState,
     reportedServers,
   })
   const followers = createDirectoryFollowers(context, leadership)
@@ -59,7 +63,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   watchCoordinator(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(view, clusterState, planner, dutyGroups.compaction, followers),
     start: async () => {
       await rules.start()
       const change = {
@@ -68,6 +72,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           servers.reset()
           segments.reset()
           reportedServers.restart()
+          clusterState.restart()
           // Refresh while the servers report. If this fails, the first run tries again.
           segments.refresh().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
@@ -110,12 +115,13 @@ function createServerInventory(
 
 function coordinatorRoutes(
   view: ClusterView,
+  clusterState: ClusterStateTracker,
   planner: CompactionPlanner,
   compactionDuties: DutyGroup,
   followers: DirectoryFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
-  const previews = createPreviews(view)
+  const previews = createPreviews(view, clusterState)
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
     ...rulesRoutes(context, rules, ruleLists),
@@ -123,6 +129,7 @@ function coordinatorRoutes(
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
+    clusterStateRoute(view, clusterState),
     ...serverRoutes(view),
     ...datasourceRoutes(view),
     ...metadataRoutes(view),

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { compileRules, effectiveRules, matchRule, parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import { dayMs, formatInterval, type Interval, parseInterval } from '../time/index.ts'
+import { dayMs, formatInterval, type Interval, parseInstant, parseInterval } from '../time/index.ts'
 import type { PreviewServer } from './cluster.ts'
 import { Days } from './days.ts'
 import { decidePreview, formatSummary, groupGivenSegments, type PreviewRow, rowsInPlaces } from './index.ts'
@@ -119,6 +119,7 @@ function previewOf({ serversBefore, servers: after, segments, rules: lists }: Te
       knownDatasources: [],
       defaultsChange: false,
       horizon: undefined,
+      buckets: 12,
     }),
   )
   const places = groups.map((group) => group.places)
@@ -285,6 +286,52 @@ function countTier(list: readonly Observed[], { servers: after }: TestCase, tier
   }
 }
 
+interface Buckets {
+  readonly start: string
+  readonly widthMs: number
+  readonly count: number
+  readonly tiers: Record<string, { before: number[]; after: number[] }>
+  readonly unqueryable: number[]
+  readonly unused: number[]
+}
+
+/** Checks the bytes of each bucket, to which a segment adds bytes in proportion to the overlap. */
+function checkBuckets(buckets: Buckets | undefined, list: readonly Observed[], tiers: readonly string[]) {
+  const visible = list.filter(({ row }) => !row.overshadowed)
+  const instants = visible.flatMap(({ segment }) => [segment.interval.start, segment.interval.end])
+  if (!instants.some(Number.isFinite)) {
+    assert.equal(buckets, undefined)
+    return
+  }
+  const { start, widthMs, count, tiers: ofTiers, unqueryable, unused } = buckets!
+  const first = parseInstant(start)
+  const end = first + count * widthMs
+  assert.ok(count <= 12 && instants.every((at) => !Number.isFinite(at) || (at >= first && at <= end)))
+  const expected = (bytesOf: (one: Observed) => number) =>
+    Array.from({ length: count }, (_, index) =>
+      sum(
+        visible.map((one) => {
+          const from = Math.max(first, one.segment.interval.start)
+          const to = Math.min(end, one.segment.interval.end)
+          const bucket = first + index * widthMs
+          const overlap = Math.max(0, Math.min(to, bucket + widthMs) - Math.max(from, bucket))
+          return (bytesOf(one) * overlap) / (to - from)
+        }),
+      ),
+    )
+  const check = (found: readonly number[] | undefined, bytesOf: (one: Observed) => number) => {
+    for (const [index, bytes] of expected(bytesOf).entries())
+      assert.ok(Math.abs((found?.[index] ?? 0) - bytes) <= 0.5 + 1e-6)
+  }
+  for (const tier of tiers) {
+    check(ofTiers[tier]?.before, ({ segment, before }) => segment.sizeBytes * (before.get(tier) ?? 0))
+    check(ofTiers[tier]?.after, ({ segment, row }) => segment.sizeBytes * (row.loaded[tier] ?? 0))
+  }
+  const isServed = ({ row }: Observed) => sum(Object.values(row.loaded)) + row.brokers > 0
+  check(unqueryable, (one) => (isServed(one) ? 0 : one.segment.sizeBytes))
+  check(unused, (one) => (one.row.action === 'drop' ? one.segment.sizeBytes : 0))
+}
+
 test('every number of a summary is a count over segments', () => {
   fc.assert(
     fc.property(testCase, (given) => {
@@ -298,12 +345,15 @@ test('every number of a summary is a count over segments', () => {
         effects,
         datasources,
         tiers: ofTiers,
+        buckets,
       } = summary as {
         effects: object
+        buckets: Buckets | undefined
         datasources: Record<string, { oldestInterval: string | null; newestInterval: string | null }>
         tiers: object
       }
       assert.deepEqual(effects, countEffects(observed, given.servers))
+      checkBuckets(buckets, observed, names)
       for (const [name, { oldestInterval, newestInterval, ...rest }] of Object.entries(datasources)) {
         const ofDatasource = observed.filter(({ segment }) => segment.dataSource === name)
         const found = {

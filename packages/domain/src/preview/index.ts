@@ -1,4 +1,5 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
+export { maxBuckets } from './buckets.ts'
 export type { PreviewServer } from './cluster.ts'
 export { type EffectName, effectNames } from './effects.ts'
 export { groupGivenSegments } from './given-segments.ts'

@@ -1,5 +1,6 @@
 import { invalidInput } from '../failure/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
+import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
 import { Effects, effectsOf } from './effects.ts'
 import { decideOutcome, type Outcome, type PreviewInput } from './outcome.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
@@ -13,6 +14,8 @@ export interface PreviewQuestion extends PreviewInput, WarningsContext {
   /** Datasources to include in the answer. The others only take space on servers. */
   readonly concerned: ReadonlySet<string>
   readonly horizon: Period | undefined
+  /** Maximum number of buckets that show bytes over time; undefined for none. */
+  readonly buckets?: number | undefined
 }
 
 /** What a rule change would do. */
@@ -24,6 +27,7 @@ export interface PreviewResult {
   readonly effects: readonly Effects[]
   /** Effects on all these datasources. */
   readonly totalEffects: Effects
+  readonly buckets: Buckets | undefined
   readonly tiers: readonly TierSummary[]
   readonly steps: readonly PreviewStep[] | undefined
   readonly warnings: readonly PreviewWarning[]
@@ -101,6 +105,8 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     datasources: summaries.filter(({ dataSource }) => concerned.has(dataSource)),
     effects,
     totalEffects,
+    buckets:
+      question.buckets === undefined ? undefined : yield* bucketsOf(outcome, concerned, question.buckets),
     tiers,
     steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
     warnings: yield* warningsOf(outcome, concerned, question, tiers),
@@ -166,7 +172,7 @@ const formatOptional = (interval: Interval | undefined): string | null =>
 
 /** Returns the summary as JSON. `withTiers` adds totals by tier. */
 export function formatSummary(
-  { outcome, datasources, effects, totalEffects, tiers, steps }: PreviewResult,
+  { outcome, datasources, effects, totalEffects, buckets, tiers, steps }: PreviewResult,
   withTiers: boolean,
 ): Record<string, unknown> {
   const names = outcome.cluster.tiers.map(({ name }) => name)
@@ -182,6 +188,7 @@ export function formatSummary(
     )
   return {
     effects: totalEffects.format(),
+    ...(buckets === undefined ? {} : { buckets: formatBuckets(buckets, names) }),
     datasources: formatDatasources(datasources, effects),
     ...(withTiers
       ? { tiers: formatTiers(tiers, (tier) => firstMisfit(outcome.now, tiers, steps, tier)) }

@@ -20,12 +20,13 @@ const segments = createSegmentInventory(database, servers.table)
 const dayMs = 86_400_000
 const today = Date.UTC(2026, 5, 15)
 const clock = { now: () => today }
+let unknown: string[] = []
 
 before(async () => {
   await rules.start()
   const leadership = { term: () => 1 }
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
-  const previews = createPreviews(view)
+  const previews = createPreviews(view, { unknownReasons: () => unknown })
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
   const routes = [...rulesRoutes(view.context, rules, lists), ...previewRulesRoutes(view, previews, lists)]
   await context.serve({ routes })
@@ -50,6 +51,7 @@ const simulate = (body: unknown, query = '') =>
 
 interface Answer {
   readonly now: string
+  readonly known: boolean
   readonly segments?: readonly {
     readonly interval: string
     readonly overshadowed: boolean
@@ -283,6 +285,23 @@ describe('a preview of the live cluster', () => {
     assert.deepEqual(await names({ rules: {}, defaultRules: month }), ['koalas', 'wiki'])
     assert.deepEqual(await names({ rules: { nodata: month } }), ['nodata'])
     assert.deepEqual(await names({ rules: {} }), [])
+  })
+
+  it('shows nothing until the leader knows the cluster', async () => {
+    unknown = ['The leader waits for the reports of [1] servers: [a]']
+    try {
+      const answer = await answerTo({ rules: { wiki: month } }, '?full')
+      assert.deepEqual(answer, { now: answer.now, known: false, reasons: unknown })
+      assert.ok(answer.now.startsWith('2026-06-15'))
+      const given = await answerTo({ rules: month, segments: [], servers: [] })
+      assert.equal(given.known, true)
+      assert.ok(given.summary)
+      const withSegments = await answerTo({ rules: month, segments: [] })
+      assert.equal(withSegments.known, false)
+    } finally {
+      unknown = []
+    }
+    assert.equal((await answerTo({ rules: { wiki: month } })).known, true)
   })
 
   it('suggests a datasource with segments for one without', async () => {

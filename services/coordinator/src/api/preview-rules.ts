@@ -1,6 +1,6 @@
 import { missingPermission } from '@svc/domain/access'
 import { tooLarge } from '@svc/domain/failure'
-import { previewRequestSchema } from '@svc/domain/preview'
+import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import {
   configLimitBytes,
@@ -39,6 +39,9 @@ const query = z.object({
     .regex(/^\d{1,9}$/, { error: 'an integer from 0 to 999999999' })
     .transform(Number)
     .default(0),
+  buckets: positiveCount
+    .refine((count) => count <= maxBuckets, { error: `an integer from 1 to ${maxBuckets}` })
+    .optional(),
 })
 
 // A datasource may have the same name as the preview endpoint.
@@ -71,7 +74,7 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
       summary:
-        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster. A list as the body replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A list as the body replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(unparsed(requestShape), { limitBytes, maxValues }),
       answers: [

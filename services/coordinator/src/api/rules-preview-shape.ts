@@ -77,6 +77,19 @@ const doesNotFitFrom = z
   .string()
   .nullable()
   .describe('First time at which replicas do not fit, up to the horizon; null if all fit')
+const bytesShape = z.array(z.int())
+const bucketsShape = z
+  .object({
+    start: z.string(),
+    widthMs: z.int(),
+    count: z.int(),
+    tiers: z
+      .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
+      .describe('Bytes of all replicas, without overshadowed segments'),
+    unqueryable: bytesShape.describe('Bytes of segments without any replica afterwards'),
+    unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
+  })
+  .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
 const stepShape = z
   .object({
     now: z.string(),
@@ -89,19 +102,26 @@ const stepShape = z
 export const rulesPreviewShape = z
   .object({
     now: z.string(),
+    known: z
+      .boolean()
+      .describe('Whether the leader has the report of every server; there is no preview until then'),
+    reasons: z.array(z.string()).optional().describe('Why the cluster is not known'),
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),
-    summary: z.object({
-      effects: effectsShape,
-      datasources: z.record(
-        z.string(),
-        z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
-      ),
-      tiers: z
-        .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
-        .optional(),
-      steps: z.array(stepShape).optional(),
-    }),
-    warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })),
+    summary: z
+      .object({
+        effects: effectsShape,
+        buckets: bucketsShape.optional(),
+        datasources: z.record(
+          z.string(),
+          z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+        ),
+        tiers: z
+          .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
+          .optional(),
+        steps: z.array(stepShape).optional(),
+      })
+      .optional(),
+    warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })).optional(),
   })
   .meta({ title: 'RulesPreview' })

@@ -23,7 +23,11 @@ before(async () => {
     rules,
     dutyGroups: [],
   }
-  const lists = createRuleLists(view.context, rules, createPreviews(view).warningsOf)
+  const lists = createRuleLists(
+    view.context,
+    rules,
+    createPreviews(view, { unknownReasons: () => [] }).warningsOf,
+  )
   await context.serve({ routes: rulesRoutes(view.context, rules, lists) })
 })
 beforeEach(async () => {

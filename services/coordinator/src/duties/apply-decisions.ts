@@ -18,6 +18,13 @@ export interface DoneInRun {
   markedUnused: number
 }
 
+/** The applied decisions of a run. */
+interface AppliedDecisions {
+  readonly done: DoneInRun
+  /** Number of overshadowed segments that a later run marks as unused. */
+  readonly waitingOvershadowed: number
+}
+
 /** Dependencies of the application of decisions. */
 interface DecisionsInput {
   readonly database: Database
@@ -44,8 +51,9 @@ export async function applyDecisions(
   names: readonly (string | undefined)[],
   { term, isLeader }: RequestStamp,
   takesOvershadowed: boolean,
-): Promise<DoneInRun | undefined> {
+): Promise<AppliedDecisions | undefined> {
   const done = { loads: 0, drops: 0, markedUnused: 0 }
+  let waitingOvershadowed = 0
   let requests = noRequests()
   const sendRequests = async (): Promise<void> => {
     const sent = requests
@@ -55,6 +63,7 @@ export async function applyDecisions(
   for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
     // Before anything waits, because numbers of rows and servers may be reused while this duty waits.
     const unused = unusedIds(table, part, takesOvershadowed)
+    if (!takesOvershadowed) waitingOvershadowed += overshadowedCount(part)
     const loads = copiesOf(table, part.loads, names)
     const drops = copiesOf(table, part.drops, names)
     done.markedUnused += await markAll(database, unused, term, clock)
@@ -66,7 +75,7 @@ export async function applyDecisions(
     if (!isLeader()) return undefined
   }
   await sendRequests()
-  return done
+  return { done, waitingOvershadowed }
 }
 
 /** Returns replicas with segment IDs and server names. `names` has the names of the servers at their numbers. */
@@ -95,6 +104,9 @@ const unusedIds = (
   markUnused
     .filter(({ reason }) => takesOvershadowed || reason !== 'overshadowed')
     .flatMap(({ rows }) => rows.map((row) => table.idOf(row)))
+
+const overshadowedCount = ({ markUnused }: RetentionPlan): number =>
+  markUnused.reduce((sum, { reason, rows }) => (reason === 'overshadowed' ? sum + rows.length : sum), 0)
 
 async function markAll(
   database: Database,

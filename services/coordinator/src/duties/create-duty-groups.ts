@@ -26,7 +26,14 @@ export function createDutyGroups(
   planner: CompactionPlanner,
   loading: Pick<
     RunRulesInput,
-    'redis' | 'sender' | 'segments' | 'servers' | 'rules' | 'leaderSinceMs' | 'reportedServers'
+    | 'redis'
+    | 'sender'
+    | 'segments'
+    | 'servers'
+    | 'rules'
+    | 'leaderSinceMs'
+    | 'reportedServers'
+    | 'clusterState'
   >,
 ): DutyGroups {
   const { settings, logger, clock, database } = context

@@ -17,6 +17,7 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
+import type { RunResult } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { runRules } from './index.ts'
 
@@ -94,6 +95,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   const logger = recordingLogger()
   const waits: string[] = []
   const awaited: { name: string; tier: string }[] = []
+  const results: RunResult[] = []
   const duty = runRules({
     database: gated,
     clock: { now: () => now },
@@ -107,6 +109,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     requestTimeoutMs: 600_000,
     isLeader: (term) => term === leadingTerm,
     leaderSinceMs: () => ledSinceMs,
+    clusterState: { beginRun: () => (result) => results.push(result) },
     reportedServers: {
       reported: async () => {
         waits.push('waited')
@@ -124,7 +127,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   }
   const requested = () =>
     [...(inventory.get(name)?.pending ?? [])].map(([id, { action }]) => `${action} ${id}`).sort()
-  return { duty, inventory, logger, waits, awaited, gate, batches, receive, requested, name, report }
+  return { duty, inventory, logger, waits, awaited, results, gate, batches, receive, requested, name, report }
 }
 
 describe('a run of the rules', () => {
@@ -155,6 +158,27 @@ describe('a run of the rules', () => {
     assert.equal(logger.having('Rules reference tiers without servers').length, 0)
     awaited.pop()
     assert.deepEqual(await duty.run(1), { loads: 0, drops: 1, markedUnused: 0 })
+  })
+
+  it('records what a complete run changed, and what the servers cannot have', async (scope) => {
+    await store(segment(1), segment(2))
+    await setRules({ type: 'loadForever', tieredReplicants: { hot: 1, icy: 1 } })
+    const { duty, results, inventory, report } = await setUp(scope)
+    inventory.take([report({ maxSizeBytes: 15 })], 1, performance.now())
+    await duty.run(1)
+    const shortages = [
+      'Tier [hot] has no space for [1] replicas',
+      'Tier [icy] has no servers for [2] replicas',
+    ]
+    assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages }])
+    const [loading] = inventory.servers().flatMap(({ pending }) => [...pending].map(([id]) => id))
+    const loaded = { segments: [loading], maxSizeBytes: 15, usedSizeBytes: 10 }
+    inventory.take([report(loaded)], 1, performance.now())
+    await duty.run(1)
+    assert.deepEqual(results[1], { hasChanged: false, waitingOvershadowed: 0, shortages })
+    await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, now)
+    await duty.run(1)
+    assert.equal(results.length, 2)
   })
 
   it('requests the replicas that rules require once', async (scope) => {

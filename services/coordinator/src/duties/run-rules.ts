@@ -13,6 +13,7 @@ import type { Duty } from '@svc/shared/duties'
 import type { Database } from '@svc/shared/postgres'
 import { type QueueConnection, type RequestSender, readQueueEpoch } from '@svc/shared/redis'
 import type { Clock, Logger } from '@svc/shared/runtime'
+import { type ClusterStateTracker, shortagesOf } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -40,6 +41,8 @@ export interface RunRulesInput {
   isLeader(term: number): boolean
   /** When this server became the leader, in milliseconds of the monotonic clock of this process. */
   leaderSinceMs(): number
+  /** Records what complete runs did. */
+  readonly clusterState: Pick<ClusterStateTracker, 'beginRun'>
   /** Which servers of the cluster have reported to this leader. */
   readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
 }
@@ -70,6 +73,7 @@ export function runRules(input: RunRulesInput): Duty {
       if (!isLeader()) return undefined
       expireServers(input, config)
       if (config.pauseCoordination) return undefined
+      const endRun = input.clusterState.beginRun({ rules, config })
       const parts = serverPartsOf(config)
       const loadingServers = servers.loadingServers(performance.now(), parts)
       const limits = loadingLimitsOf(config, table.usedCount, loadingServers.length)
@@ -83,18 +87,21 @@ export function runRules(input: RunRulesInput): Duty {
       const stamp: RequestStamp = { term, isLeader, turbo: new Set(config.turboLoadingNodes) }
       const queue = (requests: Requests) => queueRequests(requests, stamp, database, servers, sender)
       const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= overshadowedWaitMs(config)
-      const done = await applyDecisions(
+      const applied = await applyDecisions(
         { database, clock, table, queue },
         run,
         names,
         stamp,
         hasLedLongEnough,
       )
-      if (done === undefined) return undefined
+      if (applied === undefined) return undefined
+      const { done, waitingOvershadowed } = applied
       const moved = await queue(movesOf(table, run.moves(limits.maxSegmentsToMove), names))
       addQueued(done, await queue(clonesOf(input, parts, limits)))
       warnAfterRun({ run, rules, loadingServers, replicantLifetime: config.replicantLifetime })
-      if (done.loads + done.drops + done.markedUnused + moved.loads === 0) return undefined
+      const hasChanged = done.loads + done.drops + done.markedUnused + moved.loads > 0
+      endRun({ hasChanged, waitingOvershadowed, shortages: shortagesOf(run) })
+      if (!hasChanged) return undefined
       return moved.loads > 0 ? { ...done, moves: moved.loads } : done
     },
   }

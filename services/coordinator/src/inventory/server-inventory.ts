@@ -82,6 +82,7 @@ export class ServerInventory {
   /** Numbers of removed servers. They become free at the next run, because the current run still uses them. */
   private readonly retired: number[] = []
   private nextNumber = 0
+  private reportedChanges = 0
   /** Historicals that their process announced but that have not reported their segments yet, by process. */
   private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
   private readonly silenceMs: number
@@ -198,12 +199,19 @@ export class ServerInventory {
     for (const id of ids) this.noteServed(server, id)
   }
 
+  /** A number that changes whenever a server reports that it has or no longer has a segment. */
+  get changes(): number {
+    return this.reportedChanges
+  }
+
   private noteServed(server: MutableServer, id: string, row?: number): void {
+    this.reportedChanges += 1
     this.table.changeCopy(id, server.number, served, loading | moving | refused, row)
     server.refused.delete(id)
   }
 
   private noteGone({ number }: MutableServer, id: string, row?: number): void {
+    this.reportedChanges += 1
     this.table.changeCopy(id, number, 0, served | dropping | leaving, row)
   }
 
@@ -366,6 +374,13 @@ export class ServerInventory {
       }
     }
     return queues
+  }
+
+  /** Returns the servers that recently failed to load segments, with the number of these segments. */
+  failedLoads(): { readonly name: string; readonly count: number }[] {
+    return this.servers()
+      .map(({ name }) => ({ name, count: this.byName.get(name)?.refused.size ?? 0 }))
+      .filter(({ count }) => count > 0)
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */

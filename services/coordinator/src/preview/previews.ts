@@ -23,6 +23,7 @@ import { serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
+import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -33,8 +34,10 @@ import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveDatasource, liveDatasources, liveServers } from './live-cluster.ts'
 
-/** Which page of the segments of the live cluster the answer includes, if any. */
+/** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
 export interface PreviewPage {
+  /** Maximum number of buckets. */
+  readonly buckets?: number | undefined
   readonly full: boolean
   readonly offset: number
   readonly limit: number
@@ -82,14 +85,14 @@ interface PreviewedCluster {
   readonly rules: FollowedRules
 }
 
-/** Creates previews of the state that the leader knows. They run one at a time, in slices. */
-export function createPreviews({
-  context: { clock, database },
-  leadership,
-  segments,
-  servers,
-  rules,
-}: PreviewedCluster): Previews {
+/**
+ * Creates previews of the state that the leader knows. They run one at a time, in slices. Nothing is previewed before
+ * the leader knows the cluster.
+ */
+export function createPreviews(
+  { context: { clock, database }, leadership, segments, servers, rules }: PreviewedCluster,
+  clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
+): Previews {
   const { table } = segments
   const slices = createSlices()
 
@@ -108,18 +111,21 @@ export function createPreviews({
         loadingServers(),
         request.segments === undefined ? segments.refresh() : undefined,
       ])
+      const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
+      if (reasons.length > 0)
+        return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
       const defaults = request.defaultRules ?? stored.get(defaultRulesName)
       if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
       const state = { table, servers: loading, rules: stored, now }
       return await slices.run(() => answerRequest(request, defaults, state, page, caller), signal)
     },
     warningsOf: async (dataSource, signal) => {
-      if (leadership.term() === undefined) {
-        // Only the leader knows the servers and segments, so check the rules alone.
-        const list = (await rules.current()).get(dataSource) ?? []
-        return await slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
-      }
+      // Only the leader knows the servers and segments. Otherwise, check the rules alone.
+      const checkAlone = (list: readonly Rule[] = []) =>
+        slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
+      if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
       const [stored, loading] = await Promise.all([rules.current(), loadingServers(), segments.refresh()])
+      if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
       return await slices.run(
         () => warningsOfStored(dataSource, { table, servers: loading, rules: stored, now: clock.now() }),
         signal,
@@ -141,7 +147,7 @@ function* answerRequest(
   request: PreviewRequest,
   defaults: readonly Rule[],
   { table, servers, rules, now }: LiveState,
-  { full, offset, limit }: PreviewPage,
+  { full, offset, limit, buckets }: PreviewPage,
   caller: Caller,
 ): Generator<undefined, string> {
   const groups = request.segments && (yield* groupGivenSegments(request.segments))
@@ -173,12 +179,14 @@ function* answerRequest(
     defaultsChange: request.defaultRules !== undefined,
     knownDatasources: [...present].filter(readable),
     horizon: request.horizon,
+    buckets,
   })
   // Only callers who may read the state of the cluster see the totals of its tiers. Anyone may see those of given servers.
   const withTiers =
     caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
   return yield* jsonInSlices({
     now: formatInstant(request.now ?? now),
+    known: true,
     ...(groups
       ? {
           segments: yield* rowsInPlaces(

@@ -1,0 +1,42 @@
+import type { Table } from '../terminal/index.ts'
+import { dataPicture } from './data-picture.ts'
+import type { PreviewReport } from './preview-report.ts'
+
+const columns = 80
+
+/** A preview as Markdown, for a change ticket. */
+export function previewMarkdown({
+  now,
+  sentences,
+  effects,
+  warnings,
+  details,
+  buckets,
+  bands,
+}: PreviewReport): string {
+  const picture = buckets === undefined ? [] : dataPicture(buckets, bands, columns, (_, text) => text)
+  const parts = [
+    `## Preview of a rule change as of ${now}`,
+    sentences.map((sentence) => `- ${escaped(sentence)}`).join('\n'),
+    markdownTable(effects),
+    ...(warnings.length > 0
+      ? ['### Warnings', warnings.map((message) => `- ${escaped(message)}`).join('\n')]
+      : []),
+    ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
+    ...details.flatMap(({ heading, table }) => [`### ${heading}`, markdownTable(table)]),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function markdownTable({ header, rows }: Table): string {
+  const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
+  const lineOf = (row: readonly string[]): string =>
+    `| ${row
+      .filter((_, column) => shown[column])
+      .map(escaped)
+      .join(' | ')} |`
+  return [lineOf(header), lineOf(header.map(() => '---')), ...rows.map(lineOf)].join('\n')
+}
+
+// Names of datasources and tiers may contain almost anything.
+const escaped = (text: string): string => text.replace(/[\\|<>*_`[\]]/g, (character) => `\\${character}`)

@@ -1,0 +1,38 @@
+import type { Table } from '../terminal/index.ts'
+import { effectsTable, lossSentences } from './effects-text.ts'
+import { stepsTable } from './preview-steps.ts'
+import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
+import type { RuleBands } from './rule-bands.ts'
+
+/** A preview for people, independent of its format. */
+export interface PreviewReport {
+  /** When the rules are evaluated. */
+  readonly now: string
+  /** What is lost, in words. */
+  readonly sentences: readonly string[]
+  readonly effects: Table
+  readonly warnings: readonly string[]
+  /** Tables with rows, with their headings. */
+  readonly details: readonly { readonly heading: string; readonly table: Table }[]
+  readonly buckets: AnsweredBuckets | undefined
+  readonly bands: RuleBands | undefined
+}
+
+/** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
+export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined): PreviewReport {
+  const { summary, warnings, now } = answer
+  const details = [
+    { heading: 'Replicas by tier', table: previewTable(answer) },
+    { heading: 'Tiers', table: tiersTable(answer) },
+    { heading: 'Later changes', table: stepsTable(answer) },
+  ]
+  return {
+    now,
+    sentences: lossSentences(summary.effects),
+    effects: effectsTable(summary.effects, summary.datasources),
+    warnings: warnings.map(({ message }) => message),
+    details: details.filter(({ table }) => table.rows.length > 0),
+    buckets: summary.buckets,
+    bands,
+  }
+}

@@ -1,0 +1,37 @@
+import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { z } from 'zod'
+import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import { atLeader } from '../leadership/index.ts'
+import type { ClusterView } from './cluster-view.ts'
+
+const clusterStateShape = z
+  .object({
+    known: z.boolean().describe('Whether the leader has the report of every server'),
+    settled: z
+      .boolean()
+      .describe('Whether it is known, load queues are empty, and a complete duty run changed nothing'),
+    reasons: z.array(z.string()).describe('Why the cluster is not known or not settled'),
+    shortages: z
+      .array(z.string())
+      .describe('Replicas that rules require and the servers cannot have, even if the cluster is settled'),
+  })
+  .meta({ title: 'ClusterState' })
+
+/** Returns the endpoint that shows whether the leader knows the cluster, and whether the cluster is settled. */
+export function clusterStateRoute(
+  { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
+  clusterState: Pick<ClusterStateTracker, 'current'>,
+): Route {
+  return atLeader(
+    leadership,
+    context,
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/clusterState',
+      access: state('READ'),
+      summary: 'Check whether the leader knows the cluster and whether the cluster is settled',
+      answers: [jsonAnswer(clusterStateShape)],
+      handle: () => clusterState.current(),
+    }),
+  )
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { coordinatorConfigName } from '@svc/shared/coordinator-config'
+import type { DiscoveredNode } from '@svc/shared/discovery'
+import { saveConfig, saveRules, sql } from '@svc/shared/postgres'
+import { createTestStores, storeSegments } from '@svc/shared/testing'
+import {
+  createSegmentInventory,
+  followRules,
+  loadCoordinatorConfig,
+  ServerInventory,
+} from '../inventory/index.ts'
+import { type RunResult, trackClusterState } from './index.ts'
+
+const { database } = await createTestStores({ after })
+const audit = { author: '', comment: '', identity: '', ip: '' }
+const today = Date.UTC(2026, 5, 15)
+const dayMs = 86_400_000
+const rules = followRules(database)
+const servers = new ServerInventory(60_000)
+const segments = createSegmentInventory(database, servers.table)
+const awaited: { name: string; tier: string | undefined }[] = []
+const brokers: DiscoveredNode[] = []
+const tracker = trackClusterState({
+  context: {
+    database,
+    discovery: { nodes: (role: string) => (role === 'broker' ? brokers : []) } as never,
+  },
+  segments,
+  servers,
+  rules,
+  reportedServers: { awaited: () => awaited },
+})
+
+before(() => rules.start())
+beforeEach(async () => {
+  for (const table of [sql`segments`, sql`rules`, sql`dynamic_configs`])
+    await database.query(sql`DELETE FROM ${table}`)
+  rules.invalidate()
+  segments.reset()
+  servers.reset()
+  awaited.length = 0
+  brokers.length = 0
+  tracker.restart()
+})
+
+function segment(daysAgo: number): Segment {
+  const interval = { start: today - daysAgo * dayMs, end: today - (daysAgo - 1) * dayMs }
+  const key = { dataSource: 'wiki', interval, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+let reports = 0
+const report = (more: object = {}) =>
+  servers.take(
+    [
+      {
+        name: 'a',
+        process: 'a',
+        type: 'historical',
+        tier: 'hot',
+        priority: 0,
+        maxSizeBytes: 1000,
+        usedSizeBytes: 0,
+        session: 's',
+        term: 1,
+        from: reports,
+        to: ++reports,
+        segments: [],
+        changes: [],
+        failures: [],
+        voidUntilMs: 0,
+        ...more,
+      },
+    ],
+    1,
+    performance.now(),
+  )
+const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [] }
+const run = async (result: Partial<RunResult> = {}) => {
+  const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
+  await segments.refresh()
+  tracker.beginRun({ rules: current, config })({ ...quiet, ...result })
+}
+const reasons = async () => (await tracker.current()).reasons
+const changed = ['Rules, segments, servers, or the configuration changed since the last duty run']
+
+describe('a cluster is known', () => {
+  it('once every server has reported', async () => {
+    awaited.push({ name: 'a', tier: 'hot' })
+    brokers.push({ name: 'broker-1' } as DiscoveredNode)
+    assert.deepEqual(await tracker.current(), {
+      known: false,
+      settled: false,
+      reasons: ['The leader waits for the reports of [2] servers: [a], [broker-1]'],
+      shortages: [],
+    })
+    awaited.length = 0
+    report()
+    report({ name: 'broker-1', process: 'broker-1', type: 'broker' })
+    const { known, settled } = await tracker.current()
+    assert.deepEqual([known, settled], [true, false])
+  })
+
+  it('only with a historical if there are segments', async () => {
+    assert.deepEqual(tracker.unknownReasons(), [])
+    await storeSegments(database, [segment(1)])
+    assert.deepEqual(await reasons(), ['No historical has reported to the leader'])
+    report()
+    assert.deepEqual(tracker.unknownReasons(), [])
+  })
+
+  it('names only some of many servers', () => {
+    for (let index = 0; index < 12; index += 1) awaited.push({ name: `s${index}`, tier: 'hot' })
+    const [reason] = tracker.unknownReasons()
+    assert.match(
+      reason!,
+      /^The leader waits for the reports of \[12\] servers: \[s0\], .*\[s9\], and \[2\] more$/,
+    )
+  })
+})
+
+describe('a cluster is settled', () => {
+  beforeEach(() => {
+    report()
+  })
+
+  it('after a complete duty run of this leader that changed nothing', async () => {
+    assert.deepEqual(await reasons(), ['No duty run of this leader is complete'])
+    await run({ hasChanged: true })
+    assert.deepEqual(await reasons(), ['The last duty run changed replicas or segments'])
+    await run()
+    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages: [] })
+    tracker.restart()
+    assert.deepEqual(await reasons(), ['No duty run of this leader is complete'])
+  })
+
+  it('despite a permanent shortage, which it shows', async () => {
+    const shortages = ['Tier [hot] has no space for [3] replicas']
+    await run({ shortages })
+    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages })
+  })
+
+  it('only with empty load queues', async () => {
+    await storeSegments(database, [segment(1)])
+    await run()
+    const load = { action: 'load', sizeBytes: 10, sentAtMs: performance.now() } as const
+    servers.note('a', new Map([[segment(1).id, load]]))
+    assert.deepEqual(await reasons(), ['Load queues have [1] loads and [0] drops'])
+    report({ segments: null, changes: [{ id: segment(1).id, change: 'loaded' }] })
+    assert.deepEqual(await reasons(), changed)
+    await run()
+    assert.deepEqual(await reasons(), [])
+  })
+
+  it('not while overshadowed segments wait', async () => {
+    await run({ waitingOvershadowed: 2 })
+    assert.deepEqual(await reasons(), ['[2] overshadowed segments will be marked unused'])
+  })
+
+  it('not while coordination is paused', async () => {
+    await run()
+    await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, today)
+    assert.deepEqual(await reasons(), ['Coordination is paused: [pauseCoordination] is [true]', ...changed])
+  })
+
+  const changes: [name: string, change: () => unknown][] = [
+    [
+      'rules',
+      async () => {
+        await saveRules(database, 'wiki', '[{"type":"dropForever"}]', audit, today)
+        rules.invalidate()
+      },
+    ],
+    ['segments', () => storeSegments(database, [segment(2)])],
+    ['servers', () => report({ name: 'b', process: 'b' })],
+    ['served segments', () => report({ segments: [segment(1).id] })],
+    [
+      'the configuration',
+      () => saveConfig(database, coordinatorConfigName, '{"maxSegmentsToMove":1}', 0, audit, today),
+    ],
+  ]
+  for (const [name, change] of changes) {
+    it(`not between a change of ${name} and the next run`, async () => {
+      await run()
+      assert.deepEqual(await reasons(), [])
+      await change()
+      assert.deepEqual(await reasons(), changed)
+      await run()
+      assert.deepEqual(await reasons(), [])
+    })
+  }
+
+  it('shows segments that servers failed to load', async () => {
+    await storeSegments(database, [segment(1)])
+    await run()
+    servers.note('a', new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
+    report({ segments: null, failures: [{ action: 'load', id: segment(1).id, problem: 'x' }] })
+    assert.deepEqual((await tracker.current()).shortages, [
+      'Server [a] failed to load [1] segments and will retry',
+    ])
+  })
+})

@@ -1,0 +1,144 @@
+import type { RulesByName } from '@svc/domain/rules'
+import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
+import type { ServiceContext } from '@svc/shared/service'
+import {
+  type FollowedRules,
+  loadCoordinatorConfig,
+  type ReportedServers,
+  type SegmentInventory,
+  type ServerInventory,
+} from '../inventory/index.ts'
+import type { RunInputs, RunResult } from './run-result.ts'
+
+/** Whether the leader knows the cluster, and whether the cluster is settled. */
+export interface ClusterState {
+  /** Whether the leader has the report of every server. */
+  readonly known: boolean
+  /** Whether the cluster is known, load queues are empty, and a complete duty run changed nothing. */
+  readonly settled: boolean
+  /** Why the cluster is not known or not settled. */
+  readonly reasons: readonly string[]
+  /** Replicas that rules require and the servers cannot have. A settled cluster may have permanent shortages. */
+  readonly shortages: readonly string[]
+}
+
+/** Tracks whether the leader knows the cluster, and whether the cluster is settled. */
+export interface ClusterStateTracker {
+  /** Forgets earlier runs, for a new leader. */
+  restart(): void
+  /** Returns why the leader does not know the cluster; empty if it does. */
+  unknownReasons(): string[]
+  /** Records the start of a run. Returns a function that records its result once it is complete. */
+  beginRun(inputs: RunInputs): (result: RunResult) => void
+  current(): Promise<ClusterState>
+}
+
+interface CompleteRun extends RunResult {
+  readonly inputs: RunInputs
+  readonly fingerprint: string
+}
+
+// Maximum number of servers to name in a reason.
+const maxNamed = 10
+
+/** State of the cluster that the tracker reads. */
+interface TrackedCluster {
+  readonly context: Pick<ServiceContext, 'database' | 'discovery'>
+  readonly segments: SegmentInventory
+  readonly servers: ServerInventory
+  readonly rules: FollowedRules
+  readonly reportedServers: Pick<ReportedServers, 'awaited'>
+}
+
+/** Creates the tracker. It changes nothing. */
+export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker {
+  const { segments, servers } = cluster
+  let lastRun: CompleteRun | undefined
+  let restarts = 0
+  return {
+    restart: () => {
+      lastRun = undefined
+      restarts += 1
+    },
+    unknownReasons: () => unknownReasons(cluster),
+    beginRun: (inputs) => {
+      const startedIn = restarts
+      const fingerprint = fingerprintOf(cluster, inputs.config)
+      return (result) => {
+        if (startedIn === restarts) lastRun = { ...result, inputs, fingerprint }
+      }
+    },
+    current: async () => {
+      await segments.refresh()
+      const failedLoads = servers
+        .failedLoads()
+        .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
+      const shortages = [...(lastRun?.shortages ?? []), ...failedLoads]
+      const unknown = unknownReasons(cluster)
+      if (unknown.length > 0) return { known: false, settled: false, reasons: unknown, shortages }
+      const reasons = await unsettledReasons(cluster, () => lastRun)
+      return { known: true, settled: reasons.length === 0, reasons, shortages }
+    },
+  }
+}
+
+/** Returns a text that changes whenever a later run might decide differently, except because time passes. */
+function fingerprintOf({ segments: { table }, servers }: TrackedCluster, config: CoordinatorConfig): string {
+  const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
+  const known = servers
+    .loadingServers(performance.now(), serverPartsOf(config))
+    .map(({ name, tier, maxSizeBytes, decommissioning }) => [name, tier, maxSizeBytes, decommissioning])
+  return JSON.stringify([changes.reduce((sum, one) => sum + one, 0), servers.changes, known, config])
+}
+
+function unknownReasons({
+  context: { discovery },
+  segments: { table },
+  servers,
+  reportedServers,
+}: TrackedCluster): string[] {
+  const reporting = new Set(servers.servers().map(({ process }) => process))
+  const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
+  const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  const reasons: string[] = []
+  if (awaited.length > 0)
+    reasons.push(`The leader waits for the reports of [${awaited.length}] servers: ${listed(awaited)}`)
+  if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
+    reasons.push('No historical has reported to the leader')
+  return reasons
+}
+
+async function unsettledReasons(
+  cluster: TrackedCluster,
+  readLastRun: () => CompleteRun | undefined,
+): Promise<string[]> {
+  const { context, servers, rules } = cluster
+  const [config, currentRules] = await Promise.all([loadCoordinatorConfig(context.database), rules.current()])
+  const reasons: string[] = []
+  const queues = [...servers.queues().values()]
+  const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
+  const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
+  if (loads + drops > 0) reasons.push(`Load queues have [${loads}] loads and [${drops}] drops`)
+  if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
+  // Runs may end while this waits for the configuration.
+  const lastRun = readLastRun()
+  if (lastRun === undefined) return [...reasons, 'No duty run of this leader is complete']
+  const { inputs, fingerprint, hasChanged, waitingOvershadowed } = lastRun
+  if (hasChanged) reasons.push('The last duty run changed replicas or segments')
+  else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))
+    reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
+  if (waitingOvershadowed > 0)
+    reasons.push(`[${waitingOvershadowed}] overshadowed segments will be marked unused`)
+  return reasons
+}
+
+/** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */
+function areSame(rules: RulesByName, others: RulesByName): boolean {
+  return rules.size === others.size && [...rules].every(([name, list]) => others.get(name) === list)
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - maxNamed
+  const first = names.slice(0, maxNamed).map((name) => `[${name}]`)
+  return `${first.join(', ')}${more > 0 ? `, and [${more}] more` : ''}`
+}

@@ -1,0 +1,37 @@
+import type { RetentionRun } from '@svc/domain/retention'
+import type { RulesByName } from '@svc/domain/rules'
+import type { CoordinatorConfig } from '@svc/shared/coordinator-config'
+
+/** What a run of the rules starts from, in addition to segments and servers. */
+export interface RunInputs {
+  readonly rules: RulesByName
+  readonly config: CoordinatorConfig
+}
+
+/** What a complete run of the rules did. */
+export interface RunResult {
+  /** Whether it requested a load, drop, or move, or marked a segment as unused. */
+  readonly hasChanged: boolean
+  /** Number of overshadowed segments that a later run marks as unused. */
+  readonly waitingOvershadowed: number
+  /** Replicas that rules require and the servers cannot have, in sentences. */
+  readonly shortages: readonly string[]
+}
+
+// Maximum number of tiers to list. Rules may name thousands.
+const maxTiers = 20
+
+/** Describes the replicas that a run could not assign, and those in tiers without servers. */
+export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers'>): string[] {
+  const ofServers = run
+    .unplaced()
+    .map(({ tier, reason, copies }) =>
+      reason === 'noRoom'
+        ? `Tier [${tier}] has no space for [${copies}] replicas`
+        : `Tier [${tier}] does not load [${copies}] replicas because of the limits of load queues and replication`,
+    )
+  const ofTiers = [...run.tiersWithoutServers()].map(
+    ([tier, copies]) => `Tier [${tier}] has no servers for [${copies}] replicas`,
+  )
+  return [...ofServers.slice(0, maxTiers), ...ofTiers.slice(0, maxTiers)]
+}
