@@ -38,7 +38,7 @@ Examples:
     change: (time) => ({ now: time }),
   })
   addMove(clock, 'rate', 'Set how fast time passes', {
-    argument: ['<number>', 'Multiple of real time (0 stops the clock)'],
+    argument: ['<rate>', 'Multiple of real time (0 stops the clock)'],
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))

@@ -25,7 +25,7 @@ const hasDotSegment = (text: string): boolean => text.includes('/') && /(^|\/)\.
  */
 export const readRulesName: Reader<string> = nameReader(
   (text) => isName(text) && !hasDotSegment(text),
-  `a name of 1 to ${maxLength} characters, not blank, without control characters or path segments [.] and [..]`,
+  `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or path segments [.] and [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {
