@@ -22,7 +22,7 @@ export function addDemo(program: Command): void {
       '--port-offset <n>',
       'Offset added to every port: 0, or at least 1000 (default: 0, or another one if a port is taken)',
     )
-    .option('--keep', 'Keep the temporary home afterwards')
+    .option('--keep', 'Keep the temporary home afterward')
     .addHelpText(
       'after',
       `

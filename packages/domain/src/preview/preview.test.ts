@@ -687,7 +687,7 @@ describe('a preview of 10,000 rules', () => {
     }))
     assert.throws(() => previewGiven({ rules: [], segments, servers }), {
       code: 'invalidInput',
-      message: /^The preview is too large \(\[10000\] datasources and \[200\] tiers\): expected at most/,
+      message: /^The preview is too large: \[10000\] datasources and \[200\] tiers\. Preview at most/,
     })
   })
 
@@ -704,7 +704,7 @@ describe('a preview of 10,000 rules', () => {
     assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
       code: 'invalidInput',
       message:
-        /^The preview is too large \(\[50000\] segments in \[1000\] tiers that may run out of space\): expected/,
+        /^The preview is too large: \[50000\] segments in \[1000\] tiers that may run out of space\. Preview fewer/,
     })
   })
 
@@ -719,7 +719,7 @@ describe('a preview of 10,000 rules', () => {
       () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
       {
         code: 'invalidInput',
-        message: /^The answer is too large \(more than \[2500000\] pairs of a segment and a tier\): expected/,
+        message: /^The preview is too large: more than \[2500000\] segment-tier pairs\. Preview fewer/,
       },
     )
   })

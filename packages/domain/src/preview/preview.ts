@@ -78,7 +78,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   const { datasources } = question
   if (datasources.length * tierCount > maxSummaryRows) {
     throw invalidInput(
-      `The preview is too large ([${datasources.length}] datasources and [${tierCount}] tiers): expected at most [${maxSummaryRows}] pairs of a datasource and a tier`,
+      `The preview is too large: [${datasources.length}] datasources and [${tierCount}] tiers. Preview at most [${maxSummaryRows}] datasource-tier pairs.`,
     )
   }
   const outcome = yield* decideOutcome(question)

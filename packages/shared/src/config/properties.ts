@@ -279,11 +279,17 @@ export const properties = {
   ),
   'svc.client.https.keyManagerPassword': onlyWhere(
     conditions.hasClientKey,
-    property(password, 'password of the private key, if it differs from the password of the key store for outgoing connections'),
+    property(
+      password,
+      'password of the private key, if it differs from the password of the key store for outgoing connections',
+    ),
   ),
   'svc.client.https.certAlias': onlyWhere(
     conditions.hasClientKey,
-    property(text, 'alias of the certificate in the key store for outgoing connections; PEM files have no aliases'),
+    property(
+      text,
+      'alias of the certificate in the key store for outgoing connections; PEM files have no aliases',
+    ),
   ),
   'svc.client.https.crlPath': property(
     text,
@@ -353,10 +359,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.usesLdap,
-    property(
-      text,
-      'base DN to search for groups by member, for directories without the attribute memberOf',
-    ),
+    property(text, 'base DN to search for groups by member, for directories without the attribute memberOf'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
@@ -715,7 +718,7 @@ export const properties = {
   ),
   'svc.ingestion.http.maxSize': property(
     sizeBytes,
-    'maximum bytes that a task may fetch over HTTP, for all files together',
+    'maximum total size of the files that a task fetches over HTTP',
     '10g',
   ),
   'svc.ingestion.http.maxDecompressedSize': property(
