@@ -169,7 +169,9 @@ function addHistory(compaction: Command): void {
   withConnection(
     compaction
       .command('history')
-      .description('Show who changed the compaction configuration of a datasource, when, and why, newest first'),
+      .description(
+        'Show who changed the compaction configuration of a datasource, when, and why, newest first',
+      ),
   )
     .requiredOption('--datasource <name>', 'Datasource')
     .option('--count <n>', 'Number of changes (default: all)')
