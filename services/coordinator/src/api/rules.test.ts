@@ -116,7 +116,13 @@ describe('rules', () => {
       /\[a month\] for \[rules\[1\]\.period\]/,
     ],
     ['an empty list of cluster default rules', '_default', [], 400, /\[_default\] cannot be empty/],
-    ['a path as the datasource name', 'a%2f..%2fb', dropAll, 400, /\[a\/\.\.\/b\] for .*expected a name/],
+    [
+      'a path as the datasource name',
+      'a%2f..%2fb',
+      dropAll,
+      400,
+      /\[a\/\.\.\/b\] for .*expected a datasource name/,
+    ],
     ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
     [
       'a long name',

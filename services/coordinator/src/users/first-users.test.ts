@@ -103,7 +103,7 @@ describe('the initial users', () => {
     })
     await assert.rejects(createFirstUsers(eightNuls), {
       code: 'invalidInput',
-      message: /with \[8\] characters/,
+      message: / \(\[8\] characters\): expected/,
     })
   })
 
