@@ -401,7 +401,7 @@ async function withBody(
 function assertNames({ isForRules }: Route, { dataSource }: Readonly<Record<string, string>>): void {
   if (dataSource === undefined) return
   const read = isForRules ? readRulesName : readDatasourceName
-  read(dataSource, 'The datasource name')
+  read(dataSource, 'dataSource')
 }
 
 function auditInfo(request: Request, response: Response, caller: Caller): AuditInfo {
