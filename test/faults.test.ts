@@ -1,4 +1,4 @@
-// Nothing is lost when processes die. A historical, the leading coordinator and Redis are killed at random
+// Nothing is lost when processes die. A historical, the coordinator leader and Redis are killed at random
 // points while rules move every segment, and the final state is always exactly what the rules require. A task
 // whose overlord or queue is killed still runs exactly once. SVC_TEST_KILLS is the number of points, and
 // SVC_TEST_SEED decides where they are.
@@ -318,7 +318,7 @@ async function leaseHolder({ store }: TestCluster): Promise<string | undefined> 
   return leases.find(({ role }) => role === 'coordinator')?.node
 }
 
-test('SIGKILL of the leading coordinator during loading', async (context) => {
+test('SIGKILL of the coordinator leader during loading', async (context) => {
   await withScene(context, { instances: 'coordinator=2' }, async (scene) => {
     const { cluster } = scene
     let isEven = false

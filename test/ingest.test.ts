@@ -40,7 +40,7 @@ test('reports a column that no row has, and ingests the rows', async () => {
     '--dimensions',
     'n,zz',
   )
-  assert.deepEqual([status, stderr], [0, `Warning: Column [zz] is in no row of file [${file}]\n`])
+  assert.deepEqual([status, stderr], [0, `Warning: Column [zz] is not in any row of file [${file}]\n`])
   assert.match(stdout, /Ingested into \[o1\] in .*, 1 row read, 1 row in 1 segment\.\n$/)
 })
 

@@ -296,7 +296,7 @@ describe('./svc rules', () => {
     const stored = await router.get(rulesPath)
     const shown = await svcRules('preview', file, '--datasource', dataSource, '--horizon', 'P30D')
     assert.equal(shown.status, 0, shown.stderr)
-    assert.match(shown.stdout, /^datasource +tier +copies before +after/m)
+    assert.match(shown.stdout, /^datasource +tier +replicas before +after/m)
     assert.match(shown.stdout, /^flights +hot +\d+ \(.*B\) +\d+ \(.*B\)/m)
     assert.match(shown.stdout, /^hot before +[.▁▂▃▄▅▆▇█]+$/m, 'the picture of data is missing')
     assert.match(shown.stdout, /^rule +0+$/m, 'the rules of the picture are missing')

@@ -95,7 +95,7 @@ test('rejects unknown and invalid targets and faults', async () => {
   for (const [args, message] of [
     [['flood', 'router'], /flood/],
     [['clear', 'nothing'], /^svc: Invalid value \[nothing\] for \[id\]: no fault is active$/m],
-    [['kill', '127.0.0.1:1'], /Target \[127.0.0.1:1\] is not part of this cluster/],
+    [['kill', '127.0.0.1:1'], /Invalid target \[127.0.0.1:1\]: expected one of/],
   ] as const) {
     const { status, stderr } = await fault(...args)
     assert.equal(status, 2)

@@ -65,7 +65,7 @@ export async function servedBy(cluster: Pick<TestCluster, 'at'>, instance: strin
   return requests.map(({ id }) => id).sort()
 }
 
-/** Returns the ids of the segments that an instance serves according to the leading coordinator. */
+/** Returns the ids of the segments that an instance serves according to the coordinator leader. */
 export async function servedByInventory(
   cluster: Pick<TestCluster, 'router' | 'nameOf'>,
   instance: string,

@@ -52,7 +52,7 @@ export function adoptAdminPassword(
   const minLength = settings.get('svc.auth.credentials.minLength')
   if (!isAllowedPassword(password, minLength)) {
     throw invalidInput(
-      `Invalid value for [${property}] with [${password.length}] characters: expected ${allowedPasswords(minLength)}.`,
+      `Invalid value for [${property}] ([${password.length}] characters): expected ${allowedPasswords(minLength)}.`,
     )
   }
   if (given !== undefined) {

@@ -93,7 +93,7 @@ function checkPasswordLength(given: string, { services, common }: ClusterPlan): 
   const minLength = Number(planned ?? loadSettings('coordinator', [], {}).get(name))
   if (isAllowedPassword(given, minLength)) return
   throw invalidInput(
-    `Invalid value for [--admin-password] with [${given.length}] characters: expected ${allowedPasswords(minLength)}.`,
+    `Invalid value for [--admin-password] ([${given.length}] characters): expected ${allowedPasswords(minLength)}.`,
   )
 }
 

@@ -150,7 +150,7 @@ for (const { name, options, message } of [
     name: 'a password that is too short',
     options: { adminPassword: 'seven77' },
     message:
-      /^Invalid value for \[--admin-password\] with \[7\] characters: expected 8 to 1024 characters without control characters\.$/,
+      /^Invalid value for \[--admin-password\] \(\[7\] characters\): expected 8 to 1024 characters without control characters\.$/,
   },
   {
     name: 'a password that is too short for this cluster',
@@ -161,7 +161,7 @@ for (const { name, options, message } of [
     name: 'a configured initial password that is too short',
     options: { set: [`${initialAdminPassword}=seven77`] },
     message:
-      /^Invalid value for \[svc\.auth\..*initialAdminPassword\] with \[7\] characters: expected 8 to 1024 characters/,
+      /^Invalid value for \[svc\.auth\..*initialAdminPassword\] \(\[7\] characters\): expected 8 to 1024 characters/,
   },
   {
     name: 'an initial password that differs from the configured one',
@@ -236,7 +236,7 @@ test('reports damaged homes', async () => {
   )
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '16\n')
   const start = startCluster({ home: home.root, portOffset })
-  await assertRejected(start, home.root, /is damaged: .*belongs to Postgres \[16\], expected \[18\]/)
+  await assertRejected(start, home.root, / was created with Postgres \[16\]: expected \[18\]/)
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '18\n')
   const lost = (name: string) => new RegExp(`is damaged: its file \\[.*${name}\\] is missing`)
   await assertRejected(startCluster({ home: home.root, portOffset }), home.root, lost('postgres-password'))

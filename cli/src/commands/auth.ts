@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 import { printJson } from './print.ts'
 
@@ -15,7 +15,7 @@ interface ExplainOptions extends ConnectionOptions {
 /** Adds `./svc auth` with its commands. */
 export function addAuth(program: Command): void {
   const auth = program.command('auth').description('Explain who may do what in a running cluster')
-  withConnection(auth.command('explain').description('Explain why a user may or may not make a request'))
+  withSvcConnection(auth.command('explain').description('Explain why a user may or may not make a request'))
     .argument('<user>', 'User name')
     .argument('<path>', 'Request path, for example /svc/coordinator/v1/rules/flights')
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')

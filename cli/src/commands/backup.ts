@@ -21,8 +21,8 @@ export function addBackup(program: Command): void {
       'after',
       `
 The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
-The size and checksum of every file are verified. If a file is missing or has changed, nothing is written. Restore
-also refuses such a backup, and one without its passwords.
+The size and checksum of every file are verified. If a file is missing or has changed, nothing is written.
+Restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
 The folder contains the passwords of the admin and of the servers. Only you can read it.
 
 Examples:

@@ -15,7 +15,7 @@ interface CallsOptions {
 export function addCalls(program: Command): void {
   const command = program
     .command('calls')
-    .description('Show recent calls between servers: the user each ran as, and the certificate')
+    .description('Show recent calls between servers, with the user and certificate of each')
   withHome(command)
     .option('--instance <name>', 'Show only calls in the journal of this server')
     .option('--count <n>', 'Number of calls, newest first', '40')

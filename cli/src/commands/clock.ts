@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
 
 const clockPath = '/svc/simulation/v1/clock'
 
@@ -38,7 +38,7 @@ Examples:
     change: (time) => ({ now: time }),
   })
   addMove(clock, 'rate', 'Set how fast time passes', {
-    argument: ['<number>', 'Multiple of real time (0 stops the clock)'],
+    argument: ['<rate>', 'Multiple of real time (0 stops the clock)'],
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))
@@ -54,7 +54,7 @@ interface Move {
 }
 
 function addMove(clock: Command, name: string, about: string, move?: Move): void {
-  const command = withConnection(clock.command(name, { isDefault: move === undefined }).description(about))
+  const command = withSvcConnection(clock.command(name, { isDefault: move === undefined }).description(about))
   if (move) command.argument(...move.argument)
   command.option('--json', 'Print JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]

@@ -10,7 +10,7 @@ export function commandsDocument(program: Command): string {
     ([name, status]) => `| ${status} | ${exitStatusMeanings[name as keyof typeof exitStatus]} |`,
   )
   const connection = withConnection(new Command())
-  const common = new Set([...connection.options.map(({ flags }) => flags), '--json'])
+  const common = new Set(connection.options.map(textOf))
   const sections = program.commands
     .filter((command) => command.name() !== 'dev')
     .flatMap((command) => sectionsOf(command, '', common))
@@ -28,26 +28,28 @@ They mean the same for every command.
 
 ## Which cluster
 
-A command uses the cluster of a home. Commands that need only HTTP also work on another cluster, which svc or Druid runs: they
-have \`--url\`. Some endpoints exist only in svc: commands that need them say so on Druid.
+A command works on the cluster in a home, the folder with all state of a cluster. Commands with \`--url\` also work on another
+cluster, svc or Druid. Some endpoints exist only in svc; on Druid, commands that need them fail with an explanation. The commands
+below list these options only where they differ:
 
 ${optionsTable(connection.options)}
-
-\`--json\` prints JSON instead of text.
 
 ${sections.join('\n\n')}
 `
 }
 
+const textOf = ({ flags, description }: Option): string => `${flags} ${description}`
+
 /** The section of a command, followed by those of its own commands. */
 function sectionsOf(command: Command, parent: string, common: ReadonlySet<string>): string[] {
   const name = `${parent}${command.name()}`
-  const own = command.options.filter(({ flags }) => !common.has(flags))
-  const isForAnyCluster = command.options.some(({ long }) => long === '--url')
+  const own = command.options.filter((option) => !common.has(textOf(option)))
+  const url = command.options.find(({ long }) => long === '--url')
+  const clusters = url && (common.has(textOf(url)) ? 'any cluster' : 'any svc cluster')
   const usage = `./svc ${name} ${command.usage()}`.replace('[options] ', '').replace(/ \[options\]$/, '')
   const parts = [
     `## ${name}`,
-    `${command.description()}.${isForAnyCluster ? ' Works on any cluster with `--url`.' : ''}`,
+    `${command.description()}.${clusters === undefined ? '' : ` Works on ${clusters} with \`--url\`.`}`,
     ...(command.commands.length > 0 ? [] : [`\`${usage}\``]),
     ...argumentsOf(command),
     ...(own.length > 0 ? [optionsTable(own)] : []),

@@ -81,7 +81,7 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     ...[[], ['--detach']].flatMap((more) => [
       {
         given: ['up', '--admin-password', 'short', ...more],
-        stderr: /^svc: Invalid value for \[--admin-password\] with \[5\] characters/,
+        stderr: /^svc: Invalid value for \[--admin-password\] \(\[5\] characters\)/,
       },
       {
         given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],

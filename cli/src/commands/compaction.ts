@@ -53,6 +53,7 @@ function addPreview(compaction: Command): void {
       `
 The file contains a datasource configuration, a list of them, the cluster configuration, or an object with
 clusterConfig, compactionConfigs, and segments. Anything it leaves out is taken from the cluster. Nothing is changed.
+
 Examples:
   ./svc compaction preview flights-compaction.json
   echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
@@ -131,6 +132,7 @@ function addSet(compaction: Command): void {
       'after',
       `
 An object with a dataSource field configures that datasource. Any other object configures the cluster.
+
 Examples:
   ./svc compaction set flights-compaction.json --comment "months with rollup"
   echo '{"dataSource":"flights","granularitySpec":{"segmentGranularity":"MONTH"}}' | ./svc compaction set -
@@ -167,10 +169,12 @@ function addHistory(compaction: Command): void {
   withConnection(
     compaction
       .command('history')
-      .description('Show who changed the compaction configuration of a datasource'),
+      .description(
+        'Show who changed the compaction configuration of a datasource, when, and why, newest first',
+      ),
   )
     .requiredOption('--datasource <name>', 'Datasource')
-    .option('--count <n>', 'Number of changes, newest first (default: all, oldest first)')
+    .option('--count <n>', 'Number of changes (default: all)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -184,7 +188,11 @@ Examples:
       const client = await connect(connection)
       const path = `${base}/config/datasources/${encodeURIComponent(datasource)}/history`
       const query = count === undefined ? '' : `?count=${count}`
-      const { entries } = (await client.send('GET', `${path}${query}`)) as { entries: CompactionChange[] }
+      const { entries: found } = (await client.send('GET', `${path}${query}`)) as {
+        entries: CompactionChange[]
+      }
+      // Without a count the interface returns the oldest first.
+      const entries = count === undefined ? found.toReversed() : found
       if (json) return printJson(entries)
       const { historyTable } = await import('../compaction/index.ts')
       await printTables([['', historyTable(entries), `Compaction of [${datasource}] was never configured.`]])

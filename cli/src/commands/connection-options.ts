@@ -12,12 +12,16 @@ export interface ConnectionOptions extends LoginOptions {
 
 /** Adds the options of `accessOf`. */
 export function withConnection(command: Command): Command {
-  return withLogin(
-    withHome(command).option(
-      '--url <url>',
-      'URL of the router of another cluster (svc or Druid), instead of a home',
-    ),
-  )
+  return withUrl(command, 'URL of the router of another cluster (svc or Druid), instead of a home')
+}
+
+/** Adds the options of `accessOf` to a command that needs endpoints which Druid does not have. */
+export function withSvcConnection(command: Command): Command {
+  return withUrl(command, 'URL of the router of another svc cluster, instead of a home')
+}
+
+function withUrl(command: Command, meaning: string): Command {
+  return withLogin(withHome(command).option('--url <url>', meaning))
 }
 
 /** How to reach the cluster of a command: the one at a URL, or the one of the home. Throws a Failure if there is none. */

@@ -17,7 +17,8 @@ export function addDatasources(program: Command): void {
     .addHelpText(
       'after',
       `
-loaded is the share of the segments that rules load. A datasource with only unused segments is shown as unused.
+Column loaded is the percentage of segments required by rules that servers have loaded. A datasource with only unused
+segments is shown as unused.
 
 Examples:
   ./svc datasources

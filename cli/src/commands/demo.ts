@@ -22,12 +22,12 @@ export function addDemo(program: Command): void {
       '--port-offset <n>',
       'Offset added to every port: 0, or at least 1000 (default: 0, or another one if a port is taken)',
     )
-    .option('--keep', 'Keep the temporary home afterwards')
+    .option('--keep', 'Keep the temporary home afterward')
     .addHelpText(
       'after',
       `
-Starts a cluster with three tiers, ingests sample data of the last 90 days into daily segments, sets rules step by step, shows where
-the segments go, and stops everything. A cluster that is already running is not affected.
+Starts a cluster with three tiers, ingests sample data of the last 90 days into daily segments, sets rules step by
+step, shows where the segments go, and stops everything. A cluster that is already running is not affected.
 
 Examples:
   ./svc demo

@@ -21,8 +21,8 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   failed: 'failed, or not ready',
   invalidInput: 'invalid usage or input',
   notKnown: 'the cluster is not known yet: the leader waits for reports of servers',
-  refused: 'refused by a condition, a policy, or a missing permission',
-  differs: 'the compared things differ',
+  refused: 'denied by a missing permission, or failed a condition such as --fail-on',
+  differs: 'differences found',
   timedOut: 'timed out',
   interrupted: 'interrupted, for example by Ctrl-C',
 }

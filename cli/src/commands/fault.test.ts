@@ -79,12 +79,15 @@ for (const [target, expected] of [
 test('rejects a target that is not a service of the cluster', async () => {
   const { stderr, status } = await cut('redis')
   assert.equal(status, 2)
-  assert.match(stderr, /Target \[redis\] is not part of this cluster.*\[worker-added-1\]/)
+  assert.match(
+    stderr,
+    /Invalid target \[redis\]: expected one of \[.*worker-added-1.*\], or host:port of a server/,
+  )
 })
 
 const periods = /expected an ISO 8601 period from/
 for (const [given, message] of [
-  [['cut', '10.0.0.3:8083'], /Target \[10.0.0.3:8083\] is not part.*\[10.0.0.1:8083\]/],
+  [['cut', '10.0.0.3:8083'], /Invalid target \[10.0.0.3:8083\]: expected one of \[.*10.0.0.1:8083.*\]/],
   [
     ['latency', 'worker', '--delay', 'P1Y'],
     /Invalid value \[P1Y\] for \[--delay\]: .* from PT0.001S to PT10M,/,

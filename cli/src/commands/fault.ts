@@ -3,7 +3,7 @@ import { type FaultKind, faultKinds, faultLimits, maxKillReason } from '@svc/dom
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
 import { existingHome } from './home-option.ts'
 
 interface FaultOptions extends ConnectionOptions {
@@ -16,7 +16,7 @@ interface FaultOptions extends ConnectionOptions {
 const about: Readonly<Record<FaultKind, string>> = {
   latency: 'Delay requests to a server',
   cut: 'Disconnect a server from users and other servers; Postgres and Redis stay reachable',
-  kill: 'Kill a server, which then restarts; with --for, again and again',
+  kill: 'Kill a server, which then restarts; with --for, repeatedly',
   'slow-disk': 'Slow down the deep storage and segment cache of a server',
 }
 
@@ -30,7 +30,7 @@ export function addFault(program: Command): void {
       `
 A target is an instance such as historical-1 (coordinator is the first coordinator), a role such as historical, or the
 host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, cut stops
-their reports, and a killed one is back after 2 s.
+their reports, and a killed server restarts after 2 s.
 
 A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut stays
 the leader. To make another server take over, kill the leader.
@@ -75,8 +75,8 @@ function addKind(fault: Command, kind: FaultKind): void {
     .option(
       '--for <period>',
       kind === 'kill'
-        ? `How long the fault lasts, for example PT30S (max PT5M: ${maxKillReason})`
-        : 'How long the fault lasts, for example PT30S',
+        ? `How long to repeat the kill, for example PT30S (max PT5M: ${maxKillReason}; default: kill once)`
+        : 'How long the fault lasts, for example PT30S (default: until cleared)',
     )
   if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
 }
@@ -93,7 +93,7 @@ function addAnswering(
   description: string,
   send: (options: FaultOptions, argument?: string) => Promise<Shown>,
 ): Command {
-  return withConnection(fault.command(name).description(description))
+  return withSvcConnection(fault.command(name).description(description))
     .option('--json', 'Print JSON')
     .action(async (...given: unknown[]) => {
       // Commander passes the argument first, if there is one, then the options, then the command.
@@ -139,7 +139,7 @@ async function nameOf(options: FaultOptions, target: string): Promise<string> {
   const near = nearNames(target, servers.length > 0 ? servers : hosts, maxSuggestedServers)
   const names = [...services.map((service) => service.instance), 'historical', ...near]
   throw invalidInput(
-    `Target [${target}] is not part of this cluster; expected one of [${[...new Set(names)].join('], [')}], or another server by host and port`,
+    `Invalid target [${target}]: expected one of [${[...new Set(names)].join(', ')}], or host:port of a server`,
   )
 }
 

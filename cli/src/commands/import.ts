@@ -17,7 +17,7 @@ export function addImport(program: Command): void {
     program
       .command('import')
       .description(
-        'Create a home with the segments, servers, and rules of a real cluster, as virtual ones, to rehearse changes on',
+        'Create a rehearsal cluster with the rules of a real cluster and virtual copies of its servers and segments',
       ),
   ).requiredOption(
     '--from <source>',
@@ -29,8 +29,8 @@ export function addImport(program: Command): void {
     .addHelpText(
       'after',
       `
-Only reads from the source. If the import fails, no home is created. Segments are imported without their data: rules,
-previews, and compaction status work on the real inventory, but there is no data for queries and tasks.
+svc only reads from the source. If the import fails, no home is created. Segments are imported without their data:
+rules, previews, and compaction status work on the real inventory, but there is no data for queries and tasks.
 
 Examples:
   ./svc import --from https://cluster.example:9088 --user reader --password-file secret --trust ca.pem --home rehearsal

@@ -12,8 +12,8 @@ interface PasswordOptions {
 
 /** Adds `./svc password`. */
 export function addPassword(program: Command): void {
-  withHome(program.command('password').description('Print the password of the admin, as the home stores it'))
-    .option('--set', 'Store the password in the home, after it was changed in the cluster')
+  withHome(program.command('password').description('Print the admin password stored in the home'))
+    .option('--set', 'Store a new password in the home after it was changed in the cluster by other means')
     .option(...newPasswordOption)
     .addHelpText(
       'after',

@@ -22,8 +22,8 @@ export function addPki(program: Command): void {
     .addHelpText(
       'after',
       `
-A running server uses a new certificate of its home within a second. All key stores have the same password: the one
-of the home, or the one in the file key-store-password of --folder.
+A running server picks up a new certificate within a second. All key stores share one password: the home's, or the one
+in the file key-store-password in --folder.
 
 Examples:
   ./svc pki rotate historical-1

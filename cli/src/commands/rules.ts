@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, AnsweredRule, PreviewAnswer, RuleBands, RulesChange } from '../rules/index.ts'
 import type { Table } from '../terminal/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withConnection, withSvcConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
@@ -62,7 +62,7 @@ export function addRules(program: Command): void {
 function addGet(rules: Command): void {
   withConnection(rules.command('get').description('Show the rules of all datasources, or of one'))
     .option('--datasource <name>', 'Show only this datasource (_default: the cluster defaults)')
-    .option('--full', 'Include the cluster defaults that follow')
+    .option('--full', "Also show the cluster default rules, which apply after the datasource's own")
     .option('--json', 'Print JSON (for one datasource, in the format of ./svc rules set)')
     .addHelpText(
       'after',
@@ -93,7 +93,7 @@ Examples:
 }
 
 function addPreview(rules: Command): void {
-  withConnection(
+  withSvcConnection(
     rules.command('preview').description('Preview what rules would do, without changing anything'),
   )
     .argument(
@@ -102,11 +102,11 @@ function addPreview(rules: Command): void {
     )
     .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
-    .option('--now <time>', 'Preview at this time instead of the cluster time')
-    .option('--full', 'Include the first 10,000 segments (with --json)')
+    .option('--now <time>', 'Evaluate rules as of this time (default: the cluster time)')
+    .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
       '--fail-on <effects>',
-      'Exit with status 4 if the preview has one of these effects: unqueryable, unused, underReplicated, doesNotFit',
+      'Comma-separated effects that fail the preview with status 4: unqueryable, unused, underReplicated, doesNotFit',
     )
     .option('--html <file>', 'Also write the preview as one self-contained page')
     .option('--markdown', 'Print Markdown, for a change ticket')
@@ -124,6 +124,7 @@ Examples:
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
+      if (options.full && !options.json) throw invalidInput('Option --full requires --json')
       const room = await import('../rules/index.ts')
       const json = room.readJson(file)
       const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
@@ -240,9 +241,9 @@ Example:
       }
       const signs = { same: ' ', removed: '-', added: '+' }
       for (const { kind, rule } of lines) process.stdout.write(`${signs[kind]} ${JSON.stringify(rule)}\n`)
-      process.stdout.write('\nNow:\n')
+      process.stdout.write('\nCurrent rules:\n')
       await showTimeline(client, [datasource, before])
-      process.stdout.write('\nWith the file:\n')
+      process.stdout.write('\nRules in the file:\n')
       await showTimeline(client, [datasource, after])
     })
 }
@@ -286,7 +287,7 @@ Examples:
 function addHistory(rules: Command): void {
   withConnection(rules.command('history').description('Show who changed rules, when, and why, newest first'))
     .option('--datasource <name>', 'Show only changes to this datasource')
-    .option('--count <n>', 'Number of changes (default: those of the last week)')
+    .option('--count <n>', 'Number of changes (default: all changes of the last week)')
     .option('--json', 'Print JSON (includes the rules)')
     .addHelpText(
       'after',

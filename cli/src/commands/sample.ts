@@ -16,11 +16,11 @@ const dayMs = 86_400_000
 export function addSample(program: Command): void {
   program
     .command('sample')
-    .description('Write sample data with times relative to today, for rules by period')
+    .description('Write sample data up to today, to try period rules')
     .argument('<file>', 'New CSV file (- writes standard output)')
     .option('--days <n>', 'Number of days until today', '90')
     .option('--rows <n>', 'Number of rows, spread evenly over the days', '20000')
-    .option('--end <date>', 'Day after the last one, for example 2026-01-31 (default: today, UTC)')
+    .option('--end <date>', 'End date, exclusive, for example 2026-01-31 (default: today, UTC)')
     .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
@@ -37,7 +37,7 @@ Examples:
       const rows = parsePositiveInteger('--rows', options.rows, 100_000_000)
       if (rows < days)
         throw invalidInput(
-          `Invalid value [${rows}] for [--rows]: expected at least one row per day, so [${days}]`,
+          `Invalid value [${rows}] for [--rows]: expected at least one row per day, so at least [${days}]`,
         )
       const [{ startOfDay, writeSample }, { countOf }] = await Promise.all([
         import('../sample/index.ts'),
@@ -49,7 +49,7 @@ Examples:
       if (options.json) printJson({ file, rows, days, start, end })
       else if (file !== '-')
         process.stdout.write(
-          `Wrote ${countOf(rows, 'row')} on ${countOf(days, 'day')} (${start}/${end}) to [${file}].\n`,
+          `Wrote ${countOf(rows, 'row')} for ${countOf(days, 'day')} (${start}/${end}) to [${file}].\n`,
         )
     })
 }

@@ -32,7 +32,7 @@ export function addSegments(program: Command): void {
     .addHelpText(
       'after',
       `
-replicas is the number of servers that have loaded a segment. state is empty for used segments.
+Column replicas is the number of servers that have loaded a segment. Column state is empty for used segments.
 
 Examples:
   ./svc segments --datasource flights --interval 2001-03-01/P1W
@@ -46,7 +46,7 @@ Examples:
       ])
       if (datasource !== undefined) await checkDatasourceIsKnown(client, datasource)
       const segments = await readSegments(client, { dataSource: datasource, interval, isUnused: unused })
-      await printAnswer(json, segments, segmentsTable(segments), 'There are no such segments.')
+      await printAnswer(json, segments, segmentsTable(segments), 'No segments found.')
     })
 }
 

@@ -100,7 +100,7 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
     ...(summary.adminPasswordFile === null
       ? [plainProfileText(summary)]
       : [
-          `User admin, password: ./svc password${homeArgument(summary.home)} (file ${summary.adminPasswordFile})`,
+          `Log in as admin; ./svc password${homeArgument(summary.home)} prints the password (stored in ${summary.adminPasswordFile})`,
         ]),
     ...directoryLines(summary),
     ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),

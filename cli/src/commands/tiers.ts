@@ -13,15 +13,17 @@ const none = 'The cluster has no historicals.'
 /** Adds `./svc tiers`. */
 export function addTiers(program: Command): void {
   withConnection(
-    program.command('tiers').description('Show the tiers: servers, replicas, size, and what they still load'),
+    program.command('tiers').description('Show the servers, replicas, size, and pending loads of each tier'),
   )
     .option('--watch', 'Keep showing changes, until Ctrl-C')
     .option('--json', 'Print JSON (with --watch: one line for each change)')
     .addHelpText(
       'after',
       `
-loading and dropping are the segments in the load queues. missing is the number of replicas that rules require and no
-server of the tier has. A column is left out if it is empty.
+Columns:
+  loading, dropping  number of segments in the load queues
+  missing            number of replicas that rules require and no server of the tier has
+A column is left out if it is empty.
 
 Examples:
   ./svc tiers

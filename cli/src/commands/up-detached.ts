@@ -72,7 +72,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     child.once('error', reject)
     child.once('exit', (status, signal) => {
       const reason = signal ?? `exit status ${status}`
-      reject(unavailable(`The supervising process exited (${reason}); see its log [${logPath}]`))
+      reject(unavailable(`The supervisor exited (${reason}); see its log [${logPath}]`))
     })
   })
   child.disconnect()

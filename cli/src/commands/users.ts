@@ -90,7 +90,7 @@ function addCreate(users: Command): void {
 }
 
 function addRoles(users: Command): void {
-  withStore(users.command('roles').description('Show the roles of a user, or assign and remove some'))
+  withStore(users.command('roles').description('Show, assign, or remove roles of a user'))
     .argument('<user>', 'User name')
     .option('--add <role>', 'Role to assign (repeatable)', collect)
     .option('--remove <role>', 'Role to remove (repeatable)', collect)
@@ -110,7 +110,7 @@ function addPassword(users: Command): void {
     .addHelpText(
       'after',
       `
-For the admin of a home, the new password is also stored in the home, where ./svc password prints it.`,
+For the admin of a home, the new password is also stored in the home; ./svc password prints it.`,
     )
     .action(async (name: string, options: UsersOptions & { newPasswordFile?: string }) => {
       const password = await readNewPassword(options.newPasswordFile)

@@ -16,27 +16,38 @@ interface WaitOptions extends ConnectionOptions {
 
 const states = ['ready', 'known', 'settled', 'loaded', 'tasks'] as const
 
+const reached: Readonly<Record<(typeof states)[number], string>> = {
+  ready: 'The cluster is ready',
+  known: 'The cluster is known',
+  settled: 'The cluster is settled',
+  loaded: 'Segments are loaded',
+  tasks: 'All tasks are done',
+}
+
 /** Adds `./svc wait`. */
 export function addWait(program: Command): void {
   withConnection(program.command('wait').description('Wait until a cluster has reached a state'))
     .argument('<state>', `State: ${states.join(', ')}`)
     .option('--datasource <name>', 'Wait only for this datasource (states loaded and tasks)')
-    .option('--replicas', 'Wait for every replica that rules require, instead of one (state loaded)')
+    .option(
+      '--replicas',
+      'Wait for every replica that rules require, instead of one replica per segment (state loaded)',
+    )
     .option('--timeout <seconds>', 'How long to wait, in seconds', '600')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
 States:
-  ready    every server is ready, as ./svc status shows it; at a URL: the coordinator, overlord, and broker answer
+  ready    every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
   known    the leader has the report of every server, so that previews are possible
   settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
-  loaded   servers have loaded the segments that rules load
-  tasks    no task is running or waiting
+  loaded   servers have loaded the segments that rules require
+  tasks    all tasks are done: none is running or waiting
 
 Druid does not report whether it is known or settled.
 
-Exit status: 0 when the state is reached, 6 after the timeout, with what was lacking.
+Exit status: 0 when the state is reached, 6 if it times out; the error lists what is missing.
 
 Examples:
   ./svc wait ready
@@ -54,7 +65,7 @@ Examples:
       ])
       const waitedMs = Math.round(await waitUntil(condition, { timeoutMs, signal: stopRequest().signal }))
       if (options.json) printJson({ state, waitedMs })
-      else process.stdout.write(`Reached [${state}] after ${formatSeconds(waitedMs)}.\n`)
+      else process.stdout.write(`${reached[state as keyof typeof reached]} (${formatSeconds(waitedMs)}).\n`)
     })
 }
 

@@ -124,7 +124,7 @@ export function monthRuler(days: readonly Interval[], daysEach: number): string 
 
 function legendOf(daysEach: number, { none, one, more, mixed }: Symbols): string {
   const each = daysEach === 1 ? 'one day each' : `${daysEach} days each, ${mixed} mixed`
-  return `${none} none  ${one} one copy  ${more} two (${each})`
+  return `${none} none  ${one} one replica  ${more} two (${each})`
 }
 
 /** The rules as JSON, one per line. */

@@ -66,9 +66,9 @@ describe('reports what is missing', () => {
       hot: [1, 2, 2],
       cold: [0, 0, 1],
       expect: [
-        'tier [hot] is missing 1 copy',
-        'tier [hot] has 4 surplus copies',
-        'tier [cold] is missing 1 copy',
+        'tier [hot] is missing 1 replica',
+        'tier [hot] has 4 surplus replicas',
+        'tier [cold] is missing 1 replica',
       ],
     },
     {
@@ -86,7 +86,7 @@ describe('reports what is missing', () => {
     })
   }
   test('a tier without servers', () => {
-    assert.deepEqual(missingFor(new Map([['hot', [2]]]), view({})), ['tier [hot] is missing 2 copies'])
+    assert.deepEqual(missingFor(new Map([['hot', [2]]]), view({})), ['tier [hot] is missing 2 replicas'])
   })
 })
 

@@ -46,12 +46,12 @@ export function demoSteps(): DemoStep[] {
   const cold = { type: 'loadForever', tieredReplicants: { cold: 1 } }
   return [
     {
-      title: 'Every day has two copies on _default_tier',
+      title: 'Every day has two replicas on _default_tier',
       rules: [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }],
     },
     {
       title:
-        'The last 28 days move to hot (two copies), the oldest 31 days move to cold, and the rest keeps one copy on _default_tier',
+        'The last 28 days move to hot (two replicas), the oldest 31 days move to cold, and the rest keeps one replica on _default_tier',
       rules: [hot(28), recent, cold],
     },
     {

@@ -43,8 +43,8 @@ export function missingFor(target: Target, view: ClusterView): string[] {
       surplus += Math.max(0, served - wanted)
     })
     return [
-      ...(lacking > 0 ? [`tier [${tier}] is missing ${countOf(lacking, 'copy', 'copies')}`] : []),
-      ...(surplus > 0 ? [`tier [${tier}] has ${countOf(surplus, 'surplus copy', 'surplus copies')}`] : []),
+      ...(lacking > 0 ? [`tier [${tier}] is missing ${countOf(lacking, 'replica')}`] : []),
+      ...(surplus > 0 ? [`tier [${tier}] has ${countOf(surplus, 'surplus replica')}`] : []),
     ]
   })
   const queued = view.queuedLoads + view.queuedDrops

@@ -100,6 +100,6 @@ function measure(target: string, seconds: number): number {
   })
   const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
   if (!(perSecond > 0) || stdout.includes('Non-2xx'))
-    throw unavailable(`Unexpected answers from [${url.href}]: ${stdout}`)
+    throw unavailable(`Unexpected responses from [${url.href}]: ${stdout}`)
   return perSecond
 }

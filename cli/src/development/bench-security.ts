@@ -254,7 +254,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 function expectStatus(expected: number, status: number): void {
-  if (status !== expected) throw unavailable(`The answer has status [${status}], expected [${expected}]`)
+  if (status !== expected) throw unavailable(`The response has status [${status}], expected [${expected}]`)
 }
 
 const timesOf = (times: readonly number[]): AnswerTimes => ({

@@ -86,6 +86,6 @@ describe('progress of an ingestion', () => {
 test('warns of columns that are in no row', () => {
   assert.deepEqual(warningsOf({}, 'a.csv'), [])
   assert.deepEqual(warningsOf({ columnsInNoRow: ['zz'] }, 'a.csv'), [
-    'Column [zz] is in no row of file [a.csv]',
+    'Column [zz] is not in any row of file [a.csv]',
   ])
 })

@@ -50,5 +50,5 @@ export function warningsOf(
   { columnsInNoRow = [] }: Pick<IndexProgress, 'columnsInNoRow'>,
   file: string,
 ): string[] {
-  return columnsInNoRow.map((column) => `Column [${column}] is in no row of file [${file}]`)
+  return columnsInNoRow.map((column) => `Column [${column}] is not in any row of file [${file}]`)
 }

@@ -27,9 +27,12 @@ export function checkDataFolder(home: HomeLayout): void {
     checkOwner(home)
     return
   }
-  const found = version === undefined ? 'is not a Postgres data folder' : `belongs to Postgres [${version}]`
+  const problem =
+    version === undefined
+      ? `is damaged: [${home.postgres}] is not a Postgres data folder`
+      : `was created with Postgres [${version}]: expected [${postgresMajor}]`
   throw conflict(
-    `Home [${home.root}] is damaged: [${home.postgres}] ${found}, expected [${postgresMajor}]. ` +
+    `Home [${home.root}] ${problem}. ` +
       'Delete all state of this home with ./svc reset, or select another one with --home.',
   )
 }

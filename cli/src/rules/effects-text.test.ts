@@ -22,25 +22,25 @@ const effectsWith = (more: object): AnsweredEffects =>
 
 describe('the loss in words', () => {
   const cases: [effects: object, sentences: string[]][] = [
-    [{}, ['No segment is affected.']],
+    [{}, ['No segments are affected.']],
     [{ loaded: some }, ['All data stays queryable.']],
     [
       { unqueryable: { ...some, queryableBefore: 31 }, unused: some },
       [
-        '31 segments (104.1 kB, 31 days) are unqueryable afterwards (queryable now).',
-        '31 segments (104.1 kB, 31 days) are marked unused.',
+        '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
+        '31 segments (104.1 kB, 31 days) will be marked unused.',
       ],
     ],
     [
       { unqueryable: { ...some, segments: 1, days: null, queryableBefore: 0 } },
-      ['1 segment (104.1 kB) is unqueryable afterwards (0 of them queryable now).'],
+      ['1 segment (104.1 kB) will be unqueryable (it already is).'],
     ],
     [
       { waitingForTier: { ...some, tiers: ['hott', 'x'] }, doesNotFit: some },
       [
         'All data stays queryable.',
-        '31 segments wait for tiers without servers: [hott], [x].',
-        '31 segments (104.1 kB, 31 days) of data before 2001-02-01 do not fit.',
+        '31 segments cannot load because these tiers have no servers: [hott, x].',
+        '31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
       ],
     ],
   ]
@@ -90,7 +90,7 @@ describe('--fail-on', () => {
     assert.equal(failureReason(effects, ['unqueryable', 'doesNotFit']), undefined)
     assert.equal(
       failureReason(effects, ['unqueryable', 'unused', 'underReplicated', 'unused']),
-      'The preview has effects that --fail-on excludes (marked unused: 31 segments, under-replicated: 31 segments)',
+      'Failed on [unused]: 31 segments, [underReplicated]: 31 segments (--fail-on)',
     )
   })
 })

@@ -1,5 +1,5 @@
 import type { EffectName } from '@svc/domain/preview'
-import { countOf, formatBytes, type Table } from '../terminal/index.ts'
+import { countOf, formatBytes, formatCount, type Table } from '../terminal/index.ts'
 
 /** The segments with one effect, as returned by the coordinator. */
 export interface AnsweredEffect {
@@ -24,7 +24,7 @@ export const effectLabels: Readonly<Record<EffectName, string>> = {
   overshadowed: 'overshadowed',
   underReplicated: 'under-replicated',
   doesNotFit: 'does not fit',
-  waitingForTier: 'tier without servers',
+  waitingForTier: 'waiting for tier',
   moved: 'moved',
   loaded: 'loaded',
   dropped: 'dropped',
@@ -40,22 +40,21 @@ const alwaysListed: ReadonlySet<string> = new Set<EffectName>([
 
 /** What a change loses, in sentences. */
 export function lossSentences(effects: AnsweredEffects): string[] {
-  if (Object.values(effects).every(({ segments }) => segments === 0)) return ['No segment is affected.']
+  if (Object.values(effects).every(({ segments }) => segments === 0)) return ['No segments are affected.']
   const { unqueryable, unused, waitingForTier, doesNotFit } = effects
   const sentences = [
     unqueryable.segments === 0 ? 'All data stays queryable.' : unqueryableSentence(unqueryable),
   ]
-  if (unused.segments > 0) sentences.push(`${amountOf(unused)} ${areOf(unused.segments)} marked unused.`)
+  if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
   if (waitingForTier.segments > 0) {
-    const tiers = waitingForTier.tiers.map((tier) => `[${tier}]`).join(', ')
     sentences.push(
-      `${countOf(waitingForTier.segments, 'segment')} ${waitingForTier.segments === 1 ? 'waits' : 'wait'} for tiers without servers: ${tiers}.`,
+      `${countOf(waitingForTier.segments, 'segment')} cannot load because these tiers have no servers: [${waitingForTier.tiers.join(', ')}].`,
     )
   }
   if (doesNotFit.segments > 0) {
     const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
     sentences.push(
-      `${amountOf(doesNotFit)} of data before ${lastDay} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
+      `${amountOf(doesNotFit)} with data before ${lastDay} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
     )
   }
   return sentences
@@ -63,12 +62,11 @@ export function lossSentences(effects: AnsweredEffects): string[] {
 
 function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): string {
   const { segments, queryableBefore } = unqueryable
+  const already = segments === 1 ? 'it already is' : 'they already are'
   const now =
-    queryableBefore === segments ? 'queryable now' : `${count(queryableBefore)} of them queryable now`
-  return `${amountOf(unqueryable)} ${areOf(segments)} unqueryable afterwards (${now}).`
+    queryableBefore === segments ? 'queryable now' : `${formatCount(queryableBefore)} of them queryable now`
+  return `${amountOf(unqueryable)} will be unqueryable (${queryableBefore === 0 ? already : now}).`
 }
-
-const areOf = (segments: number): string => (segments === 1 ? 'is' : 'are')
 
 /** One row per effect: in all if there are several datasources, then by datasource. */
 export function effectsTable(
@@ -79,7 +77,7 @@ export function effectsTable(
   const rows = names.length > 1 ? rowsOf('(all)', total, alwaysListed) : []
   for (const [name, { effects }] of Object.entries(datasources))
     rows.push(...rowsOf(name, effects, names.length > 1 ? new Set() : alwaysListed))
-  return { header: ['datasource', 'effect', 'segments', 'copies', 'bytes', 'days', 'data'], rows }
+  return { header: ['datasource', 'effect', 'segments', 'replicas', 'bytes', 'days', 'data'], rows }
 }
 
 function rowsOf(dataSource: string, effects: AnsweredEffects, listed: ReadonlySet<string>): string[][] {
@@ -92,16 +90,14 @@ function rowsOf(dataSource: string, effects: AnsweredEffects, listed: ReadonlySe
         : [
             dataSource,
             effectLabels[name],
-            count(segments),
-            copies === undefined ? '' : count(copies),
+            formatCount(segments),
+            copies === undefined ? '' : formatCount(copies),
             formatBytes(bytes),
-            days === null ? 'unlimited' : count(days),
+            days === null ? 'unlimited' : formatCount(days),
             shortInterval(interval!),
           ]
     })
 }
-
-const count = (number: number): string => number.toLocaleString('en-US')
 
 function amountOf({ segments, bytes, days }: AnsweredEffect): string {
   return `${countOf(segments, 'segment')} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`

@@ -1,7 +1,7 @@
 import type { EffectName } from '@svc/domain/preview'
 import { refuse } from '@svc/domain/validation'
 import { countOf } from '../terminal/index.ts'
-import { type AnsweredEffects, effectLabels } from './effects-text.ts'
+import type { AnsweredEffects } from './effects-text.ts'
 
 /** Effects that can fail a preview. */
 export const failOnNames = [
@@ -27,6 +27,6 @@ export function parseFailOn(text: string): FailOnName[] {
 export function failureReason(effects: AnsweredEffects, failOn: readonly FailOnName[]): string | undefined {
   const found = [...new Set(failOn)].filter((name) => effects[name].segments > 0)
   if (found.length === 0) return undefined
-  const parts = found.map((name) => `${effectLabels[name]}: ${countOf(effects[name].segments, 'segment')}`)
-  return `The preview has effects that --fail-on excludes (${parts.join(', ')})`
+  const parts = found.map((name) => `[${name}]: ${countOf(effects[name].segments, 'segment')}`)
+  return `Failed on ${parts.join(', ')} (--fail-on)`
 }

@@ -27,7 +27,7 @@ export function previewHtml({
   bands,
 }: PreviewReport): string {
   const title = `Preview of a rule change as of ${now}`
-  const hasLoss = sentences.some((sentence) => / unqueryable | unused|not fit|wait/.test(sentence))
+  const hasLoss = sentences.some((sentence) => /will be|not fit|cannot load/.test(sentence))
   const parts = [
     `<h1>${escapedText(title)}</h1>`,
     `<div class="${hasLoss ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${escapedText(sentence)}</p>`).join('')}</div>`,

@@ -113,7 +113,7 @@ const answer = {
 test('the page is self-contained, and escapes names', () => {
   const page = previewHtml(reportOf(answer, bands))
   assert.match(page, /^<!doctype html>/)
-  assert.match(page, /9 segments \(4\.5 kB, 9 days\) are unqueryable afterwards/)
+  assert.match(page, /9 segments \(4\.5 kB, 9 days\) will be unqueryable \(/)
   assert.match(page, /<svg /)
   assert.match(page, /<li>Datasource \[&lt;wiki&gt;\|x\]: &quot;a&quot; &amp; b<\/li>/)
   assert.match(page, /a&lt;tier&gt; with a long name/)

@@ -17,7 +17,7 @@ export function stepsTable({ summary: { steps = [] } }: AnsweredPreview): Table 
   const labels = [(now: string) => now, weekOf, monthOf, yearOf]
   const labelOf =
     labels.find((label) => new Set(steps.map(({ now }) => label(now))).size <= maxPeriods) ?? yearOf
-  return { header: ['time', 'datasource', 'copies'], rows: rowsOf(steps, labelOf) }
+  return { header: ['time', 'datasource', 'changes'], rows: rowsOf(steps, labelOf) }
 }
 
 const monthOf = (now: string): string => now.slice(0, 7)

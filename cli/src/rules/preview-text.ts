@@ -96,13 +96,13 @@ export function previewTable({ summary }: AnsweredPreview): Table {
         amount(dropped),
       ]),
   )
-  return { header: ['datasource', 'tier', 'copies before', 'after', 'loaded', 'dropped'], rows }
+  return { header: ['datasource', 'tier', 'replicas before', 'after', 'loaded', 'dropped'], rows }
 }
 
 /** One row per tier: bytes before and after, capacity, and what exceeds it. */
 export function tiersTable({ summary }: AnsweredPreview): Table {
   return {
-    header: ['tier', 'servers', 'bytes before', 'after', 'capacity', 'does not fit', 'from'],
+    header: ['tier', 'servers', 'bytes before', 'after', 'capacity', 'does not fit', 'first on'],
     rows: Object.entries(summary.tiers ?? {}).map(
       ([tier, { servers, bytesBefore, bytesAfter, capacityBytes, doesNotFit, doesNotFitFrom }]) => [
         tier,

@@ -20,7 +20,7 @@ export interface RulesChange {
 /** One row per rule, in order of evaluation, numbered from 0 as in messages of the cluster. */
 export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly AnsweredRule[]>>): Table {
   return {
-    header: ['datasource', '#', 'rule', 'applies to', 'copies'],
+    header: ['datasource', '#', 'rule', 'applies to', 'replicas'],
     rows: Object.entries(rulesByDatasource).flatMap(([dataSource, rules]) =>
       rules.map((rule, index) => [dataSource, String(index), rule.type, appliesTo(rule), copiesOf(rule)]),
     ),

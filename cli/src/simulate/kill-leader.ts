@@ -3,7 +3,7 @@ import { cancelled, timedOut, unavailable } from '@svc/domain/failure'
 import { accessToCluster, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf } from '../home/index.ts'
 
-/** How a cluster recovered after its leading coordinator was killed; times in seconds since then. */
+/** How a cluster recovered after its coordinator leader was killed; times in seconds since then. */
 export interface Takeover {
   /** Until another coordinator, or the restarted one, is the leader. */
   readonly leadsSeconds: number
@@ -16,7 +16,7 @@ export interface Takeover {
 const pollPeriodMs = 100
 const timeoutMs = 600_000
 
-/** Kills the leading coordinator, and waits until there is a new leader and `isLoaded` returns true. */
+/** Kills the coordinator leader, and waits until there is a new leader and `isLoaded` returns true. */
 export async function killLeader(
   home: HomeLayout,
   isLoaded: () => Promise<boolean>,

@@ -13,7 +13,7 @@ export type ShownAs = 'table' | 'json' | 'csv'
 const rowsForWidths = 1000
 
 const incomplete = () =>
-  unavailable('The connection was closed before the end of the answer, so the output is incomplete')
+  unavailable('The connection was closed before the end of the result, so the output is incomplete')
 
 async function write(output: Writable, text: string): Promise<void> {
   if (!output.write(text)) await once(output, 'drain')
@@ -30,7 +30,7 @@ export async function showAnswer(
   else await copyAnswer(answer, shownAs, output)
   for (const [dataSource, count] of Object.entries(answer.segmentsNotLoaded)) {
     notes.write(
-      `Missing from the answer: ${countOf(count, 'segment')} of datasource [${dataSource}] that no server has loaded. Use --from-deep-storage to include them.\n`,
+      `The result excludes ${countOf(count, 'segment')} of datasource [${dataSource}] that no server has loaded. Use --from-deep-storage to include them.\n`,
     )
   }
 }

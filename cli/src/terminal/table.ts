@@ -1,4 +1,5 @@
-import { emphasized, formatCount } from './text.ts'
+import { formatCount } from '@svc/domain/text'
+import { emphasized } from './text.ts'
 
 /** Header and rows of a table. */
 export interface Table {

@@ -175,7 +175,9 @@ async function readJson(response: IncomingMessage, url: string, { signal }: Http
     for await (const chunk of response as AsyncIterable<Buffer>) {
       sizeBytes += chunk.length
       if (sizeBytes > maxDocumentBytes)
-        throw unavailable(`The answer of [${url}] is too large: expected at most ${maxDocumentBytes} bytes`)
+        throw unavailable(
+          `The response from [${url}] is too large: expected at most ${maxDocumentBytes} bytes`,
+        )
       chunks.push(chunk)
     }
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown

@@ -14,7 +14,7 @@ export const processesAreReady =
       .filter(({ state }) => state !== 'ready')
       .map((one) => `${one.instance} is ${one.state}${one.problem === null ? '' : ` (${one.problem})`}`)
     if (isRunning && waiting.length > 0) return waiting
-    return [problem ?? 'The cluster is starting']
+    return [problem ?? 'the cluster is starting']
   }
 
 /** A coordinator and an overlord are the leaders, and the router knows a broker. */

@@ -80,7 +80,7 @@ function setUp(term: number | undefined, served: readonly Segment[]) {
 
 const audit = { author: '', comment: '', identity: '', ip: '' }
 
-describe('the metrics of a leading coordinator', () => {
+describe('the metrics of a coordinator leader', () => {
   const [first, second] = [segment('wiki', 1), segment('wiki', 2)]
   beforeEach(async () => {
     for (const table of [sql`segments`, sql`rules`, sql`dynamic_configs`])

@@ -12,6 +12,7 @@ export {
   walkChainNow,
 } from './login-chain.ts'
 export { allowedPasswords, isAllowedPassword, maxNameLength, maxPasswordLength } from './login-texts.ts'
+export { missingPermission, resourceText } from './missing-permission.ts'
 export {
   isPlainName,
   maxNamePatternLength,

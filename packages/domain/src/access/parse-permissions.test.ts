@@ -10,6 +10,6 @@ test('allows 10,000 long names per role, but only 100,000 characters of regular 
   assert.equal(parsePermissions(permissions(100, `${'x'.repeat(999)}.`), () => true).length, 100)
   assert.throws(() => parsePermissions(permissions(101, `${'x'.repeat(999)}.`), () => true), {
     message:
-      /^Invalid value \[x+…\] for \[permissions\[100\]\.resource\.name\]: expected regular expressions of at most 100000 characters in all/,
+      /^Invalid value \[x+…\] for \[permissions\[100\]\.resource\.name\]: expected at most 100000 characters of regular expressions across all/,
   })
 })

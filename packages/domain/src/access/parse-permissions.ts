@@ -76,7 +76,7 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
       throw refuse(
         `${path}.resource.name`,
         name,
-        `regular expressions of at most ${maxExpressionsLength} characters in all permissions of a role`,
+        `at most ${maxExpressionsLength} characters of regular expressions across all permissions of a role`,
       )
     }
     return permission

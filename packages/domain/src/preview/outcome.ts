@@ -145,7 +145,7 @@ function* placeWhereTight({ cluster, datasources }: Outcome): Generator<undefine
   const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
   if (tight.length * segments > maxCounters) {
     throw invalidInput(
-      `The preview is too large ([${segments}] segments in [${tight.length}] tiers that may run out of space): expected fewer segments or tiers, or servers with enough space for all replicas`,
+      `The preview is too large: [${segments}] segments in [${tight.length}] tiers that may run out of space. Preview fewer segments or tiers, or servers with enough space for all replicas.`,
     )
   }
   for (const holder of tight.sort((a, b) => a - b))

@@ -21,6 +21,7 @@ import {
   readDatasourceName,
   readRulesName,
   refuse,
+  refuseCount,
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
@@ -136,7 +137,7 @@ function readCount(value: unknown, field: string, max: number): number {
 
 function readList(value: unknown, field: string, max: number): readonly unknown[] {
   if (!Array.isArray(value)) throw refuse(field, value, 'a list')
-  if (value.length > max) throw refuse(`number of ${field}`, value.length, `at most ${max}`)
+  if (value.length > max) throw refuseCount(field, value.length, field, `at most ${max}`)
   return value
 }
 
@@ -217,14 +218,15 @@ function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']
   if (!isJsonObject(json))
     throw refuse('rules', json, 'a list of rules, or an object that maps datasource names to lists of rules')
   const entries = Object.entries(json)
-  if (entries.length > maxRules) throw refuse('number of rule lists', entries.length, `at most ${maxRules}`)
+  if (entries.length > maxRules)
+    throw refuseCount('rule lists', entries.length, 'rules', `at most ${maxRules}`)
   let count = 0
   const lists = new Map<string, readonly Rule[]>()
   for (const [name, list] of entries) {
-    const dataSource = readRulesName(name, 'datasource name in rules')
+    const dataSource = readRulesName(name, 'rules')
     const rules = yield* parseRulesInSlices(list, `rules.${dataSource}`)
     count += rules.length
-    if (count > maxRules) throw refuse('number of rules', count, `at most ${maxRules} in all lists together`)
+    if (count > maxRules) throw refuseCount('rules', count, 'rules', `at most ${maxRules} across all lists`)
     lists.set(dataSource, rules)
   }
   return lists

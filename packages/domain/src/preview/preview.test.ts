@@ -676,7 +676,7 @@ describe('a preview of 10,000 rules', () => {
   test('fails immediately for too many rule lists', () => {
     const rules = Object.fromEntries(Array.from({ length: 400_000 }, (_, index) => [`d${index}`, []]))
     assert.throws(() => previewGiven({ rules }), {
-      message: 'Invalid value [400000] for [number of rule lists]: expected at most 10000',
+      message: 'Too many rule lists [400000] in [rules]: expected at most 10000',
     })
   })
 
@@ -687,7 +687,7 @@ describe('a preview of 10,000 rules', () => {
     }))
     assert.throws(() => previewGiven({ rules: [], segments, servers }), {
       code: 'invalidInput',
-      message: /^The preview is too large \(\[10000\] datasources and \[200\] tiers\): expected at most/,
+      message: /^The preview is too large: \[10000\] datasources and \[200\] tiers\. Preview at most/,
     })
   })
 
@@ -704,7 +704,7 @@ describe('a preview of 10,000 rules', () => {
     assert.throws(() => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: small }), {
       code: 'invalidInput',
       message:
-        /^The preview is too large \(\[50000\] segments in \[1000\] tiers that may run out of space\): expected/,
+        /^The preview is too large: \[50000\] segments in \[1000\] tiers that may run out of space\. Preview fewer/,
     })
   })
 
@@ -719,7 +719,7 @@ describe('a preview of 10,000 rules', () => {
       () => previewGiven({ rules: [{ type: 'broadcastForever' }], segments, servers: unlimited }),
       {
         code: 'invalidInput',
-        message: /^The answer is too large \(more than \[2500000\] pairs of a segment and a tier\): expected/,
+        message: /^The preview is too large: more than \[2500000\] segment-tier pairs\. Preview fewer/,
       },
     )
   })
@@ -776,7 +776,7 @@ describe('warnings', () => {
       segments: 1,
       bytes: 10,
       interval: day(0),
-      message: `Datasource [preview]: rule [1] [dropForever] marks [1] segments ([10] bytes) in [${day(0)}] as unused`,
+      message: `Datasource [preview]: rule [1] [dropForever] marks 1 segment (10 B) in [${day(0)}] as unused`,
     })
   })
 
@@ -821,13 +821,13 @@ describe('warnings', () => {
       'a month, then three',
       [...months('P1M', 'P3M'), dropForever],
       [],
-      'Datasource [preview]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+      'Datasource [preview]: rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
     ],
     [
       'a drop rule among the defaults',
       months('P7D', 'P1M', 'P1Y'),
       [dropForever],
-      'Datasource [preview]: rules [0], [1], [2] keep [P1Y] in all, not [P1Y1M7D], because every period ends now',
+      'Datasource [preview]: rules [0], [1], and [2] together keep only [P1Y] of data, not [P1Y1M7D]: all periods are counted back from now',
     ],
     ['older data is loaded', months('P1M', 'P3M'), [], undefined],
     [
@@ -856,10 +856,10 @@ describe('warnings', () => {
     const ofList = (name: string) =>
       finish(warningsOfList(name, rules, testNow)).map(({ message }) => message)
     assert.deepEqual(ofList('wiki'), [
-      'Datasource [wiki]: rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+      'Datasource [wiki]: rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
     ])
     assert.deepEqual(ofList('_default'), [
-      'Datasource [_default]: default rules [0], [1] keep [P3M] in all, not [P4M], because every period ends now',
+      'Datasource [_default]: default rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
     ])
   })
 
@@ -872,7 +872,7 @@ describe('warnings', () => {
       rule: { index: 0, type: 'loadForever', source: 'datasource' },
       similarTier: 'hot',
       message:
-        'Datasource [preview]: rule [0] [loadForever] requires [1] replicas in tier [hott], which has no servers, so none are loaded (did you mean [hot]?)',
+        'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so none are loaded (did you mean [hot]?)',
     })
   })
 
@@ -918,10 +918,18 @@ describe('an invalid request fails with its field', () => {
     [[], 'request', /an object with rules/],
     [{}, 'rules', /Missing value for \[rules\]/],
     [{ rules: 'x' }, 'rules', /\[x\]/],
-    [{ rules: Array(100_000).fill(rule) }, 'number of rules', /\[100000\].*: expected at most 10000/],
-    [{ rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } }, 'number of rules', /\[12000\]/],
+    [
+      { rules: Array(100_000).fill(rule) },
+      'rules',
+      /^Too many rules \[100000\] in \[rules\]: expected at most 10000/,
+    ],
+    [
+      { rules: { a: Array(6000).fill(rule), b: Array(6000).fill(rule) } },
+      'rules',
+      /^Too many rules \[12000\] .* across all lists$/,
+    ],
     [{ rules: { a: [{ type: 'x' }] } }, 'rules.a[0].type', /\[x\]/],
-    [{ rules: { '': [] } }, 'datasource name in rules', /1 to 255/],
+    [{ rules: { '': [] } }, 'rules', /a datasource name of 1 to 255/],
     [{ rules: [], horizon: 'P10000Y' }, 'horizon', /\[P10000Y\].*at most ten years/],
     [{ rules: [], horizon: 'P10YT0.001S' }, 'horizon', /at most ten years/],
     [{ rules: [], horizon: 5 }, 'horizon', /\[5\]/],

@@ -53,7 +53,7 @@ class RowMeter {
     this.tiers += tiers
     if (this.tiers > maxTiersInRows) {
       throw invalidInput(
-        `The answer is too large (more than [${maxTiersInRows}] pairs of a segment and a tier): expected fewer segments or tiers`,
+        `The preview is too large: more than [${maxTiersInRows}] segment-tier pairs. Preview fewer segments or tiers.`,
       )
     }
     this.untilPause -= 10 + tiers
@@ -71,14 +71,14 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
   const rows = (moments?.length ?? 0) * concerned.size * Math.max(1, tierCount)
   if (rows > maxStepRows) {
     throw invalidInput(
-      `The answer is too large ([${moments?.length}] steps for [${concerned.size}] datasources and [${tierCount}] tiers): expected a shorter horizon, or rules for fewer datasources`,
+      `The preview is too large: [${moments?.length}] steps for [${concerned.size}] datasources and [${tierCount}] tiers. Use a shorter horizon, or preview rules for fewer datasources.`,
       { field: 'horizon' },
     )
   }
   const { datasources } = question
   if (datasources.length * tierCount > maxSummaryRows) {
     throw invalidInput(
-      `The preview is too large ([${datasources.length}] datasources and [${tierCount}] tiers): expected at most [${maxSummaryRows}] pairs of a datasource and a tier`,
+      `The preview is too large: [${datasources.length}] datasources and [${tierCount}] tiers. Preview at most [${maxSummaryRows}] datasource-tier pairs.`,
     )
   }
   const outcome = yield* decideOutcome(question)

@@ -1,4 +1,5 @@
 import { defaultRule, defaultRulesName, type Rule, type RuleType } from '../rules/index.ts'
+import { countOf, formatBytes } from '../text/index.ts'
 import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
 import { findAddedPeriods } from './added-periods.ts'
@@ -94,6 +95,10 @@ export function referenceTo(
     : { index: index - own.length, type, source: 'default' }
 }
 
+/** `a`, `a and b`, or `a, b, and c`. */
+const listOf = (parts: readonly string[]): string =>
+  parts.length < 3 ? parts.join(' and ') : `${parts.slice(0, -1).join(', ')}, and ${parts.at(-1)}`
+
 const nameOf = ({ index, type, source }: RuleReference): string =>
   `${source === 'default' ? 'default rule' : 'rule'} [${index}] [${type}]`
 
@@ -127,18 +132,17 @@ function warningsOfPeriods(
   if (added === undefined) return []
   const lists = listsOf(dataSource, rules)
   const [keeps, sum] = [formatPeriod(added.keeps), formatPeriod(added.sum)]
-  const numbers = added.indexes
-    .slice(0, maxPeriodRules)
-    .map((index) => `[${index}]`)
-    .join(', ')
+  const indexes = added.indexes.slice(0, maxPeriodRules)
+  const numbers = listOf(indexes.map((index) => `[${index}]`))
+  const periods = indexes.length === 2 ? 'both periods' : 'all periods'
   return [
     {
       type: 'periodsDoNotAddUp',
       dataSource,
-      rules: added.indexes.slice(0, maxPeriodRules).map((index) => referenceTo(lists, index)),
+      rules: indexes.map((index) => referenceTo(lists, index)),
       keeps,
       sum,
-      message: `Datasource [${dataSource}]: ${dataSource === defaultRulesName ? 'default rules' : 'rules'} ${numbers} keep [${keeps}] in all, not [${sum}], because every period ends now`,
+      message: `Datasource [${dataSource}]: ${dataSource === defaultRulesName ? 'default rules' : 'rules'} ${numbers} together keep only [${keeps}] of data, not [${sum}]: ${periods} are counted back from now`,
     },
   ]
 }
@@ -154,14 +158,14 @@ function describeUnreached(
     const hiding = hiddenBy.map((other) => referenceTo(lists, other))
     const why =
       hiding.length === 0
-        ? 'it applies to nothing'
-        : `${hiding.map(nameOf).join(' and ')} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
+        ? 'never applies: it matches no time range'
+        : `is never reached because ${listOf(hiding.map(nameOf))} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
     return {
       type: 'ruleNeverReached',
       dataSource,
       rule,
       hiddenBy: hiding,
-      message: `Datasource [${dataSource}]: ${nameOf(rule)} is never reached because ${why}`,
+      message: `Datasource [${dataSource}]: ${nameOf(rule)} ${why}`,
     }
   })
 }
@@ -201,7 +205,7 @@ export function* warningsOf(
   for (const { tier, doesNotFit } of tiers) {
     if (doesNotFit.copies === 0) continue
     const { copies, bytes } = doesNotFit
-    const message = `Tier [${tier}] has no space for [${copies}] replicas ([${bytes}] bytes)`
+    const message = `Tier [${tier}] has no space for ${countOf(copies, 'replica')} (${formatBytes(bytes)})`
     warnings.push({ type: 'doesNotFit', tier, copies, bytes, message })
   }
   return warnings.slice(0, maxWarnings)
@@ -237,7 +241,7 @@ function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarn
   const warnings: PreviewWarning[] = [...byRule].map(([index, { segments, bytes, start, end }]) => {
     const rule = referenceTo(datasource, index)
     const interval = formatInterval({ start, end })
-    const message = `Datasource [${dataSource}]: ${nameOf(rule)} marks [${segments}] segments ([${bytes}] bytes) in [${interval}] as unused`
+    const message = `Datasource [${dataSource}]: ${nameOf(rule)} marks ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}] as unused`
     return { type: 'dataBecomesUnused', dataSource, rule, segments, bytes, interval, message }
   })
   // Checks the rule for data that may be added later, however far in the future.
@@ -270,7 +274,7 @@ function* warningsOfTiers(
     const rule = referenceTo(datasource, index)
     for (const [tier, replicas] of wanted.tieredReplicants) {
       const count = servers.get(tier) ?? 0
-      const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires [${replicas}] replicas in tier [${tier}]`
+      const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires ${countOf(replicas, 'replica')} in tier [${tier}]`
       if (count === 0) {
         const similarTier = similarName(tier, tiersWithServers)
         const suggestion = similarTier === undefined ? '' : ` (did you mean [${similarTier}]?)`
@@ -278,7 +282,7 @@ function* warningsOfTiers(
         const similar = similarTier === undefined ? {} : { similarTier }
         yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
       } else if (replicas > count) {
-        const message = `${subject}, which has only [${count}] servers, and a server loads at most one replica`
+        const message = `${subject}, which has only ${countOf(count, 'server')}, and a server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }
     }

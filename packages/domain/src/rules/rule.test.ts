@@ -68,7 +68,7 @@ for (const { given, kept } of [
 
 const anInteger = 'an integer from 0 to 2147483647'
 const aPeriod = 'a non-negative ISO 8601 period such as [P1M], [P7D], or [PT12H]'
-const aTierName = 'a name of 1 to 255 characters without control characters'
+const aTierName = 'a tier name of 1 to 255 characters without control characters'
 
 // Messages for the third rule of a list.
 for (const { given, message } of [
@@ -140,11 +140,11 @@ for (const { given, message } of [
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ' ': 1 } },
-    message: `Invalid value [ ] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
+    message: `Invalid value [ ] for [rules[2].tieredReplicants]: expected ${aTierName}`,
   },
   {
     given: { type: 'loadForever', tieredReplicants: JSON.parse('{"__proto__":1}') },
-    message: `Invalid value [__proto__] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
+    message: `Invalid value [__proto__] for [rules[2].tieredReplicants]: expected ${aTierName}`,
   },
   ...[
     ['hot\0', 'hot\\u0000'],
@@ -152,11 +152,11 @@ for (const { given, message } of [
     ['hot\ud83d', 'hot\\ud83d'],
   ].map(([tier = '', shown]) => ({
     given: { type: 'loadForever', tieredReplicants: { [tier]: 1 } },
-    message: `Invalid value [${shown}] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
+    message: `Invalid value [${shown}] for [rules[2].tieredReplicants]: expected ${aTierName}`,
   })),
   {
     given: { type: 'loadForever', tieredReplicants: { ['x'.repeat(256)]: 1 } },
-    message: `Invalid value [${'x'.repeat(120)}…] for [tier name in rules[2].tieredReplicants]: expected ${aTierName}`,
+    message: `Invalid value [${'x'.repeat(120)}…] for [rules[2].tieredReplicants]: expected ${aTierName}`,
   },
 ]) {
   test(`fails with: ${message.slice(0, 90)}`, () => {
@@ -176,7 +176,7 @@ for (const { given, message } of [
   { given: undefined, message: 'Missing value for [rules]: expected a list of rules' },
   {
     given: new Array(maxRules + 1).fill({ type: 'dropForever' }),
-    message: 'Invalid value [10001] for [number of rules]: expected at most 10000',
+    message: 'Too many rules [10001] in [rules]: expected at most 10000',
   },
 ]) {
   test(`fails with: ${message}`, () =>
@@ -190,8 +190,7 @@ test('allows at most 150,000 tiers in a rule', () => {
   })
   assert.equal(parseRules([rule(150_000)]).length, 1)
   assert.throws(() => parseRules([rule(150_001)]), {
-    message:
-      /^Invalid value \[150001\] for \[number of tiers in rules\[0\]\.tieredReplicants\]: expected at most 150000/,
+    message: /^Too many tiers \[150001\] in \[rules\[0\]\.tieredReplicants\]: expected at most 150000/,
   })
 })
 

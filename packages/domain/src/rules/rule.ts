@@ -7,6 +7,7 @@ import {
   readFields,
   readOneOf,
   refuse,
+  refuseCount,
   schemaOf,
   titled,
 } from '../validation/index.ts'
@@ -64,7 +65,7 @@ const slice = 2000
 /** Like parseRules, but yields regularly. */
 export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
   if (!Array.isArray(json)) throw refuse(field, json, 'a list of rules')
-  if (json.length > maxRules) throw refuse(`number of ${field}`, json.length, `at most ${maxRules}`)
+  if (json.length > maxRules) throw refuseCount('rules', json.length, field, `at most ${maxRules}`)
   const rules: Rule[] = []
   let read = 0
   for (const [index, entry] of json.entries()) {

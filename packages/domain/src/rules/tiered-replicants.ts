@@ -5,6 +5,7 @@ import {
   orNull,
   readInteger,
   refuse,
+  refuseCount,
   schemaOf,
 } from '../validation/index.ts'
 
@@ -39,8 +40,7 @@ export function readTieredReplicants(
   if (json === undefined || json === null) return useDefaultTier ? defaultReplicants : {}
   if (!isJsonObject(json)) throw refuse(field, json, 'an object that maps tier names to numbers of replicas')
   const entries = Object.entries(json)
-  if (entries.length > maxTiers)
-    throw refuse(`number of tiers in ${field}`, entries.length, `at most ${maxTiers}`)
+  if (entries.length > maxTiers) throw refuseCount('tiers', entries.length, field, `at most ${maxTiers}`)
   for (const [tier, count] of entries) {
     // Assigning this name would replace the prototype of an object instead of adding a tier.
     if (
@@ -50,9 +50,9 @@ export function readTieredReplicants(
       hasControlCharacter(tier)
     ) {
       throw refuse(
-        `tier name in ${field}`,
+        field,
         tier,
-        `a name of 1 to ${maxTierNameLength} characters without control characters`,
+        `a tier name of 1 to ${maxTierNameLength} characters without control characters`,
       )
     }
     readReplicants(count, `${field}.${tier}`)

@@ -69,7 +69,7 @@ export function bucketOf(granularity: Granularity, instantMs: number): Interval 
   const buckets = bucketsOf[granularity]
   if (buckets === 'eternity') return eternity
   if (!Number.isFinite(instantMs))
-    throw new RangeError(`Instant [${instantMs}] is in no ${granularity} bucket`)
+    throw new RangeError(`Instant [${instantMs}] is not in any ${granularity} bucket`)
   if (typeof buckets === 'number') {
     const { year, month } = calendarFromDays(Math.floor(instantMs / dayMs))
     const monthIndex = year * 12 + month - 1

@@ -12,7 +12,7 @@ const isName = (text: string): boolean =>
 export const isDatasourceName = (text: string): boolean => isName(text) && !text.includes('/')
 
 /** What `isDatasourceName` accepts, for error messages. */
-export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not all blank, without [/] or control characters`
+export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not blank, without [/] or control characters`
 
 /** Reads a datasource name. */
 export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, datasourceNameRule)
@@ -25,7 +25,7 @@ const hasDotSegment = (text: string): boolean => text.includes('/') && /(^|\/)\.
  */
 export const readRulesName: Reader<string> = nameReader(
   (text) => isName(text) && !hasDotSegment(text),
-  `a name of 1 to ${maxLength} characters, not all blank, without control characters and without [.] or [..] next to [/]`,
+  `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or path segments [.] and [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {

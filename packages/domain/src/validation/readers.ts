@@ -97,7 +97,7 @@ export const readName = (maxLength = 255): Reader<string> =>
       throw refuse(
         field,
         json,
-        `a name of 1 to ${maxLength} characters, not all blank, without control characters`,
+        `a name of 1 to ${maxLength} characters, not blank, without control characters`,
       )
     }
     return json

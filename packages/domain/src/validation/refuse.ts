@@ -44,6 +44,11 @@ export function refuse(field: string, value: unknown, expected: string): Failure
   return invalidInput(`${problem} for [${field}]: expected ${expected}`, { field })
 }
 
+/** Returns the failure for a list or object with too many entries. `field` is its path. */
+export function refuseCount(things: string, count: number, field: string, expected: string): Failure {
+  return invalidInput(`Too many ${things} [${count}] in [${field}]: expected ${expected}`, { field })
+}
+
 /** Returns the path of a field: its name, after the path of its object unless that is the entire value. */
 export const fieldOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 

@@ -88,7 +88,7 @@ describe('a call', () => {
     const { client } = await createTestContext(scope, stores, 'broker')
     await assert.rejects(client.call(`http://127.0.0.1:${port}`, get), {
       code: 'notFound',
-      message: `[http://127.0.0.1:${port}] answered: Task[a] not found`,
+      message: `[http://127.0.0.1:${port}] responded: Task[a] not found`,
     })
   })
 

@@ -189,7 +189,7 @@ export const trustsDirectoryByPassword: readonly Condition[] = [
 
 export const requiresLogin: readonly Condition[] = [
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] is [basic]',
+    text: 'an authenticator in [svc.auth.authenticatorChain] has type [basic]',
     holds: (settings) => chainOf(settings).some((name) => isBasicAuthenticator(settings, name)),
   },
 ]

@@ -77,7 +77,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
     )
   }
   if (settings.getNamed(`${named}.baseDn`, name) === undefined)
-    problem('baseDn', 'is not set; set it to the DN below which users are searched')
+    problem('baseDn', 'is not set; set it to the base DN to search for users')
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
     if (!/^\(.*%s.*\)$/s.test(filter))

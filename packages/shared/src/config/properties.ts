@@ -279,11 +279,17 @@ export const properties = {
   ),
   'svc.client.https.keyManagerPassword': onlyWhere(
     conditions.hasClientKey,
-    property(password, 'password of the private key, if it differs from the password of that key store'),
+    property(
+      password,
+      'password of the private key, if it differs from the password of the key store for outgoing connections',
+    ),
   ),
   'svc.client.https.certAlias': onlyWhere(
     conditions.hasClientKey,
-    property(text, 'alias of the certificate in that key store; PEM files have no aliases'),
+    property(
+      text,
+      'alias of the certificate in the key store for outgoing connections; PEM files have no aliases',
+    ),
   ),
   'svc.client.https.crlPath': property(
     text,
@@ -337,7 +343,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
     conditions.usesLdap,
-    property(text, 'DN below which users are searched'),
+    property(text, 'base DN to search for users'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
     conditions.usesLdap,
@@ -353,10 +359,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.usesLdap,
-    property(
-      text,
-      'DN below which groups are searched by member, for directories without the attribute memberOf',
-    ),
+    property(text, 'base DN to search for groups by member, for directories without the attribute memberOf'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
@@ -449,7 +452,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       flag,
-      'whether to answer like Druid 37 where svc is stricter: lists are not filtered, and CONFIG WRITE on any name makes a user an administrator',
+      "whether to use Druid 37's less strict access checks: lists are unfiltered, and CONFIG WRITE on any name makes a user an administrator",
       'false',
     ),
   ),
@@ -549,7 +552,7 @@ export const properties = {
   'svc.coordinator.period': property(periodMs, 'time between two runs of the coordinator duties', 'PT60S'),
   'svc.coordinator.load.timeout': property(
     periodMs,
-    'time after which an unanswered load or drop request is sent again',
+    'time without a response after which a load or drop request is sent again',
     'PT15M',
   ),
   'svc.coordinator.serverTimeout': property(
@@ -715,12 +718,12 @@ export const properties = {
   ),
   'svc.ingestion.http.maxSize': property(
     sizeBytes,
-    'maximum bytes that a task may fetch over HTTP, for all files together',
+    'maximum total size of the files that a task fetches over HTTP',
     '10g',
   ),
   'svc.ingestion.http.maxDecompressedSize': property(
     sizeBytes,
-    'maximum decompressed bytes of the compressed files that a task fetches over HTTP, for all files together',
+    'maximum total size, after decompression, of the compressed files that a task fetches over HTTP',
     '100g',
   ),
 

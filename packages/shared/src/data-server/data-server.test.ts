@@ -58,7 +58,7 @@ async function storedSegment(number: number, content = `rows of ${number}`): Pro
   })
 }
 
-/** Starts a leading coordinator that accepts reports and responds as `state` says. */
+/** Starts a coordinator leader that accepts reports and responds as `state` says. */
 async function startLeader(scope: TestContext) {
   const reports: ServerReport[] = []
   const state = { term: 5, resync: false, isDown: false, voidUntilMs: {} as Record<string, number> }
@@ -410,15 +410,15 @@ describe('a data server', () => {
     await waitUntil('the problem', () => context.readiness.troubles() !== '')
     assert.match(
       context.readiness.troubles(),
-      /^Failed to report to the leading coordinator: \[http:.*Internal error/,
+      /^Failed to report to the coordinator leader: \[http:.*Internal error/,
     )
-    assert.equal(context.logger.having('Failed to report to the leading coordinator').length, 1)
+    assert.equal(context.logger.having('Failed to report to the coordinator leader').length, 1)
     const one = await storedSegment(1)
     await request(sender, context, server, [load(one)])
     await waitUntil('it still loads segments', () => server.served.has(one.identifier))
     state.isDown = false
     await waitUntil('the problem is gone', () => context.readiness.troubles() === '')
-    assert.equal(context.logger.having('Reporting to the leading coordinator again').length, 1)
+    assert.equal(context.logger.having('Resumed reporting to the coordinator leader').length, 1)
   })
 
   it('without a cache has no capacity, and logs a warning', async (scope) => {

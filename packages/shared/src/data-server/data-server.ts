@@ -146,13 +146,13 @@ function startReporter(
       await report()
       delay.reset()
       readiness.setTrouble('report', undefined)
-      trouble.over('Reporting to the leading coordinator again')
+      trouble.over('Resumed reporting to the coordinator leader')
     },
     (error) => {
       if (stopping.aborted) return
       const problem = describeError(error)
-      readiness.setTrouble('report', `Failed to report to the leading coordinator: ${problem}`)
-      trouble.report('Failed to report to the leading coordinator', { error: problem })
+      readiness.setTrouble('report', `Failed to report to the coordinator leader: ${problem}`)
+      trouble.report('Failed to report to the coordinator leader', { error: problem })
       return delay.next()
     },
   )

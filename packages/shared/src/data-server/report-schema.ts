@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The path on the leading coordinator to which data servers report. */
+/** The path on the coordinator leader to which data servers report. */
 export const reportPath = '/svc-internal/v1/servers/report'
 
 /** Max size of a report, which fits the full list of a very large server. */
@@ -15,7 +15,7 @@ const failureSchema = z.strictObject({
   message: z.string(),
 })
 
-/** Report of one data server to the leading coordinator: its properties, and the changes since its last report. */
+/** Report of one data server to the coordinator leader: its properties, and the changes since its last report. */
 const serverReportSchema = z.strictObject({
   name: z.string(),
   /** The process that takes its requests from the queues. */

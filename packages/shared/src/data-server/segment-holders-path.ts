@@ -1,5 +1,5 @@
 /**
- * The path on the leading coordinator that lists which servers serve the used segments of `dataSource`. The response
+ * The path on the coordinator leader that lists which servers serve the used segments of `dataSource`. The response
  * has one JSON list per line: the ID of a segment, and the names of its servers.
  */
 export const segmentHoldersPath = '/svc-internal/v1/segments/holders'

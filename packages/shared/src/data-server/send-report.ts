@@ -6,7 +6,7 @@ const timeoutMs = 3000
 // Full lists take longer to read.
 const longTimeoutMs = 10_000
 
-/** Reports to the leading coordinator. Throws a Failure if there is none, or if it does not respond in time. */
+/** Reports to the coordinator leader. Throws a Failure if there is none, or if it does not respond in time. */
 export async function sendReport(
   { client, stopping }: Pick<ServiceContext, 'client' | 'stopping'>,
   report: Report,

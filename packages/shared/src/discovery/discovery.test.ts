@@ -203,7 +203,7 @@ describe('discovery', () => {
     await assert.rejects(discovery.refresh(), { code: 'unavailable' })
     assert.deepEqual(names(discovery), ['me'])
     await gate.reconnect()
-    await waitUntil('it is over', () => logger.having('Discovery works again').length === 1)
+    await waitUntil('it is over', () => logger.having('Discovery recovered').length === 1)
     assert.equal(logger.having('Discovery failed; using the last known servers').length, 1)
   })
 

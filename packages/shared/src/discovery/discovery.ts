@@ -95,7 +95,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       await announcement.save()
       await refresh()
       hasRefreshed = true
-      trouble.over('Discovery works again')
+      trouble.over('Discovery recovered')
       // Right after a start, others are about to appear: frequent refreshes cost little and save a second.
       const isStarting = performance.now() - startedAt < startingMs
       return leases.length < 2 && isStarting ? Math.min(heartbeatMs, 50) : heartbeatMs

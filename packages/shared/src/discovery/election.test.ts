@@ -189,7 +189,7 @@ describe('an election', () => {
     await leader.gate.reconnect()
     await waitUntil(
       'the old leader is a candidate again',
-      () => leader.logger.having('Leader election works again').length > 0,
+      () => leader.logger.having('Leader election recovered').length > 0,
     )
     assert.equal(leader.term(), undefined)
     await other.stop()

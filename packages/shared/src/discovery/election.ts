@@ -66,7 +66,7 @@ export function startElection(
         settle()
       } else if (term === undefined) {
         const gained = await acquireLease(database, candidate, leaseMs)
-        trouble.over('Leader election works again')
+        trouble.over('Leader election recovered')
         settle()
         if (gained === undefined) return
         term = gained
@@ -74,7 +74,7 @@ export function startElection(
         logger.info('Became leader', { role: candidate.role, term: gained })
         change.onGain(gained)
       } else if (await renewLease(database, candidate, term, leaseMs)) {
-        trouble.over('Leader election works again')
+        trouble.over('Leader election recovered')
         if (term !== undefined) holdUntil(requestedAt + leaseMs)
       } else lose()
     },

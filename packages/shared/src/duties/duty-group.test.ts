@@ -150,7 +150,7 @@ describe('a frequent duty', () => {
     group.start(1)
     await waitUntil('three failures', () => (group.status().failures.often ?? 0) >= 3)
     isBroken = false
-    await waitUntil('it works', () => logger.having('Duty works again').length === 1)
+    await waitUntil('it works', () => logger.having('Duty recovered').length === 1)
     assert.deepEqual(
       logger.having('Duty failed').map(({ details }) => details),
       [{ duty: 'often', error: 'it broke', failures: 1 }],

@@ -37,7 +37,7 @@ export function leaderAndDutyRoutes(
       method: 'GET',
       path: `${base}/leader`,
       access: state('READ'),
-      summary: `Return the address of the leading ${role}`,
+      summary: `Return the address of the ${role} leader`,
       answers: [textAnswer('text/plain')],
       handle: () => new Reply(200, discovery.leader(role).baseUrl, { 'Content-Type': 'text/plain' }),
     }),

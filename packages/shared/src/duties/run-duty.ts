@@ -44,7 +44,7 @@ export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
     try {
       const did = await duty.run(term)
       if (did) logger.info('Duty completed', { duty: name, ...did })
-      trouble.over('Duty works again')
+      trouble.over('Duty recovered')
       return { did: did ?? null, error: null }
     } catch (error) {
       times = { ...times, failures: times.failures + 1 }

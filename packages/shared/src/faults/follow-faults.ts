@@ -110,7 +110,7 @@ export function followFaults(
       if (!self) return
       all = (await loadFaults(database)).faults
       wasRead = true
-      trouble.over('Faults can be read again')
+      trouble.over('Resumed reading faults')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
           notifyKilled(fault.target)

@@ -780,7 +780,7 @@ describe('a body', () => {
     assert.equal(refused.status, 403)
     assert.equal(
       errorOf(refused).errorMessage,
-      'The permission [WRITE] on any [DATASOURCE] is missing; without it, a body may have at most [65536] bytes',
+      'Missing permission [WRITE] on any [DATASOURCE]; without it, a body may have at most [65536] bytes',
     )
     // This route requires WRITE.
     assert.equal((await postAs('reader', ofLength(65_537))).status, 403)
@@ -871,10 +871,7 @@ describe('a path', () => {
     it(`cannot name the datasource [${name}]`, async () => {
       const answer = await call(`/things/${name}`)
       assert.equal(answer.status, 400)
-      assert.match(
-        errorOf(answer).errorMessage,
-        /a name of 1 to 255 characters, not all blank, without \[\/\]/,
-      )
+      assert.match(errorOf(answer).errorMessage, /a name of 1 to 255 characters, not blank, without \[\/\]/)
     })
   }
 

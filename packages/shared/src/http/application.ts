@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { missingPermission } from '@svc/domain/access'
 import {
   describeError,
   Failure,
@@ -193,7 +194,7 @@ function logWhenOver(
     if (outcome !== undefined) metrics.count('svc_logins_total', { outcome })
     const quiet =
       request.method === 'GET' || request.method === 'HEAD' || request.path.startsWith('/svc-internal/')
-    log[quiet ? 'debug' : 'info']('Answered request', {
+    log[quiet ? 'debug' : 'info']('Handled request', {
       requestId: response.locals.requestId,
       identity: response.locals.identity ?? '',
       address: addressOf(response),
@@ -358,7 +359,7 @@ function authorize(route: Route, request: Request, caller: Caller, security: Sec
   }
   const name = 'name' in access ? access.name : (request.params[access.parameter] as string)
   if (!caller.can(access.action, access.type, name)) {
-    throw forbidden(`The permission [${access.action}] on [${access.type}] [${name}] is missing`)
+    throw missingPermission(access.action, access.type, name)
   }
 }
 
@@ -400,7 +401,7 @@ async function withBody(
 function assertNames({ isForRules }: Route, { dataSource }: Readonly<Record<string, string>>): void {
   if (dataSource === undefined) return
   const read = isForRules ? readRulesName : readDatasourceName
-  read(dataSource, 'The datasource name')
+  read(dataSource, 'dataSource')
 }
 
 function auditInfo(request: Request, response: Response, caller: Caller): AuditInfo {

@@ -7,7 +7,7 @@ describe('a failure from another server', () => {
   it('keeps its code, and names the server', () => {
     const failure = failureOf(404, errorBody(notFound('Task[a] not found', { task: 'a' })), 'http://there')
     assert.equal(failure.code, 'notFound')
-    assert.equal(failure.message, '[http://there] answered: Task[a] not found')
+    assert.equal(failure.message, '[http://there] responded: Task[a] not found')
     assert.deepEqual(failure.context, { server: 'http://there' })
   })
 
@@ -28,7 +28,7 @@ describe('a failure from another server', () => {
     it(`is ${code} for ${name}`, () => {
       const failure = failureOf(status, body, 'there')
       assert.equal(failure.code, code)
-      assert.ok(failure.message.startsWith('[there] answered: '))
+      assert.ok(failure.message.startsWith('[there] responded: '))
       assert.equal(failure.category, failureKinds[code].category)
     })
   }

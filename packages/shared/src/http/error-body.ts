@@ -57,5 +57,5 @@ export function failureOf(status: number, body: unknown, from: string): Failure 
       'internalServerError')
   const message =
     typeof errorBody?.errorMessage === 'string' ? errorBody.errorMessage : `HTTP status [${status}]`
-  return new Failure(code, `[${from}] answered: ${message}`, { server: from })
+  return new Failure(code, `[${from}] responded: ${message}`, { server: from })
 }

@@ -163,6 +163,6 @@ function assertUtf8(contentType: string | undefined): void {
 function untrusted({ access }: Route): Failure {
   const limit = `without it, a body may have at most [${untrustedLimitBytes}] bytes`
   return access.kind === 'stated'
-    ? forbidden(`The permission [${access.action}] on any [${access.type}] is missing; ${limit}`)
+    ? forbidden(`Missing permission [${access.action}] on any [${access.type}]; ${limit}`)
     : new Failure('tooLarge', `The body is larger than the limit of [${untrustedLimitBytes}] bytes`)
 }

@@ -316,7 +316,7 @@ describe('an invalid task', () => {
       name: 'CSV without columns',
       given: taskWith(csv({})),
       expect:
-        'Missing value for [spec.ioConfig.inputFormat.columns]: expected a list of names unless [findColumnsFromHeader] is true',
+        'Missing value for [spec.ioConfig.inputFormat.columns]: expected a list of names unless [findColumnsFromHeader] is [true]',
     },
     {
       name: 'duplicate CSV columns',
@@ -396,13 +396,13 @@ describe('an invalid task', () => {
       name: 'both appendToExisting and dropExisting',
       given: taskWith({ [`${io}.dropExisting`]: true }),
       expect:
-        'Invalid value [true] for [spec.ioConfig.dropExisting]: expected false when [appendToExisting] is true',
+        'Invalid value [true] for [spec.ioConfig.dropExisting]: expected [false] when [appendToExisting] is [true]',
     },
     {
       name: 'dropExisting without intervals',
       given: taskWith({ [`${io}.dropExisting`]: true, [`${io}.appendToExisting`]: false }),
       expect:
-        'Missing value for [spec.dataSchema.granularitySpec.intervals]: expected at least one interval when [dropExisting] is true',
+        'Missing value for [spec.dataSchema.granularitySpec.intervals]: expected at least one interval when [dropExisting] is [true]',
     },
     {
       name: 'an ioConfig of another type',
@@ -430,7 +430,7 @@ describe('an invalid task', () => {
       name: 'perfect rollup',
       given: taskWith({ [`${tuning}.forceGuaranteedRollup`]: true }),
       expect:
-        'Invalid value [true] for [spec.tuningConfig.forceGuaranteedRollup]: expected false (only dynamic partitions are supported)',
+        'Invalid value [true] for [spec.tuningConfig.forceGuaranteedRollup]: expected [false] (only dynamic partitions are supported)',
     },
     {
       name: 'a fractional maxParseExceptions',

@@ -53,7 +53,7 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
     throw refuse(
       `${schemaField}.granularitySpec.intervals`,
       undefined,
-      'at least one interval when [dropExisting] is true',
+      'at least one interval when [dropExisting] is [true]',
     )
   }
   const source = io.inputSource

@@ -162,7 +162,11 @@ const separated = <const Type extends 'csv' | 'tsv'>(type: Type, delimiter: stri
     ({ findColumnsFromHeader, columns, ...format }, field) => {
       if (findColumnsFromHeader) return { ...format, columns: undefined }
       if (columns === null)
-        throw refuse(`${field}.columns`, undefined, 'a list of names unless [findColumnsFromHeader] is true')
+        throw refuse(
+          `${field}.columns`,
+          undefined,
+          'a list of names unless [findColumnsFromHeader] is [true]',
+        )
       return { ...format, columns }
     },
   )
@@ -188,7 +192,7 @@ const ioFields = readFields({
 const readIoConfig = converted(ioFields, (config, field) => {
   const { appendToExisting, dropExisting, inputSource, inputFormat } = config
   if (appendToExisting && dropExisting)
-    throw refuse(`${field}.dropExisting`, dropExisting, 'false when [appendToExisting] is true')
+    throw refuse(`${field}.dropExisting`, dropExisting, '[false] when [appendToExisting] is [true]')
   if (inputSource.type === 'inline' && inputFormat.type === 'parquet')
     throw refuse(`${field}.inputFormat.type`, inputFormat.type, 'one of [json, csv, tsv] for inline data')
   return config
@@ -209,7 +213,7 @@ const tuningFields = readFields({
   maxSavedParseExceptions: count(0),
   reportParseExceptions: optional(readFlag),
   forceGuaranteedRollup: optional(
-    checked(readFlag, (isPerfect) => !isPerfect, 'false (only dynamic partitions are supported)'),
+    checked(readFlag, (isPerfect) => !isPerfect, '[false] (only dynamic partitions are supported)'),
   ),
   maxRowsInMemory: anyInteger,
   maxBytesInMemory: anyInteger,

@@ -35,7 +35,7 @@ const gauge = (about: string, labels: readonly string[], roles: string): MetricD
 export const metricDefinitions = {
   svc_ready: gauge('1 if the server is ready and reports no problems', [], 'all'),
   svc_leader: gauge('1 if this server is the leader of its role', [], 'coordinator, overlord'),
-  svc_http_requests_total: counter('answered requests', ['method', 'status'], 'all'),
+  svc_http_requests_total: counter('HTTP requests served', ['method', 'status'], 'all'),
   svc_http_request_seconds_total: counter('total time from request to response', ['method'], 'all'),
   svc_logins_total: counter(
     'logins by outcome: accepted, refused, throttled (after too many failed logins), unavailable (could not be verified)',
@@ -60,7 +60,7 @@ export const metricDefinitions = {
   svc_server_used_bytes: gauge('bytes of segments on the historicals', ['tier'], 'coordinator'),
   svc_segments_used: gauge('used segments, including overshadowed ones', ['datasource'], 'coordinator'),
   svc_segments_unavailable: gauge(
-    'segments that rules want loaded but no historical serves',
+    'segments that rules require but no historical serves',
     ['datasource'],
     'coordinator',
   ),
@@ -70,7 +70,7 @@ export const metricDefinitions = {
     'coordinator',
   ),
   svc_segment_copies_missing: gauge(
-    'replicas that rules want but no historical in the tier serves',
+    'replicas that rules require but no historical in the tier serves',
     ['datasource', 'tier'],
     'coordinator',
   ),
@@ -95,7 +95,7 @@ export const metricDefinitions = {
     'coordinator',
   ),
   svc_load_queue_segments: gauge(
-    'loads and drops that are queued on servers and not yet answered',
+    'loads and drops that are queued on servers and not yet completed',
     ['tier', 'action'],
     'coordinator',
   ),

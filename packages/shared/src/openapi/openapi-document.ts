@@ -44,8 +44,8 @@ export interface OpenApiDocument {
 
 const roleDescriptions: Partial<Record<Role, string>> = {
   router: 'Handled by the router itself',
-  coordinator: 'Forwarded to the leader of the coordinators: rules, servers, datasources, users, and roles',
-  overlord: 'Forwarded to the leader of the overlords: tasks, supervisors, and compaction',
+  coordinator: 'Forwarded to the coordinator leader: rules, servers, datasources, users, and roles',
+  overlord: 'Forwarded to the overlord leader: tasks, supervisors, and compaction',
   broker: 'Forwarded to a broker: queries and served data',
   historical: 'Only available on each historical: the router does not forward these requests',
 }

@@ -21,7 +21,7 @@ export interface Caller {
   readonly authenticator: string
   /** The groups of the user in a directory. */
   readonly groups: readonly string[]
-  /** Whether to answer like Druid 37 where svc is stricter. */
+  /** Whether to use Druid 37's less strict access checks. */
   readonly compatibility: boolean
   can(action: 'READ' | 'WRITE', type: ResourceType, name: string): boolean
   /** Returns whether any permission grants the action on some resource of the type. */

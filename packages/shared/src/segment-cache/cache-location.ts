@@ -41,7 +41,7 @@ export async function openLocation(path: string, maxSizeBytes: number): Promise<
     const segments = join(realPath, segmentsDirectory)
     return { path: realPath, maxSizeBytes, usedSizeBytes: 0, segmentsDirectory: segments }
   } catch (error) {
-    throw storageFailure(`Segment cache location[${path}] cannot be used`, path, error)
+    throw storageFailure(`Segment cache location [${path}] cannot be used`, path, error)
   }
 }
 
@@ -74,7 +74,7 @@ export async function loadFromDeepStorage(
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     if (signal?.aborted === true && error === signal.reason) throw error
-    throw storageFailure(`Segment cache location[${location.path}] cannot be written`, location.path, error)
+    throw storageFailure(`Segment cache location [${location.path}] cannot be written`, location.path, error)
   }
 }
 

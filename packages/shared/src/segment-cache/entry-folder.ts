@@ -57,7 +57,7 @@ export async function checkFolder(parent: string, name: string): Promise<FolderS
     payload = readDescriptor(await readFile(join(folder, descriptorFileName), 'utf8'))
     if (payload === undefined) return damaged('its descriptor is invalid')
     if (safeFileName(payload.identifier) !== name) {
-      const problem = `its folder name does not match segment[${payload.identifier}]`
+      const problem = `its folder name does not match segment [${payload.identifier}]`
       payload = undefined
       return damaged(problem)
     }

@@ -256,7 +256,7 @@ describe('space', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')
     assert.match(
       String(refused?.reason.message),
-      /^Segment\[s\d\] needs \[1000\] bytes, but server\[historical:8083\] has only \[500\] of \[3500\] free$/,
+      /^Segment \[s\d\] needs \[1000\] bytes, but server \[historical:8083\] has only \[500\] of \[3500\] free$/,
     )
     assert.equal(refused?.reason.code, 'tooLarge')
     await cache.drop(cache.list()[0]?.identifier as string)
@@ -312,7 +312,7 @@ describe('space', () => {
     writeFileSync(file, '')
     await assert.rejects(bench.open({ locations: [{ path: file, maxSizeBytes: 1 }] }), {
       code: 'unavailable',
-      message: `Segment cache location[${file}] cannot be used: ENOTDIR`,
+      message: `Segment cache location [${file}] cannot be used: ENOTDIR`,
     })
     mkdirSync(bench.cacheFolder)
     symlinkSync(bench.cacheFolder, join(bench.folder, 'link'))
@@ -458,7 +458,7 @@ describe('after a crash', () => {
       cache.list().map(({ identifier }) => identifier),
       ['kept'],
     )
-    assert.match(cache.damaged[0]?.problem ?? '', /^its folder name does not match segment\[kept\]$/)
+    assert.match(cache.damaged[0]?.problem ?? '', /^its folder name does not match segment \[kept\]$/)
     await cache.load(damagedSegment)
   })
 

@@ -77,7 +77,7 @@ async function openLocations(configured: readonly CacheLocation[]): Promise<Loca
   for (const { path, maxSizeBytes } of configured) {
     const location = await openLocation(path, maxSizeBytes)
     if (locations.some((other) => other.path === location.path)) {
-      throw invalidInput(`Segment cache location[${path}] is listed twice`, { location: path })
+      throw invalidInput(`Segment cache location [${path}] is listed twice`, { location: path })
     }
     locations.push(location)
   }
@@ -242,7 +242,7 @@ function refuseSize({ serverName, locations, maxSizeBytes }: CacheParts, payload
     Math.min(maxSizeBytes - usedBytes(locations), Math.max(...locations.map(freeBytes))),
   )
   throw tooLarge(
-    `Segment[${payload.identifier}] needs [${payload.size}] bytes, but server[${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
+    `Segment [${payload.identifier}] needs [${payload.size}] bytes, but server [${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
     { server: serverName, segment: payload.identifier },
   )
 }

@@ -218,7 +218,7 @@ describe('the directory of the coordinator', () => {
     state.version = 3
     state.wake()
     await waitUntil('the change', () => rolesOf(directory.current())[0] === 'role of 3')
-    assert.equal(context.logger.having('Fetching users and roles from the coordinator again').length, 1)
+    assert.equal(context.logger.having('Resumed fetching users and roles from the coordinator').length, 1)
   })
 
   it('can be stopped while it waits', async (scope) => {

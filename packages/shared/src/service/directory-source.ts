@@ -86,7 +86,7 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   return { ...holder, refresh: load, stop: loop.stop }
 }
 
-/** Follows users and roles by querying the leader of the coordinators as the escalator, on all other servers. */
+/** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
 export function followCoordinatorDirectory(
   client: ServiceClient,
   settings: Settings,
@@ -130,7 +130,7 @@ export function followCoordinatorDirectory(
         refusedDelay.reset()
         retryDelay.reset()
         readiness.setTrouble('directory', undefined)
-        trouble.over('Fetching users and roles from the coordinator again')
+        trouble.over('Resumed fetching users and roles from the coordinator')
         return 0
       } catch (error) {
         isCutOff = true

@@ -15,6 +15,8 @@ export async function retryWhileStoreIsUnavailable<Result>(
     isTemporary: (error) => error instanceof Failure && error.code === 'unavailable' && !stopping.aborted,
     delayMs: periodMs,
     onRetry: (error) =>
-      trouble.report('Lost the metadata store during startup; retrying', { error: describeError(error) }),
+      trouble.report('Lost the connection to the metadata store during startup; retrying', {
+        error: describeError(error),
+      }),
   })
 }

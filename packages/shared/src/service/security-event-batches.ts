@@ -97,6 +97,6 @@ function eventWriter(
         return
       }
     }
-    trouble.over('Writing audit entries again')
+    trouble.over('Resumed writing audit entries')
   }
 }

@@ -45,7 +45,7 @@ export async function saveLastTrouble(
   trouble: string,
 ): Promise<void> {
   const savedTrouble = (async () => {
-    const database = createDatabase(settings, { connections: 1, applicationName: 'last word' })
+    const database = createDatabase(settings, { connections: 1, applicationName: 'svc exit report' })
     await saveServerTrouble(database, { ...server, trouble })
     await database.close()
   })()
@@ -74,7 +74,7 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
       log.over(`Server [${server}] has recovered`)
       logs.delete(server)
     }
-    own.over('Loading server problems again')
+    own.over('Resumed loading server problems')
   }
   return startLoop(savePeriodMs, look, (error) =>
     own.report('Failed to load server problems', { error: describeError(error) }),

@@ -13,7 +13,7 @@ import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
 
-/** Starts a leading coordinator that responds to reports with `answer`, to test servers that report to it. */
+/** Starts a coordinator leader that responds to reports with `answer`, to test servers that report to it. */
 export async function startReportTaker(
   scope: Scope,
   stores: TestStores,

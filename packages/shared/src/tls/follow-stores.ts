@@ -58,7 +58,7 @@ export function followStores(
     const text = [...faults, ...expiryProblems(settings, stores, now)].join('; ')
     onTrouble(text === '' ? undefined : text)
     if (text !== '') trouble.report(text)
-    else trouble.over('Key stores and trust stores are valid again')
+    else trouble.over('Key stores and trust stores recovered')
   }
   const loop = startLoop(settings.get('svc.server.https.reloadSslContextSeconds') * 1000, look, (error) =>
     trouble.report('Failed to check key stores and trust stores', { error: String(error) }),

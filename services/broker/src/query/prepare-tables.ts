@@ -153,7 +153,7 @@ async function refreshUsed(
     dataSources.map((name) =>
       used.refresh(name).catch((error: unknown) => {
         if (!used.isKnown(name)) throw error
-        context.logger.warn('Metadata store is unavailable; answering a query from the last known segments', {
+        context.logger.warn('Metadata store is unavailable; running a query on the last known segments', {
           dataSource: name,
           error: describeError(error),
         })

@@ -167,7 +167,7 @@ const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
     method: 'DELETE',
     path: '/svc/v2/sql/:queryId',
     access: readOfQuery,
-    summary: 'Cancel the running SQL queries with an id',
+    summary: 'Cancel running SQL queries by ID',
     answers: [cancelling],
     handle: ({ params: { queryId = '' }, caller }) => {
       if (sql.cancel(queryId, caller) === 0)
@@ -179,7 +179,7 @@ const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
     method: 'DELETE',
     path: '/svc/v2/:queryId',
     access: readOfQuery,
-    summary: 'Cancel the running native queries with an id, if there are any',
+    summary: 'Cancel running native queries by ID, if there are any',
     answers: [cancelling],
     handle: ({ params: { queryId = '' }, caller }) => {
       native.cancel(queryId, caller)

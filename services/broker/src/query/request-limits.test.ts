@@ -25,37 +25,37 @@ describe('query size limits', () => {
     [
       'parameters',
       sql({ parameters: list(300_000, () => ({})) }),
-      'Invalid number of entries [300000] for [parameters]: expected at most [10000]',
+      'Too many entries [300000] in [parameters]: expected at most [10000]',
     ],
     [
       'keys of the context of a statement',
       sql({ context: context(1001) }),
-      'Invalid number of entries [1001] for [context]: expected at most [1000]',
+      'Too many entries [1001] in [context]: expected at most [1000]',
     ],
     [
       'keys of the context of a native query',
       scan({ context: context(1001) }),
-      'Invalid number of entries [1001] for [context]: expected at most [1000]',
+      'Too many entries [1001] in [context]: expected at most [1000]',
     ],
     [
       'columns',
       scan({ columns: list(10_001, (index) => `c${index}`) }),
-      'Invalid number of entries [10001] for [columns]: expected at most [10000]',
+      'Too many entries [10001] in [columns]: expected at most [10000]',
     ],
     [
       'intervals',
       scan({ intervals: list(80_000, () => day) }),
-      'Invalid number of entries [80000] for [intervals]: expected at most [10000]',
+      'Too many entries [80000] in [intervals]: expected at most [10000]',
     ],
     [
       'intervals of a spec',
       scan({ intervals: { type: 'intervals', intervals: list(80_000, () => day) } }),
-      'Invalid number of entries [80000] for [intervals]: expected at most [10000]',
+      'Too many entries [80000] in [intervals]: expected at most [10000]',
     ],
     [
       'intervals in a filter',
       scan({ filter: inFilter(11_000) }),
-      'Invalid number of intervals [11000] for [filter]: expected at most [10000]',
+      'Too many intervals [11000] in [filter]: expected at most [10000]',
     ],
     [
       'characters of a column name',

@@ -17,16 +17,15 @@ const maxColumnNameLength = 1000
 /** Throws invalidInput if a query reads too many datasources. */
 export function assertMaxDatasources(count: number): void {
   if (count <= maxDatasources) return
-  throw invalidInput(`Invalid number of datasources in the query: expected at most [${maxDatasources}]`)
+  throw invalidInput(`Too many datasources in the query: expected at most [${maxDatasources}]`)
 }
 
 /** Throws invalidInput if a list has too many entries. `field` is the path of the list. */
 function assertMaxEntries(field: string, entries: number, maxEntries: number, kind = 'entries'): void {
   if (entries <= maxEntries) return
-  throw invalidInput(
-    `Invalid number of ${kind} [${entries}] for [${field}]: expected at most [${maxEntries}]`,
-    { field },
-  )
+  throw invalidInput(`Too many ${kind} [${entries}] in [${field}]: expected at most [${maxEntries}]`, {
+    field,
+  })
 }
 
 /** Returns the number of entries of a list, of intervals in an intervals spec, or of keys of any other object. */

@@ -4,7 +4,8 @@ import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Failure, forbidden, timedOut } from '@svc/domain/failure'
+import { missingPermission } from '@svc/domain/access'
+import { Failure, timedOut } from '@svc/domain/failure'
 import { joinTimes } from '@svc/domain/querying'
 import type { Interval } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
@@ -176,7 +177,7 @@ export function notLoadedOf({ tables }: PreparedTables): Record<string, number> 
 /** Throws forbidden if the caller may not read a datasource, whether or not it exists. */
 export function assertMayRead(caller: Caller, dataSource: string): void {
   if (caller.can('READ', 'DATASOURCE', dataSource)) return
-  throw forbidden(`The permission [READ] on [DATASOURCE] [${dataSource}] is missing`)
+  throw missingPermission('READ', 'DATASOURCE', dataSource)
 }
 
 /** Returns the datasources of a query, with the offset of the first mention of each. */

@@ -33,13 +33,18 @@ describe('canceling queries', () => {
       'rejects users who may not read all datasources of the query',
       bob,
       ['wiki', 'secret'],
-      /\[READ\] on all datasources that the query reads is missing/,
+      /Missing permission \[READ\] on every datasource of the query$/,
     ],
     ['hides a query that is not parsed yet from other users', bob, undefined, 0],
     ['lets users who may read the state cancel a query before it is parsed', operator, undefined, 1],
-    ['rejects other users if the query reads no datasource', bob, [], /is missing/],
+    ['rejects other users if the query reads no datasource', bob, [], /Missing permission/],
     ['lets users who may read the state cancel a query that reads no datasource', operator, [], 1],
-    ['rejects a user with the same name from another authenticator', otherAnn, ['wiki'], /is missing/],
+    [
+      'rejects a user with the same name from another authenticator',
+      otherAnn,
+      ['wiki'],
+      /Missing permission/,
+    ],
   ]
   for (const [name, who, reads, expected] of cases) {
     it(name, () => {

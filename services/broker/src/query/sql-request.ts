@@ -116,9 +116,12 @@ export const parseSqlRequest = limitedParser(
       const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
       if (!header && (typesHeader || sqlTypesHeader)) {
         const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-        throw invalidInput(`Invalid value [true] for [${field}]: expected false unless header is true`, {
-          field,
-        })
+        throw invalidInput(
+          `Invalid value [true] for [${field}]: expected [false] unless [header] is [true]`,
+          {
+            field,
+          },
+        )
       }
       if (query.includes('\0'))
         throw invalidInput('Invalid value for [query]: expected a string without the character U+0000')

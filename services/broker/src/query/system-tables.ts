@@ -66,7 +66,7 @@ const mayRead = (caller: Caller, dataSource: string): boolean => caller.can('REA
 
 function assertReadsState(caller: Caller, table: string): void {
   if (caller.can('READ', 'STATE', 'STATE')) return
-  throw forbidden(`The permission [READ] on [STATE] [STATE] is missing; table [sys.${table}] requires it`)
+  throw forbidden(`Table [sys.${table}] requires permission [READ] on [STATE]`)
 }
 
 async function readableDatasources({ sources, caller }: SystemTableInput): Promise<string[]> {

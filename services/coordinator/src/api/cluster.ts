@@ -3,6 +3,7 @@ import { unavailable } from '@svc/domain/failure'
 import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
+import { countOf } from '@svc/domain/text'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { leaderAndDutyRoutes } from '@svc/shared/duties'
@@ -139,7 +140,7 @@ function loadWarnings(
         dataSource,
         tier,
         copies,
-        message: `Datasource [${dataSource}] needs [${copies}] replicas in tier [${tier}], which has no servers`,
+        message: `Datasource [${dataSource}] needs ${countOf(copies, 'replica')} in tier [${tier}], which has no servers`,
       })),
   )
   const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({

@@ -405,7 +405,11 @@ describe('a preview of the live cluster', () => {
 describe('an invalid preview request with', () => {
   const rule = { type: 'loadForever' }
   const cases: [name: string, body: unknown, message: RegExp][] = [
-    ['a hundred thousand rules', { rules: Array(100_000).fill(rule) }, /\[100000\] for \[.*rules\]/],
+    [
+      'a hundred thousand rules',
+      { rules: Array(100_000).fill(rule) },
+      /^Too many rules \[100000\] in \[.*rules\]/,
+    ],
     ['a horizon of ten thousand years', { rules: [], horizon: 'P10000Y' }, /\[P10000Y\] for \[horizon\]/],
     [
       'servers without tiers',
@@ -421,7 +425,7 @@ describe('an invalid preview request with', () => {
     [
       'too many segments',
       { rules: [], segments: Array(50_001).fill({}) },
-      /\[50001\] for \[.*segments\]: expected at most/,
+      /^Too many segments \[50001\] in \[.*segments\]: expected at most/,
     ],
   ]
   for (const [name, body, message] of cases) {

@@ -1,4 +1,5 @@
-import { forbidden, tooLarge } from '@svc/domain/failure'
+import { missingPermission } from '@svc/domain/access'
+import { tooLarge } from '@svc/domain/failure'
 import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import {
@@ -84,7 +85,7 @@ export function previewRulesRoutes(
       handle: async ({ body, query: page, caller, audit, signal }) => {
         if (Array.isArray(body)) {
           if (!caller.can('WRITE', 'DATASOURCE', namesake))
-            throw forbidden(`The permission [WRITE] on [DATASOURCE] [${namesake}] is missing`)
+            throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
           if (length > configLimitBytes)
             throw tooLarge(`The rules have [${length}] characters: expected at most [${configLimitBytes}]`)

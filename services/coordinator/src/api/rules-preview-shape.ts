@@ -40,7 +40,7 @@ const affected = (description: string, more: z.ZodRawShape = {}) =>
 const copies = { copies: z.int() }
 const effectsShape = z
   .object({
-    unqueryable: affected('Segments without any replica afterwards, used or not', {
+    unqueryable: affected('Segments without any replica afterward, used or not', {
       queryableBefore: z.int().describe('How many of them have a replica before the change'),
     }),
     unused: affected('Segments that a drop rule marks unused'),
@@ -86,7 +86,7 @@ const bucketsShape = z
     tiers: z
       .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
       .describe('Bytes of all replicas, without overshadowed segments'),
-    unqueryable: bytesShape.describe('Bytes of segments without any replica afterwards'),
+    unqueryable: bytesShape.describe('Bytes of segments without any replica afterward'),
     unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })

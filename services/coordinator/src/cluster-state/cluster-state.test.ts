@@ -136,7 +136,7 @@ describe('a cluster is settled', () => {
   })
 
   it('despite a permanent shortage, which it shows', async () => {
-    const shortages = ['Tier [hot] has no space for [3] replicas']
+    const shortages = ['Tier [hot] has no space for 3 replicas']
     await run({ shortages })
     assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages })
   })

@@ -1,5 +1,6 @@
 import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
+import { countOf } from '@svc/domain/text'
 import type { CoordinatorConfig } from '@svc/shared/coordinator-config'
 
 /** What a run of the rules starts from, in addition to segments and servers. */
@@ -27,7 +28,7 @@ export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutSe
     .unplaced()
     .map(({ tier, reason, copies }) =>
       reason === 'noRoom'
-        ? `Tier [${tier}] has no space for [${copies}] replicas`
+        ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
         : `Tier [${tier}] does not load [${copies}] replicas because of the limits of load queues and replication`,
     )
   const ofTiers = [...run.tiersWithoutServers()].map(

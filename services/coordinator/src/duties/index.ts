@@ -1,4 +1,4 @@
-/** Periodic jobs of the leading coordinator, in groups with a period each. */
+/** Periodic jobs of the coordinator leader, in groups with a period each. */
 export { createDutyGroups } from './create-duty-groups.ts'
 export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'

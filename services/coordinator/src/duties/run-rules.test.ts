@@ -166,10 +166,7 @@ describe('a run of the rules', () => {
     const { duty, results, inventory, report } = await setUp(scope)
     inventory.take([report({ maxSizeBytes: 15 })], 1, performance.now())
     await duty.run(1)
-    const shortages = [
-      'Tier [hot] has no space for [1] replicas',
-      'Tier [icy] has no servers for [2] replicas',
-    ]
+    const shortages = ['Tier [hot] has no space for 1 replica', 'Tier [icy] has no servers for [2] replicas']
     assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages }])
     const [loading] = inventory.servers().flatMap(({ pending }) => [...pending].map(([id]) => id))
     const loaded = { segments: [loading], maxSizeBytes: 15, usedSizeBytes: 10 }

@@ -1,4 +1,5 @@
-import { forbidden, unavailable } from '@svc/domain/failure'
+import { missingPermission } from '@svc/domain/access'
+import { unavailable } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
 import {
@@ -268,7 +269,7 @@ const isListForAll = (rules: PreviewRequest['rules']): rules is readonly Rule[] 
 function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
   for (const name of namesIn(request)) {
     if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
-      throw forbidden(`The permission [READ] on [DATASOURCE] [${name}] is missing`)
+      throw missingPermission('READ', 'DATASOURCE', name)
   }
 }
 

@@ -86,7 +86,7 @@ describe('the initial users', () => {
       })
       await assert.rejects(createFirstUsers(short), {
         code: 'invalidInput',
-        message: `Invalid value for [svc.auth.authenticator.A.${property}] with [7] characters: expected 8 to 1024 characters without control characters.`,
+        message: `Invalid value for [svc.auth.authenticator.A.${property}] ([7] characters): expected 8 to 1024 characters without control characters.`,
       })
       const longer = await createTestContext(scope, testStores, 'coordinator', properties)
       await createFirstUsers(longer)
@@ -103,7 +103,7 @@ describe('the initial users', () => {
     })
     await assert.rejects(createFirstUsers(eightNuls), {
       code: 'invalidInput',
-      message: /with \[8\] characters/,
+      message: / \(\[8\] characters\): expected/,
     })
   })
 

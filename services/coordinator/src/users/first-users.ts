@@ -55,7 +55,7 @@ export async function createFirstUsers({ settings, database, logger }: ServiceCo
         if (!(await claimInitialization(transaction, 'authenticator', `${authenticator} ${user}`))) return
         if (!isAllowedPassword(password, shortest)) {
           throw invalidInput(
-            `Invalid value for [svc.auth.authenticator.${authenticator}.${property}] with [${password.length}] characters: expected ${allowedPasswords(shortest)}.`,
+            `Invalid value for [svc.auth.authenticator.${authenticator}.${property}] ([${password.length}] characters): expected ${allowedPasswords(shortest)}.`,
           )
         }
         await saveAuthenticationUser(transaction, authenticator, user, await hashPassword(password))

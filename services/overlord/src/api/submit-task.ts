@@ -1,4 +1,5 @@
-import { conflict, forbidden, invalidInput } from '@svc/domain/failure'
+import { missingPermission } from '@svc/domain/access'
+import { conflict, invalidInput } from '@svc/domain/failure'
 import { hasControlCharacter, isJsonObject, refuse, showValue } from '@svc/domain/validation'
 import { jsonAnswer, jsonBody, type Route, type RouteInput, route, statedDatasource } from '@svc/shared/http'
 import type { InputAccess } from '@svc/shared/ingestion'
@@ -43,7 +44,7 @@ async function submit(
 ): Promise<string> {
   const task = readTask(body, access)
   if (!caller.can('WRITE', 'DATASOURCE', task.dataSource)) {
-    throw forbidden(`The permission [WRITE] on [DATASOURCE] [${task.dataSource}] is missing`)
+    throw missingPermission('WRITE', 'DATASOURCE', task.dataSource)
   }
   if (!isInternal) assertNotScheduled(body)
   // Ids that users choose are unique among the tasks that they may read, and within a datasource. Users who may not read
@@ -80,11 +81,7 @@ function assertNotScheduled(body: unknown): void {
   const { compaction } =
     (body as { readonly context?: { readonly compaction?: unknown } | null }).context ?? {}
   if (compaction === undefined) return
-  throw refuse(
-    'context.compaction',
-    compaction,
-    'no value, because only compaction itself may set this field',
-  )
+  throw refuse('context.compaction', compaction, 'no value: this field is reserved for compaction')
 }
 
 /** Returns a task id that the caller chose. Throws invalidInput if it is not valid. */

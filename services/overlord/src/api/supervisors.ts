@@ -1,10 +1,11 @@
+import { missingPermission } from '@svc/domain/access'
 import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   compactionConfigSchema,
   parseCompactionConfig,
 } from '@svc/domain/compaction'
-import { Failure, forbidden, notFound } from '@svc/domain/failure'
+import { Failure, notFound } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import {
   described,
@@ -71,7 +72,7 @@ const supervisorStatusShape = z
     source: z.string().optional(),
     specString: z.string().optional(),
   })
-  .meta({ title: 'SupervisorStatus', description: 'The spec is included only if the request asks for it' })
+  .meta({ title: 'SupervisorStatus', description: 'The spec is included only if requested' })
 const versionsShape = z.array(
   z
     .object({ spec: z.looseObject({ type: z.string() }), version: z.string() })
@@ -144,7 +145,7 @@ async function supervisorOf(
 
 function assertMay(caller: Caller, action: 'READ' | 'WRITE', dataSource: string): void {
   if (caller.can(action, 'DATASOURCE', dataSource)) return
-  throw forbidden(`The permission [${action}] on [DATASOURCE] [${dataSource}] is missing`)
+  throw missingPermission(action, 'DATASOURCE', dataSource)
 }
 
 function describe(supervisor: CompactionSupervisor, cluster: ClusterCompactionConfig) {

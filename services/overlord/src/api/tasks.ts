@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { forbidden, notFound } from '@svc/domain/failure'
+import { missingPermission } from '@svc/domain/access'
+import { notFound } from '@svc/domain/failure'
 import {
   authenticated,
   jsonAnswer,
@@ -92,7 +93,7 @@ async function list(
   listed?: ListedState,
 ) {
   if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
-    throw forbidden(`The permission [READ] on [DATASOURCE] [${query.datasource}] is missing`)
+    throw missingPermission('READ', 'DATASOURCE', query.datasource)
   }
   const state = listed ?? query.state
   const wanted: TaskQuery = {
@@ -147,8 +148,7 @@ async function taskOf(database: Database, input: Input, action: 'READ' | 'WRITE'
   const allowed = tasks.find(may(action))
   if (allowed) return allowed
   const readable = input.caller.compatibility ? tasks[0] : tasks.find(may('READ'))
-  if (readable)
-    throw forbidden(`The permission [${action}] on [DATASOURCE] [${readable.dataSource}] is missing`)
+  if (readable) throw missingPermission(action, 'DATASOURCE', readable.dataSource)
   throw notFound(`Task [${id}] does not exist`)
 }
 

@@ -1,3 +1,3 @@
-/** The periodic duties of the leading overlord. */
+/** The periodic duties of the overlord leader. */
 export { createDutyGroups } from './create-duty-groups.ts'
 export { queueTasks } from './queue-tasks.ts'

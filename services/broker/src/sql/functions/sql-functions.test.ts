@@ -388,7 +388,10 @@ describe('every defined function', () => {
 
 describe('rejects', () => {
   const cases: readonly (readonly [expression: string, message: RegExp])[] = [
-    [`TIME_FLOOR(${july})`, /column \[8\]: Function \[TIME_FLOOR\] has \[1\] arguments: expected 2 to 4/],
+    [
+      `TIME_FLOOR(${july})`,
+      /column \[8\]: Function \[TIME_FLOOR\] was called with \[1\] arguments: expected 2 to 4/,
+    ],
     [`TIME_FLOOR(${july}, 'x')`, /Function \[TIME_FLOOR\]: Invalid value \[x\] for \[period\]/],
     [`TIME_FLOOR(${july}, 'PT0S')`, /Invalid value \[PT0S\] for \[period\]: expected a non-empty period/],
     [
@@ -434,7 +437,7 @@ describe('rejects', () => {
     ],
     [`svc_1_time_floor(${july}, 'P1D')`, /Unsupported function \[svc_1_time_floor\]/],
     [`svc_0_body(${july})`, /Unsupported function \[svc_0_body\]/],
-    ['EARLIEST()', /Function \[earliest\] has \[0\] arguments: expected 1 to 2/],
+    ['EARLIEST()', /Function \[earliest\] was called with \[0\] arguments: expected 1 to 2/],
     [
       `EARLIEST('a', 1 + 1)`,
       /Invalid value \[1 \+ 1\] for the max bytes of function \[earliest\]: expected an integer/,

@@ -1,4 +1,4 @@
-import type { Access as NeededAccess } from '@svc/domain/access'
+import { type Access as NeededAccess, resourceText } from '@svc/domain/access'
 import { allowsAnonymous, requiresLogin, type Settings } from '@svc/shared/config'
 import type { Access } from '@svc/shared/http'
 import { allowsEverything, type Recognition, unsecuredPaths } from '@svc/shared/security'
@@ -104,8 +104,8 @@ function verdictForUser(
   }
   const { action, type, name } = needed
   return isGranted
-    ? allowed(`A role of the user grants [${action}] on [${type}] [${name}]`)
-    : denied(`No role of the user grants [${action}] on [${type}] [${name}]`)
+    ? allowed(`A role of the user grants [${action}] on ${resourceText(type, name)}`)
+    : denied(`No role of the user grants [${action}] on ${resourceText(type, name)}`)
 }
 
 /** Returns the verdict for an endpoint that only servers may call. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatBytes } from './text.ts'
+import { formatBytes } from './amounts.ts'
 
 test('formats bytes in a suitable unit', () => {
   assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [

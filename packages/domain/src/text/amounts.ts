@@ -1,0 +1,22 @@
+/** A number with thousands separators, for example `20,000`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** A number of things, for example `1 segment` or `20,000 segments`. */
+export function countOf(count: number, thing: string, things = `${thing}s`): string {
+  return `${formatCount(count)} ${count === 1 ? thing : things}`
+}
+
+/** A number of bytes, for example `185.4 kB`. */
+export function formatBytes(sizeBytes: number): string {
+  if (sizeBytes < 1000) return `${sizeBytes} B`
+  const units = ['kB', 'MB', 'GB', 'TB', 'PB']
+  let value = sizeBytes
+  let unit = ''
+  while (value >= 1000 && units.length > 0) {
+    value /= 1000
+    unit = units.shift()!
+  }
+  return `${value.toFixed(1)} ${unit}`
+}

@@ -1,0 +1,3 @@
+/** Counts and sizes as people read them. */
+
+export * from './amounts.ts'
