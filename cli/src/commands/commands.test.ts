@@ -163,7 +163,7 @@ test('writes sample data up to a day, but not over a file', async () => {
   const file = path.join(folder, 'sample.csv')
   const { status, stdout } = await svc('sample', file, '--days', '3', '--rows', '6', '--end', '2026-03-02')
   assert.equal(status, 0)
-  assert.equal(stdout, `Wrote 6 rows on 3 days (2026-02-27/2026-03-02) to [${file}].\n`)
+  assert.equal(stdout, `Wrote 6 rows for 3 days (2026-02-27/2026-03-02) to [${file}].\n`)
   const [header, ...rows] = readFileSync(file, 'utf8').trimEnd().split('\n')
   assert.equal(header, 'time,delay,distance,origin,destination')
   assert.deepEqual(
