@@ -12,12 +12,13 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\(process \d+\)/g, '(process <pid>)'],
   [/\[\d+\] seconds/g, '[<duration>]'],
   [/\b\d+(\.\d+)? (ms|s|min)\b/g, '<duration>'],
+  [/\b\d+(\.\d+)? kB\b/g, '<size>'],
   [/([a-z]+:\/\/\S+) +\d+\b/g, '$1 <pid>'],
   [/(?<![\w/-])[\w-]{32}(?![\w/-])/g, '<password>'],
 ]
 
 /**
- * Returns the lines of an output without the parts that differ between runs: times, ids, passwords, and
+ * Returns the lines of an output without the parts that differ between runs: times, ids, passwords, small sizes, and
  * column widths.
  */
 function maskedLines(output: string): string[] {

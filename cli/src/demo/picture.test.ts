@@ -72,6 +72,11 @@ test('labels months at their first day', () => {
   assert.equal(monthRuler(demoDays(endMs), 10), '2001-01')
 })
 
+test('leaves out the label of a month that is nearly over', () => {
+  const late = demoDays(Date.UTC(2026, 10, 23))
+  assert.equal(monthRuler(late, 1), `${' '.repeat(7)}${'2026-09'.padEnd(30)}${'2026-10'.padEnd(31)}2026-11`)
+})
+
 test('summarizes the state in one line', () => {
   const seen = { ...view({ hot: [1, 2], cold: [0, 0] }), queuedLoads: 3, loadedPercent: 99.9 }
   assert.equal(stateLine(seen), 'hot 3, cold 0 segments; queued: 3 loads, 0 drops; load status 99 %')

@@ -108,17 +108,19 @@ export function timelineOf(
   return text
 }
 
-/** The months at the position of their first day, as far as they fit. */
+/** The months at the position of their first day, as far as they fit. The rest of a month before them may have no room. */
 export function monthRuler(days: readonly Interval[], daysEach: number): string {
+  const monthOf = ({ start }: Interval): string => formatInstant(start).slice(0, 7)
+  const labels = days
+    .map((day, index) => ({ month: monthOf(day), place: Math.floor(index / daysEach) }))
+    .filter(({ month }, index) => index === 0 || month !== monthOf(days[index - 1]!))
+  const [first, second] = labels
+  const width = Math.ceil(days.length / daysEach)
+  if (first && second && second.place <= first.month.length && second.place + second.month.length <= width)
+    labels.shift()
   let ruler = ''
-  let month = ''
-  days.forEach(({ start }, index) => {
-    const dayMonth = formatInstant(start).slice(0, 7)
-    if (dayMonth === month) return
-    month = dayMonth
-    const place = Math.floor(index / daysEach)
-    if (place >= ruler.length) ruler = ruler.padEnd(place) + dayMonth
-  })
+  for (const { month, place } of labels)
+    if (ruler === '' || place > ruler.length) ruler = ruler.padEnd(place) + month
   return ruler
 }
 
