@@ -91,7 +91,7 @@ test('requests to a slow server wait until the fault ends by itself', async () =
 test('rejects unknown and invalid targets and faults', async () => {
   const unknown = await fault('kill', 'historical-9')
   assert.equal(unknown.status, 2)
-  assert.match(unknown.stderr, /historical-9.*\[coordinator\].*\[historical-1\]/)
+  assert.match(unknown.stderr, /historical-9.*[[ ]coordinator,.* historical-1,/)
   for (const [args, message] of [
     [['flood', 'router'], /flood/],
     [['clear', 'nothing'], /^svc: Invalid value \[nothing\] for \[id\]: no fault is active$/m],

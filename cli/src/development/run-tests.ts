@@ -9,8 +9,8 @@ import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 import { outputOf } from './run-program.ts'
 
-// Tests that measure delays. They run alone, after the others.
-const measuringTests: readonly string[] = ['test/hostile-requests.test.ts']
+// Tests that measure delays. They run one at a time, after the others.
+const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
 /**
  * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
