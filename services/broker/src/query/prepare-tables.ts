@@ -129,7 +129,12 @@ async function tryToPrepare(
       throw new NotNow(unavailable(error.message, error.context, error))
     throw error
   })
-  for (const name of dataSources) used.forgetRetired(name)
+  for (const [index, name] of dataSources.entries()) {
+    const { isComplete, obsolete } = plans[index] as TablePlan
+    if (!isComplete) continue
+    used.forgetRetired(name)
+    for (const id of obsolete) view.forget(id)
+  }
   try {
     const tables = dataSources.map(async (name, index): Promise<PreparedTable> => {
       const { plan, schemas } = plans[index] as TablePlan
@@ -168,6 +173,10 @@ async function refreshUsed(
 interface TablePlan {
   readonly plan: AnswerPlan
   readonly schemas: readonly (readonly SegmentColumn[])[] | undefined
+  /** Whether nothing is missing at any time, even outside the times that the query reads. */
+  readonly isComplete: boolean
+  /** Ids of former segments that are not used anymore. A complete plan shows their replacements. */
+  readonly obsolete: readonly string[]
 }
 
 async function planOf(
@@ -181,11 +190,12 @@ async function planOf(
   const segments = [...used.of(dataSource), ...heldBack]
   if (segments.length === 0) throw onUnknown(dataSource)
   const isServed = (id: string) => view.serversOf(id).length > 0 || own.fileOf(id) !== undefined
+  const { former, obsolete } = await formerSegments(sources, dataSource)
   const full = await planWithPauses({
     segments,
     isAvailable: ({ id }) => fromDeepStorage || isServed(id) || (view.isLost(id) && files.has(id)),
     isLost: view.isLost,
-    formerly: await formerSegments(sources, dataSource),
+    formerly: former,
     isWanted: ({ interval }) => {
       const rule = rules(interval)
       if (rule === undefined) return true
@@ -207,7 +217,12 @@ async function planOf(
       ),
     )
   }
-  return { plan, schemas: isPruned && schemaIds ? await used.schemasOf(schemaIds) : undefined }
+  return {
+    plan,
+    schemas: isPruned && schemaIds ? await used.schemasOf(schemaIds) : undefined,
+    isComplete: full.missing.length === 0,
+    obsolete,
+  }
 }
 
 // Segments to process before other requests get a turn.
@@ -240,18 +255,23 @@ function schemaIdsOf({ answering }: AnswerPlan<QueriedSegment>): number[] | unde
   return [...ids]
 }
 
-/** Returns the segments of a datasource that were served or used before. Does not block other requests. */
-async function formerSegments({ view, used }: TableSources, dataSource: string): Promise<FormerSegment[]> {
-  const former = [...used.retired(dataSource)]
+/**
+ * Returns the segments of a datasource that were served or used before, and the ids of those that are not used anymore.
+ * Does not block other requests.
+ */
+async function formerSegments({ view, used }: TableSources, dataSource: string) {
+  const former: FormerSegment[] = [...used.retired(dataSource)]
+  const obsolete: string[] = []
   let seen = 0
   for (const id of view.formerly()) {
+    seen += 1
+    if (seen % segmentsAtOnce === 0) await setImmediate()
     const key = parseSegmentId(dataSource, id)
     if (!key) continue
     former.push(key)
-    seen += 1
-    if (seen % segmentsAtOnce === 0) await setImmediate()
+    if (!used.has(dataSource, id)) obsolete.push(id)
   }
-  return former
+  return { former, obsolete }
 }
 
 /** Returns a function that finds the first rule for an interval. It returns undefined if the rules cannot be read. */

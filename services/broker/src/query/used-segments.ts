@@ -20,6 +20,7 @@ export interface UsedSegments {
   refresh(dataSource: string): Promise<boolean>
   isKnown(dataSource: string): boolean
   of(dataSource: string): readonly QueriedSegment[]
+  has(dataSource: string, segmentId: string): boolean
   /** Segments that became unused after the first `refresh` or the last `forgetRetired` of the datasource. */
   retired(dataSource: string): readonly FormerSegment[]
   /** Returns the lists of columns with the given schema ids. */
@@ -80,6 +81,7 @@ export function createUsedSegments(database: Database): UsedSegments {
       entry.list ??= [...entry.segments.values()].sort(byStart)
       return entry.list
     },
+    has: (dataSource, segmentId) => followed.get(dataSource)?.segments.has(segmentId) ?? false,
     schemasOf: async (ids) => {
       const unknown = ids.filter((id) => !schemas.has(id))
       for (const [id, columns] of await loadSegmentSchemas(database, unknown)) schemas.set(id, columns)

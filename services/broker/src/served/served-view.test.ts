@@ -184,4 +184,16 @@ describe('the view of served segments', () => {
     assert.ok(!view.isLost('t'))
     assert.equal(serving('t'), a.name)
   })
+
+  it('knows all segments that are lost with a large historical', async (scope) => {
+    const ids = Array.from({ length: 100_001 }, (_, index) => `s${index}`)
+    const large = await startHistorical(scope, ...ids)
+    const { view } = await startView(scope)
+    await waitUntil('all are known', () => view.segmentCount() === ids.length)
+    await large.leave()
+    await waitUntil('the historical has left', () => view.segmentCount() === 0)
+    assert.ok(ids.every((id) => view.isLost(id)))
+    view.forget('s0')
+    assert.ok(!view.isLost('s0'))
+  })
 })

@@ -18,8 +18,10 @@ export interface ServedView {
   servedBy(serverName: string): ReadonlySet<string>
   /** Whether a segment is unavailable because all its servers left or are unreachable. */
   isLost(segmentId: string): boolean
-  /** Returns the segments that were served before and that no reachable server serves now. The number is limited. */
+  /** Returns the segments that were served before and that no reachable server serves now. */
   formerly(): Iterable<string>
+  /** Forgets a former segment that no query needs anymore. */
+  forget(segmentId: string): void
   /** Resolves when the view includes everything that reachable historicals served at the time of the call. */
   catchUp(): Promise<void>
   start(): void
@@ -27,16 +29,19 @@ export interface ServedView {
 }
 
 const pollPeriodMs = 500
-const maxFormerHolders = 100_000
+// Dropped segments matter only until their replacements are served. Lost segments are not limited: forgetting a segment
+// that is still used would make results incomplete.
+const maxDropped = 100_000
 
 /** Which servers serve each segment, and which segments were served before. */
 class SegmentServers implements Holders {
   readonly bySegment = new Map<string, readonly FollowedServer[]>()
-  readonly formerly = new Map<string, Departure>()
+  private readonly lost = new Set<string>()
+  private readonly dropped = new Map<string, true>()
 
   add(id: string, server: FollowedServer): void {
     this.bySegment.set(id, [...(this.bySegment.get(id) ?? []), server])
-    this.formerly.delete(id)
+    this.forget(id)
   }
 
   remove(id: string, server: FollowedServer, how: Departure): void {
@@ -46,12 +51,24 @@ class SegmentServers implements Holders {
       return
     }
     this.bySegment.delete(id)
-    keepNewest(this.formerly, id, how, maxFormerHolders)
+    this.forget(id)
+    if (how === 'lost') this.lost.add(id)
+    else keepNewest(this.dropped, id, true, maxDropped)
+  }
+
+  *formerly(): Generator<string> {
+    yield* this.lost
+    yield* this.dropped.keys()
+  }
+
+  forget(id: string): void {
+    this.lost.delete(id)
+    this.dropped.delete(id)
   }
 
   isLost(id: string): boolean {
     const servers = this.bySegment.get(id)
-    return servers ? servers.every(({ reachable }) => !reachable) : this.formerly.get(id) === 'lost'
+    return servers ? servers.every(({ reachable }) => !reachable) : this.lost.has(id)
   }
 }
 
@@ -88,12 +105,13 @@ export function createServedView(
     servedBy: (serverName) => followed.get(serverName)?.segments.ids ?? new Set(),
     isLost: (segmentId) => servers.isLost(segmentId),
     *formerly() {
-      yield* servers.formerly.keys()
+      yield* servers.formerly()
       for (const { reachable, segments } of followed.values()) {
         if (reachable) continue
         for (const id of segments.ids) if (servers.bySegment.has(id) && servers.isLost(id)) yield id
       }
     },
+    forget: (segmentId) => servers.forget(segmentId),
     catchUp: async () => {
       // While the metadata store is unavailable, use the servers known so far.
       await discovery.refresh().catch(() => undefined)
