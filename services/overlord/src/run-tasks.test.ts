@@ -100,6 +100,17 @@ describe('a task', () => {
     assert.equal((await worker.request('/task/unknown/log')).status, 404)
   })
 
+  it('fails if its type is unknown, such as one of a newer version', async (scope) => {
+    await startWorker(scope, stores, folders)
+    const task = { id: 'odd', groupId: 'odd', type: 'odd', dataSource: 'koalas', priority: 50 }
+    await saveTask(database, { ...task, payload: { type: 'odd' }, submittedBy: 'test' })
+    const { state, errorMessage } = (await ended(stores, 'odd'))!
+    assert.deepEqual(
+      [state, errorMessage],
+      ['FAILED', 'Invalid value [odd] for [type]: expected one of [index_parallel, compact, kill]'],
+    )
+  })
+
   it('reports why it failed, and leaves nothing behind', async (scope) => {
     const worker = await startWorker(scope, stores, folders)
     const before = filesIn(folders.storage)

@@ -76,9 +76,11 @@ export async function runAttempt(workplace: Workplace, claimed: ClaimedTask): Pr
       await fail(attempt, `The worker died during each of [${maxAttempts}] attempts`)
       return
     }
-    const type = taskTypeOf(task.type)
-    const spec = await orFail(attempt, async () => type.parse(payload, access))
-    if (spec !== undefined) await type.run(spec, runningTask(attempt, payload))
+    const valid = await orFail(attempt, async () => {
+      const type = taskTypeOf(task.type)
+      return { type, spec: type.parse(payload, access) }
+    })
+    if (valid !== undefined) await valid.type.run(valid.spec, runningTask(attempt, payload))
   } finally {
     await claim.stop()
   }

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { describeError } from '@svc/domain/failure'
+import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import type { InputAccess } from '../ingestion/index.ts'
@@ -120,8 +120,14 @@ async function claim(
   return { task, payload, attempt, controller: new AbortController() }
 }
 
+/** Returns the lock that a task needs; undefined if it needs none, or if it is invalid and fails as soon as it runs. */
 function lockOf({ type, dataSource, priority }: StoredTask, payload: unknown, access: InputAccess) {
-  const taskType = taskTypeOf(type)
-  const interval = taskType.lock?.(taskType.parse(payload, access))
-  return interval && { dataSource, interval, priority }
+  try {
+    const taskType = taskTypeOf(type)
+    const interval = taskType.lock?.(taskType.parse(payload, access))
+    return interval && { dataSource, interval, priority }
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
 }
