@@ -149,4 +149,8 @@ test('lists the warnings of the header, and how many more there are', () => {
   assert.deepEqual(warningsOfHeader(undefined), [])
   assert.deepEqual(warningsOfHeader('{"count":0,"warnings":[]}'), [])
   assert.deepEqual(warningsOfHeader('{"count":3,"warnings":[{"message":"a"}]}'), ['a', 'and 2 more'])
+  assert.deepEqual(warningsOfHeader('{"count":1000,"isAtLeast":true,"warnings":[{"message":"a"}]}'), [
+    'a',
+    'and at least 999 more',
+  ])
 })

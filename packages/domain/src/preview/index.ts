@@ -14,4 +14,4 @@ export {
 } from './preview.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
-export { type PreviewWarning, warningsOfList } from './warnings.ts'
+export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

@@ -77,8 +77,8 @@ export interface WarningsContext {
   readonly knownDatasources: readonly string[]
 }
 
-// Maximum number of warnings. More would not help.
-const maxWarnings = 1000
+/** Maximum number of warnings. More would not help. */
+export const maxWarnings = 1000
 // Maximum number of rules to list whose periods do not add up.
 const maxPeriodRules = 10
 // Maximum number of servers without storage to list.

@@ -1,19 +1,25 @@
+import { maxWarnings } from '@svc/domain/preview'
+
 const maxBytes = 4096
 
 /** Escapes non-ASCII characters as in JSON, because a header cannot carry them. */
 const inAscii = (text: string): string =>
   text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Returns the value of the warnings header: JSON of at most 4 KiB with the number of warnings and the first of them. */
+/**
+ * Returns the value of the warnings header: JSON of at most 4 KiB with the number of warnings and the first of them. If
+ * there may be more warnings than are listed at most, `isAtLeast` is true.
+ */
 export function warningsHeader(
   warnings: readonly { readonly type: string; readonly message: string }[],
 ): string {
   const first: object[] = []
-  let length = JSON.stringify({ count: warnings.length, warnings: first }).length
+  const count = { count: warnings.length, ...(warnings.length >= maxWarnings ? { isAtLeast: true } : {}) }
+  let length = JSON.stringify({ ...count, warnings: first }).length
   for (const warning of warnings) {
     length += inAscii(JSON.stringify(warning)).length + 1
     if (length > maxBytes) break
     first.push(warning)
   }
-  return inAscii(JSON.stringify({ count: warnings.length, warnings: first }))
+  return inAscii(JSON.stringify({ ...count, warnings: first }))
 }
