@@ -57,6 +57,8 @@ export interface PreparedWanted {
   readonly wantsNoCopy: boolean
   /** Tiers without servers, with the number of replicas that the rule requires there. */
   readonly tiersWithoutServers: readonly (readonly [tier: string, copies: number])[]
+  /** Tiers with fewer servers than replicas, with the number of replicas that no server can load. */
+  readonly tiersWithTooFewServers: readonly (readonly [tier: string, copies: number])[]
   /** Tiers that can load replicas, with the number that each should have. */
   readonly required: readonly { readonly tier: Tier; readonly required: number }[]
   /** For each tier by index: 1 if the rule names it. */
@@ -160,7 +162,14 @@ export class CopyPlanner {
 
   private prepareAgain(wanted: WantedCopies): PreparedWanted {
     const isNamed = new Uint8Array(this.tiers.length)
-    const nothing = { wanted, wantsNoCopy: false, tiersWithoutServers: [], required: [], isNamed }
+    const nothing = {
+      wanted,
+      wantsNoCopy: false,
+      tiersWithoutServers: [],
+      tiersWithTooFewServers: [],
+      required: [],
+      isNamed,
+    }
     if (wanted.action === 'drop') return { ...nothing, key: 'drop' }
     if (wanted.action === 'broadcast') {
       const able = this.tiers.map(({ active }) =>
@@ -192,6 +201,10 @@ export class CopyPlanner {
       ]),
       wantsNoCopy: named.every(({ tier }) => tier === undefined),
       tiersWithoutServers: named.flatMap(({ name, count, tier }) => (tier ? [] : [[name, count] as const])),
+      tiersWithTooFewServers: required.flatMap(({ tier, required: loaded }) => {
+        const missing = (wanted.tieredReplicants.get(tier.name) ?? 0) - loaded
+        return missing > 0 ? [[tier.name, missing] as const] : []
+      }),
       required,
       isNamed,
     }

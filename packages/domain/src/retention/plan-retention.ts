@@ -189,11 +189,20 @@ export class RetentionRun {
 
   /** Returns the replicas that rules require in tiers without servers, by tier. */
   tiersWithoutServers(): ReadonlyMap<string, number> {
+    return this.copiesByTier('tiersWithoutServers')
+  }
+
+  /** Returns the replicas that rules require beyond the number of servers of a tier, by tier. */
+  tiersWithTooFewServers(): ReadonlyMap<string, number> {
+    return this.copiesByTier('tiersWithTooFewServers')
+  }
+
+  private copiesByTier(field: 'tiersWithoutServers' | 'tiersWithTooFewServers'): Map<string, number> {
     const { table } = this
     // Counts segments first, then tiers, because a rule may list thousands of tiers.
     const segments = new Map<PreparedWanted, number>()
     this.prepared.forEach((rules, number) => {
-      if (!rules.some(({ tiersWithoutServers }) => tiersWithoutServers.length > 0)) return
+      if (!rules.some((wanted) => wanted[field].length > 0)) return
       for (const group of table.groupsOf(number)) {
         const wanted = rules[table.ruleOf[group]!]
         if (wanted === undefined || table.hiddenOf[group] === 1) continue
@@ -201,8 +210,8 @@ export class RetentionRun {
       }
     })
     const copiesByTier = new Map<string, number>()
-    for (const [{ tiersWithoutServers }, count] of segments) {
-      for (const [tier, copies] of tiersWithoutServers)
+    for (const [wanted, count] of segments) {
+      for (const [tier, copies] of wanted[field])
         copiesByTier.set(tier, (copiesByTier.get(tier) ?? 0) + copies * count)
     }
     return copiesByTier

@@ -22,8 +22,10 @@ export interface RunResult {
 // Maximum number of tiers to list. Rules may name thousands.
 const maxTiers = 20
 
-/** Describes the replicas that a run could not assign, and those in tiers without servers. */
-export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers'>): string[] {
+/** Describes the replicas that a run could not assign, and those in tiers without servers or with too few. */
+export function shortagesOf(
+  run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers'>,
+): string[] {
   const ofServers = run
     .unplaced()
     .map(({ tier, reason, copies }) =>
@@ -34,5 +36,9 @@ export function shortagesOf(run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutSe
   const ofTiers = [...run.tiersWithoutServers()].map(
     ([tier, copies]) => `Tier [${tier}] has no servers for [${copies}] replicas`,
   )
-  return [...ofServers.slice(0, maxTiers), ...ofTiers.slice(0, maxTiers)]
+  const ofFewServers = [...run.tiersWithTooFewServers()].map(
+    ([tier, copies]) =>
+      `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
+  )
+  return [ofServers, ofTiers, ofFewServers].flatMap((shortages) => shortages.slice(0, maxTiers))
 }

@@ -162,11 +162,15 @@ describe('a run of the rules', () => {
 
   it('records what a complete run changed, and what the servers cannot have', async (scope) => {
     await store(segment(1), segment(2))
-    await setRules({ type: 'loadForever', tieredReplicants: { hot: 1, icy: 1 } })
+    await setRules({ type: 'loadForever', tieredReplicants: { hot: 3, icy: 1 } })
     const { duty, results, inventory, report } = await setUp(scope)
     inventory.take([report({ maxSizeBytes: 15 })], 1, performance.now())
     await duty.run(1)
-    const shortages = ['Tier [hot] has no space for 1 replica', 'Tier [icy] has no servers for [2] replicas']
+    const shortages = [
+      'Tier [hot] has no space for 1 replica',
+      'Tier [icy] has no servers for [2] replicas',
+      'Tier [hot] has too few servers for 4 replicas: a server loads at most one replica of a segment',
+    ]
     assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages }])
     const [loading] = inventory.servers().flatMap(({ pending }) => [...pending].map(([id]) => id))
     const loaded = { segments: [loading], maxSizeBytes: 15, usedSizeBytes: 10 }
