@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { bundleOf } from '../build/index.ts'
 import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
 import { isRunning, type ProcessIdentity } from '../processes/index.ts'
@@ -21,7 +22,7 @@ import { isRunning, type ProcessIdentity } from '../processes/index.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-commands-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const main = path.join(repositoryRoot, 'cli/src/main.ts')
+const main = bundleOf('svc')
 
 interface Outcome {
   readonly status: number | null

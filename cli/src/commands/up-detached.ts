@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { openSync } from 'node:fs'
-import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
@@ -43,7 +43,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   const logPath = logFile(home, 'supervisor')
   const log = openSync(logPath, 'a', 0o600)
   const { json, home: _home, portOffset, historicals, instances, profile, set, ldap, adminPassword } = options
-  const child = fork(path.join(import.meta.dirname, 'up-detached-process.ts'), [home.root], {
+  const child = fork(fileURLToPath(new URL('./up-detached-process.ts', import.meta.url)), [home.root], {
     detached: true,
     cwd: home.root,
     stdio: ['ignore', log, log, 'ipc'],
