@@ -107,6 +107,8 @@ async function bundle(folder) {
     // V8 keeps the text of what it runs.
     minifyWhitespace: true,
     format: 'esm',
+    // With this extension, Node.js does not look for a package.json that says what the files are.
+    outExtension: { '.js': '.mjs' },
     platform: 'node',
     target: 'node22',
     mainFields: ['module', 'main'],
@@ -119,8 +121,7 @@ async function bundle(folder) {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    inject: ['launcher/stack-traces.mjs'],
-    plugins: [ownSources(folder)],
+    plugins: [ownSources(folder), lazyHttp],
   })
 }
 
@@ -136,13 +137,24 @@ const ownSources = (folder) => ({
         const name = names.get(absolute)
         if (name === undefined && absolute.endsWith('.ts'))
           throw new Error(`${target} in ${file} is not a program`)
-        const inBuild = name === undefined ? path.relative(folder, absolute) : `${name}.js`
+        const inBuild = name === undefined ? path.relative(folder, absolute) : `${name}.mjs`
         return `new URL(${JSON.stringify(`./${inBuild}${target.endsWith('/') ? '/' : ''}`)}, import.meta.url)`
       })
       return { contents, loader: 'ts' }
     })
   },
 })
+
+/** An import of `node:http` reads all its exports, and with them loads a WebSocket client that nobody needs. */
+const lazyHttp = {
+  name: 'lazy http',
+  setup(build) {
+    build.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: 'lazy' }))
+    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => ({
+      contents: `module.exports = process.getBuiltinModule('${name}')`,
+    }))
+  },
+}
 
 /** Deletes all but the newest builds and those that running processes may load more files from. */
 function deleteOldBuilds() {

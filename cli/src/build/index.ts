@@ -14,7 +14,7 @@ export function bundleOf(program: Role | 'svc'): string {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   }).trim()
-  return path.join(folder, `${program}.js`)
+  return path.join(folder, `${program}.mjs`)
 }
 
 /** Returns the path of a server's source, which runs directly. */
