@@ -339,10 +339,11 @@ test('reports a full disk and leaves nothing running', async (context) => {
   const args = ['up', '--home', home, '--port-offset', String(await pickPortOffset())]
   // Enough space for the first check, but not for Postgres.
   mkdirSync(home)
+  const filling = Buffer.alloc(85 * 1024 * 1024)
   const full = start(args)
   const outcome = outcomeOf(full)
   while (!existsSync(path.join(home, 'postgres.new'))) await new Promise((resolve) => setTimeout(resolve, 5))
-  writeFileSync(path.join(disk, 'fill'), Buffer.alloc(85 * 1024 * 1024))
+  writeFileSync(path.join(disk, 'fill'), filling)
   const { status, stderr } = await outcome
   assert.equal(status, 1)
   assert.match(stderr, /^svc: No space left on the disk of \[.*\]\. Free up space, .*\n$/)
