@@ -6,7 +6,7 @@ import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
-import { printStep, printSummary, type Summary } from './summary.ts'
+import { printSummary, type Summary, stepDisplay } from './summary.ts'
 
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =
@@ -63,9 +63,10 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     ldap,
     adminPassword,
   } satisfies DetachedOptions)
+  const steps = stepDisplay(out)
   const summary = await new Promise<Summary>((resolve, reject) => {
     child.on('message', (message: DetachedMessage) => {
-      if (message.kind === 'step') printStep(out, message.step)
+      if (message.kind === 'step') steps.show(message.step)
       else if (message.kind === 'ready') resolve(message.summary)
       else reject(new Failure(message.code, message.message))
     })
@@ -74,7 +75,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
       const reason = signal ?? `exit status ${status}`
       reject(unavailable(`The supervisor exited (${reason}); see its log [${logPath}]`))
     })
-  })
+  }).finally(steps.end)
   child.disconnect()
   child.unref()
   const isReady = summary.notReady.length === 0
