@@ -24,10 +24,9 @@ import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
-  clusterConfigSchema,
-  compactionConfigSchema,
   parseClusterConfig,
-  parseCompactionConfig,
+  readClusterConfig,
+  readCompactionConfig,
 } from './config/index.ts'
 import type { CompactionCandidate, CompactionPlan, SkippedInterval } from './plan-compaction.ts'
 
@@ -76,10 +75,8 @@ const listOfSegments: Reader<readonly unknown[]> = described(
 )
 
 const previewFields = {
-  clusterConfig: optional(described(clusterConfigSchema(), parseClusterConfig)),
-  compactionConfigs: optional(
-    readList(described(compactionConfigSchema(), parseCompactionConfig), { max: maxConfigs }),
-  ),
+  clusterConfig: optional(readClusterConfig),
+  compactionConfigs: optional(readList(readCompactionConfig, { max: maxConfigs })),
   // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),
   now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
@@ -89,7 +86,7 @@ const readPreview = readFields(previewFields)
 /** Returns the JSON schema of a preview request: its own fields, or only a cluster configuration. */
 export const compactionPreviewSchema = (): JsonObject => ({
   title: 'CompactionPreviewRequest',
-  anyOf: [schemaOf(readPreview), clusterConfigSchema()],
+  anyOf: [schemaOf(readPreview), schemaOf(readClusterConfig)],
 })
 
 // Number of segments between two pauses.

@@ -54,7 +54,7 @@ const readKillTask = titled(
 
 /** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the invalid fields. */
 export function parseKillSpec(json: unknown): KillSpec {
-  const task = readListingProblems(readKillTask, json, 'task')
+  const task = readListingProblems(readKillTask, json)
   const { id, dataSource, interval, versions, limit, maxUsedStatusLastUpdatedTime, context } = task
   return {
     id: id ?? undefined,

@@ -1,4 +1,4 @@
-import { type CompactionConfig, compactionConfigSchema, parseCompactionConfig } from '@svc/domain/compaction'
+import { type CompactionConfig, parseCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
 import { bucketOf, type Granularity, type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
 import {
   described,
@@ -69,7 +69,7 @@ const readTask = readFields({
 })
 
 function asInConfiguration(name: string): Reader<unknown> {
-  const fields = () => compactionConfigSchema().properties as Readonly<Record<string, JsonObject>>
+  const fields = () => schemaOf(readCompactionConfig).properties as Readonly<Record<string, JsonObject>>
   return Object.assign((json: unknown) => json, { schema: () => fields()[name] ?? {} })
 }
 
