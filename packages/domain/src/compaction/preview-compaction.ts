@@ -1,7 +1,7 @@
 import { invalidInput } from '../failure/index.ts'
 import { segmentId } from '../segment/index.ts'
 import { finish } from '../steps/index.ts'
-import { formatInterval, intervalSchema, parseInstant, parseInterval } from '../time/index.ts'
+import { formatInterval, readInstant, readNonEmptyInterval } from '../time/index.ts'
 import {
   described,
   isJsonObject,
@@ -14,8 +14,6 @@ import {
   readInteger,
   readList,
   readName,
-  readText,
-  refuse,
   schemaOf,
 } from '../validation/index.ts'
 import type { CompactionSegment } from './compaction-segment.ts'
@@ -45,11 +43,7 @@ const partition = readInteger(0, 2_147_483_647)
 
 const segmentFields = readFields({
   dataSource: readDatasourceName,
-  interval: described(intervalSchema, (json, field) => {
-    const interval = parseInterval(readText(json, field), field)
-    if (interval.start === interval.end) throw refuse(field, json, 'a non-empty interval')
-    return interval
-  }),
+  interval: readNonEmptyInterval,
   version: readName(),
   partitionNum: partition,
   partitions: partition,
@@ -79,7 +73,7 @@ const previewFields = {
   compactionConfigs: optional(readList(readCompactionConfig, { max: maxConfigs })),
   // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),
-  now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
+  now: optional(readInstant),
 }
 const readPreview = readFields(previewFields)
 

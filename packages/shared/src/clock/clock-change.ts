@@ -5,10 +5,10 @@ import {
   formatPeriod,
   lastTime,
   type Period,
-  parseInstant,
-  parsePeriod,
+  readInstant,
+  readPeriod,
 } from '@svc/domain/time'
-import { converted, optional, readFields, readNumber, readText, refuse } from '@svc/domain/validation'
+import { converted, optional, readFields, readNumber, refuse } from '@svc/domain/validation'
 import type { ClusterTime } from '../postgres/index.ts'
 
 /** A requested change of the clock: a new time, a step forward, or a new rate. */
@@ -26,18 +26,18 @@ const noticeMs = 250
 /** Reads a clock change from a JSON body. Throws an invalidInput Failure that names the invalid field. */
 export const readClockChange = converted(
   readFields({
-    now: optional(readText),
-    advance: optional(readText),
+    now: optional(readInstant),
+    advance: optional(readPeriod),
     rate: optional(readNumber(0, maxRate)),
   }),
   ({ now, advance, rate }): ClockChange => {
     if (now === null && advance === null && rate === null)
       throw invalidInput('The clock change is empty: expected [now], [advance], or [rate]')
     if (now !== null && advance !== null)
-      throw refuse('advance', advance, 'either [now] or [advance], not both')
+      throw refuse('advance', formatPeriod(advance), 'either [now] or [advance], not both')
     return {
-      now: now === null ? undefined : parseInstant(now, 'now'),
-      advance: advance === null ? undefined : parsePeriod(advance, 'advance'),
+      now: now ?? undefined,
+      advance: advance ?? undefined,
       rate: rate ?? undefined,
     }
   },

@@ -1,5 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { parseInterval } from '@svc/domain/time'
+import { readInterval } from '@svc/domain/time'
 import { converted, optional, readFields, readList, readText, refuse } from '@svc/domain/validation'
 import { z } from 'zod'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
@@ -10,7 +10,7 @@ const texts = readList(readText, { max: 100_000, expected: 'a list of strings' }
 
 /** Reads a selection: either an interval with optional versions, or segment IDs. */
 const readSelection = converted(
-  readFields({ interval: optional(readText), segmentIds: optional(texts), versions: optional(texts) }),
+  readFields({ interval: optional(readInterval), segmentIds: optional(texts), versions: optional(texts) }),
   ({ interval, segmentIds, versions }): SegmentSelection => {
     if ((interval === null) === (segmentIds === null)) {
       throw invalidInput('Exactly one of [interval] and [segmentIds] is required')
@@ -19,7 +19,7 @@ const readSelection = converted(
     if (segmentIds !== null && versions !== null)
       throw invalidInput('Field [versions] is only allowed with [interval]')
     return {
-      within: interval === null ? undefined : parseInterval(interval),
+      within: interval ?? undefined,
       ids: segmentIds ?? undefined,
       versions: versions ?? undefined,
     }

@@ -1,4 +1,4 @@
-import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
+import { formatInstant, formatInterval, type Interval, readInstant, readInterval } from '@svc/domain/time'
 import {
   checked,
   described,
@@ -42,12 +42,12 @@ const readKillTask = titled(
     type: readOneOf([type]),
     id: optional(readPlainText),
     dataSource: readDatasourceName,
-    interval: readPlainText,
+    interval: readInterval,
     versions: optional(readList(readPlainText)),
     // Accepted but not used: the batch size does not affect what is deleted.
     batchSize: optional(readCount(1)),
     limit: optional(readCount(1)),
-    maxUsedStatusLastUpdatedTime: optional(readPlainText),
+    maxUsedStatusLastUpdatedTime: optional(readInstant),
     context: optional(readAnyObject, {}),
   }),
 )
@@ -60,13 +60,10 @@ export function parseKillSpec(json: unknown): KillSpec {
     id: id ?? undefined,
     context,
     dataSource,
-    interval: parseInterval(interval),
+    interval,
     versions: versions ?? undefined,
     limit: limit ?? undefined,
-    unusedUntil:
-      maxUsedStatusLastUpdatedTime === null
-        ? undefined
-        : parseInstant(maxUsedStatusLastUpdatedTime, 'maxUsedStatusLastUpdatedTime'),
+    unusedUntil: maxUsedStatusLastUpdatedTime ?? undefined,
   }
 }
 

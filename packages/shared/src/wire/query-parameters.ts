@@ -1,4 +1,4 @@
-import { type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
+import { type Interval, parseInterval, readInterval } from '@svc/domain/time'
 import {
   checked,
   converted,
@@ -51,7 +51,7 @@ export const positiveCount = (max = maxCount): Reader<number> => integerParamete
 
 /** Reads a query parameter that is an ISO 8601 interval. */
 export const intervalParameter: Reader<Interval> = described(
-  intervalSchema,
+  readInterval,
   converted(textParameter, (text) => parseInterval(text)),
 )
 

@@ -1,6 +1,6 @@
 import { notFound } from '@svc/domain/failure'
-import { formatInstant, intervalSchema, parseInterval } from '@svc/domain/time'
-import { converted, described, omittable, readList, readOneOf, readText } from '@svc/domain/validation'
+import { formatInstant, readInterval } from '@svc/domain/time'
+import { converted, described, omittable, readList, readOneOf } from '@svc/domain/validation'
 import {
   authenticated,
   datasource,
@@ -42,7 +42,7 @@ const sortOrder = described({ type: 'string' }, (value, field) =>
   readOneOf(['ASC', 'DESC'])(typeof value === 'string' ? value.toUpperCase() : value, field),
 )
 const maxIntervals = 1000
-const readIntervals = readList(described(intervalSchema, converted(readText, parseInterval)), {
+const readIntervals = readList(readInterval, {
   max: maxIntervals,
   expected: `a list of at most [${maxIntervals}] intervals`,
 })

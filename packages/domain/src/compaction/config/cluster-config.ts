@@ -1,4 +1,4 @@
-import { formatInterval, type Interval, intervalSchema, parseInterval } from '../../time/index.ts'
+import { formatInterval, type Interval, readInterval } from '../../time/index.ts'
 import {
   converted,
   described,
@@ -82,15 +82,6 @@ export const readEngine: Reader<CompactionEngine> = described(
 const readPriorityDatasource: Reader<string | null> = described(
   { type: ['string', 'null'] },
   (json, field) => (json === '' ? null : optional(readDatasourceName)(json, field)),
-)
-const readInterval: Reader<Interval> = described(intervalSchema, (json, field) =>
-  parseInterval(
-    (() => {
-      if (typeof json === 'string') return json
-      throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-    })(),
-    field,
-  ),
 )
 const percent = optional(readNumber(0, 100), 0)
 

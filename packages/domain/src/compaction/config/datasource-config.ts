@@ -1,10 +1,9 @@
 import { invalidInput } from '../../failure/index.ts'
 import type { DimensionSchema, GranularitySpec, MetricSchema } from '../../specs/index.ts'
-import { formatPeriod, type Period, parsePeriod, periodSchema } from '../../time/index.ts'
+import { formatPeriod, type Period, parsePeriod, readPeriod } from '../../time/index.ts'
 import {
   checked,
   converted,
-  described,
   isJsonObject,
   type JsonObject,
   optional,
@@ -14,7 +13,6 @@ import {
   readInteger,
   readName,
   readOneOf,
-  readText,
   refuse,
   titled,
   withoutNulls,
@@ -71,8 +69,6 @@ const readContext: Reader<JsonObject> = converted(readAnyObject, (context, field
   }
   return context
 })
-
-const readPeriod = described(periodSchema, converted(readText, parsePeriod))
 
 const readConfig = readFields({
   // Druid 37 uses this type for a configuration that is complete by itself.
