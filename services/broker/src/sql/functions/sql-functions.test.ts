@@ -4,8 +4,7 @@ import { describe, it } from 'node:test'
 import { openTestQueries } from '../../query-processes/test-queries.ts'
 import { definedFunctions } from './index.ts'
 
-const queries = await openTestQueries()
-const { query, writeParquet } = queries
+const { query, writeParquet } = await openTestQueries()
 await writeParquet(
   'a.parquet',
   `SELECT * FROM (VALUES (TIMESTAMP_MS '2001-02-03 04:05:06.789', 'äbc', 3), (TIMESTAMP_MS '2001-02-03 01:00:00', NULL, 5),
