@@ -28,6 +28,7 @@ import express, {
   type Response,
 } from 'express'
 import type { Metrics } from '../metrics/index.ts'
+import { stackOf } from '../runtime/index.ts'
 import type { Caller, Security } from '../security/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
@@ -500,7 +501,7 @@ function toFailure(error: unknown, request: Request, details: object, log: Reque
     method: request.method,
     path: request.path,
     error: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   })
   return new Failure('internalServerError', `Internal error; search the log of this server for [${id}]`, {
     errorId: id,
