@@ -6,10 +6,8 @@ export {
   clusterConfigOf,
   compactionEngines,
   defaultClusterConfig,
-  type FixedIntervalOrder,
   formatClusterConfig,
   type MostFragmentedFirst,
-  type NewestSegmentFirst,
   parseClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
@@ -23,12 +21,10 @@ export {
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
 export {
-  type IoConfig,
   readGranularitySpec,
   readIoConfig,
   readProjections,
   readTransformSpec,
   readTuningConfig,
-  type TransformSpec,
   type TuningConfig,
 } from './specs.ts'
