@@ -17,6 +17,7 @@ import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
+import { markKeptUsedRoute } from './api/mark-kept-used.ts'
 import { metadataRoutes } from './api/metadata.ts'
 import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
@@ -126,6 +127,7 @@ function coordinatorRoutes(
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),
+    markKeptUsedRoute(context),
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),

@@ -44,6 +44,11 @@ export interface PreviewRequest {
   readonly segments: readonly GivenSegment[] | undefined
   readonly servers: readonly PreviewServer[] | undefined
   readonly horizon: Period | undefined
+  /**
+   * Also marks segments as used that drop rules marked as unused since a change, by its audit ID (0: since the first),
+   * and that the rules keep.
+   */
+  readonly markUsedSince: number | undefined
 }
 
 /** Datasource of segments that do not specify one. */
@@ -57,7 +62,7 @@ const maxTextLength = 255
 const epochVersion = formatInstant(0)
 const maxHorizon = parsePeriod('P10Y')
 
-const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
+const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon', 'markUsedSince']
 const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
 // Fields that an answer adds to segments. They are ignored, so rows of an answer are valid segments.
 const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
@@ -111,6 +116,11 @@ export const previewRequestSchema = (): JsonObject => ({
       segments: orNull({ type: 'array', items: segmentSchema(), maxItems: maxSegments }),
       servers: orNull({ type: 'array', items: serverSchema(), maxItems: maxServers }),
       horizon: orNull(periodSchema),
+      markUsedSince: orNull({
+        ...countSchema(Number.MAX_SAFE_INTEGER),
+        description:
+          'Also mark segments of the cluster as used that drop rules marked as unused since this change, by its audit ID (0: since the first), and that the rules keep',
+      }),
     },
     ['rules'],
   ),
@@ -250,11 +260,13 @@ export function* parsePreviewRequest(
 ): Generator<undefined, PreviewRequest> {
   if (!isJsonObject(json)) throw refuse('request', json, 'an object with rules')
   assertKnownFields(json, requestFields, '')
-  const { now, rules, defaultRules, segments, servers, horizon } = json
+  const { now, rules, defaultRules, segments, servers, horizon, markUsedSince } = json
   if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
   const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined
   if (moment !== undefined && (moment === -Infinity || moment > lastTime))
     throw refuse('now', now, `a finite time up to [${formatInstant(lastTime)}]`)
+  if (isGiven(markUsedSince) && isGiven(segments))
+    throw refuse('markUsedSince', markUsedSince, 'no value if [segments] is given')
   const lists = yield* readRules(rules)
   const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
   if (hasDefaults && isGiven(defaultRules))
@@ -269,5 +281,8 @@ export function* parsePreviewRequest(
     segments: isGiven(segments) ? yield* readSegments(segments) : undefined,
     servers: isGiven(servers) ? readServers(servers) : undefined,
     horizon: isGiven(horizon) ? readHorizon(horizon, moment ?? clusterNow) : undefined,
+    markUsedSince: isGiven(markUsedSince)
+      ? readCount(markUsedSince, 'markUsedSince', Number.MAX_SAFE_INTEGER)
+      : undefined,
   }
 }

@@ -3,6 +3,7 @@ import { parseInterval } from '@svc/domain/time'
 import { z } from 'zod'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { segmentsMarkedShape } from '../shapes/index.ts'
 import { listOf, parserOf } from '../wire/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
@@ -35,13 +36,7 @@ const parseSelection = parserOf(
   },
 )
 
-const answers = [
-  jsonAnswer(
-    z
-      .object({ numChangedSegments: z.int(), segmentStateChanged: z.boolean() })
-      .meta({ title: 'SegmentsMarked' }),
-  ),
-]
+const answers = [jsonAnswer(segmentsMarkedShape)]
 const answer = (numChangedSegments: number) => ({
   numChangedSegments,
   segmentStateChanged: numChangedSegments > 0,

@@ -90,6 +90,23 @@ const bucketsShape = z
     unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
+const extentShape = {
+  segments: z.int(),
+  bytes: z.int(),
+  interval: z.string().nullable().describe('From the start of the first segment to the end of the last'),
+}
+const restorableShape = z
+  .object({
+    included: z.boolean().describe('Whether the preview counts these segments as used'),
+    ...extentShape,
+    killed: z
+      .object(extentShape)
+      .describe('Segments that kill tasks have deleted, which the rules would keep'),
+  })
+  .meta({
+    title: 'RestorableSegments',
+    description: 'Unused segments of the cluster that drop rules marked and that the rules keep',
+  })
 const stepShape = z
   .object({
     now: z.string(),
@@ -111,6 +128,7 @@ export const rulesPreviewShape = z
     summary: z
       .object({
         effects: effectsShape,
+        restorable: restorableShape.optional(),
         buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),

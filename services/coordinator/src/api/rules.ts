@@ -27,7 +27,7 @@ import { createSlices } from '@svc/shared/slices'
 import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
-import { historyEntry, historyEntryShape } from './history-entry.ts'
+import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
@@ -35,7 +35,11 @@ const rulesPath = '/svc/coordinator/v1/rules'
 // Like Druid 37, return one week if neither an interval nor a count is given.
 const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
-const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
+const historyQuery = z.object({
+  interval: intervalParameter.optional(),
+  count: positiveCount.optional(),
+  full: presence,
+})
 
 // Max time that a change of rules waits for its warnings.
 const warningsTimeoutMs = 2000
@@ -122,9 +126,9 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read',
+        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(context.database, 'rules')
@@ -160,9 +164,10 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource/history`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'List the changes of the rules of a datasource',
+      summary:
+        'List the changes of the rules of a datasource; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
     }),
   ]
@@ -172,7 +177,7 @@ export function rulesRoutes(
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],
-  { interval, count }: z.infer<typeof historyQuery>,
+  { interval, count, full }: z.infer<typeof historyQuery>,
 ) {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
   const entries = await loadAudit(database, {
@@ -181,7 +186,7 @@ async function historyOf(
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
   })
-  return entries.map(historyEntry)
+  return entries.map(full ? fullHistoryEntry : historyEntry)
 }
 
 /** Default rules of a new cluster as stored JSON. */

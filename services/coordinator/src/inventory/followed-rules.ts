@@ -1,9 +1,17 @@
 import type { RulesByName } from '@svc/domain/rules'
-import { type Database, loadRules, ParsedRules, rulesChannel } from '@svc/shared/postgres'
+import {
+  type Database,
+  loadRulesSnapshot,
+  ParsedRules,
+  type RulesSnapshot,
+  rulesChannel,
+} from '@svc/shared/postgres'
 
 /** The rules in the metadata store, reloaded after every change by any server. */
 export interface FollowedRules {
   current(): Promise<RulesByName>
+  /** Returns the current rules with the audit IDs of their last changes. */
+  snapshot(): Promise<RulesSnapshot>
   /** Discards the cached rules after a change on this server, so that the next reader sees it. */
   invalidate(): void
   /** Starts to listen for changes by other servers. */
@@ -11,24 +19,26 @@ export interface FollowedRules {
 }
 
 export function followRules(database: Database): FollowedRules {
-  let reading: Promise<RulesByName> | undefined
+  let reading: Promise<RulesSnapshot> | undefined
   // Unchanged lists stay the same objects, so that the next duty run checks only the others.
   const parsed = new ParsedRules()
   const invalidate = (): void => {
     reading = undefined
   }
+  const snapshot = (): Promise<RulesSnapshot> => {
+    if (!reading) {
+      const started = loadRulesSnapshot(database, parsed)
+      reading = started
+      started.catch(() => {
+        if (reading === started) reading = undefined
+      })
+    }
+    return reading
+  }
   return {
     invalidate,
-    current: () => {
-      if (!reading) {
-        const started = loadRules(database, parsed)
-        reading = started
-        started.catch(() => {
-          if (reading === started) reading = undefined
-        })
-      }
-      return reading
-    },
+    snapshot,
+    current: async () => (await snapshot()).rules,
     start: async () => {
       await database.listen(rulesChannel, invalidate)
       // Rules that were read earlier may have changed before the listener started.

@@ -6,6 +6,7 @@ import {
   decidePreview,
   formatSummary,
   groupGivenSegments,
+  keptByRules,
   type PreviewQuestion,
   type PreviewRequest,
   type PreviewResult,
@@ -14,8 +15,11 @@ import {
   pageOfRows,
   parsePreviewRequest,
   previewDatasource,
+  Restorable,
   rowsInPlaces,
+  visibleAmong,
   warningsOfList,
+  withRestored,
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
@@ -33,6 +37,7 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveDatasource, liveDatasources, liveServers } from './live-cluster.ts'
+import { loadUnusedInStore, type UnusedInStore } from './unused-in-store.ts'
 
 /** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
 export interface PreviewPage {
@@ -106,9 +111,11 @@ export function createPreviews(
       const now = clock.now()
       const request = await slices.run(() => parsePreviewRequest(json, now), signal)
       refuseUnreadable(request, caller)
-      const [stored, loading] = await Promise.all([
+      const concerned = isForAll(request) ? undefined : namesIn(request)
+      const [stored, loading, unused] = await Promise.all([
         rules.current(),
         loadingServers(),
+        request.segments === undefined ? loadUnusedInStore(database, request, concerned) : undefined,
         request.segments === undefined ? segments.refresh() : undefined,
       ])
       const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
@@ -116,7 +123,7 @@ export function createPreviews(
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
       const defaults = request.defaultRules ?? stored.get(defaultRulesName)
       if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
-      const state = { table, servers: loading, rules: stored, now }
+      const state = { table, servers: loading, rules: stored, now, unused }
       return await slices.run(() => answerRequest(request, defaults, state, page, caller), signal)
     },
     warningsOf: async (dataSource, signal) => {
@@ -140,13 +147,15 @@ interface LiveState {
   readonly servers: readonly LoadingServer[]
   readonly rules: RulesByName
   readonly now: number
+  /** What drop rules marked as unused, if the request is about the cluster's segments. */
+  readonly unused?: UnusedInStore | undefined
 }
 
 /** Returns the answer to a request as JSON. `defaults` are the cluster's default rules after the change. */
 function* answerRequest(
   request: PreviewRequest,
   defaults: readonly Rule[],
-  { table, servers, rules, now }: LiveState,
+  { table, servers, rules, now, unused }: LiveState,
   { full, offset, limit, buckets }: PreviewPage,
   caller: Caller,
 ): Generator<undefined, string> {
@@ -163,9 +172,20 @@ function* answerRequest(
   const present = new Set(subjects.map((subject) => subject.segments.dataSource))
   // Rules can be previewed before a datasource has data.
   const missing = named.filter((name) => !present.has(name))
+  const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+  const isConcerned =
+    groups === undefined && isForAll(request) ? readable : (name: string) => named.includes(name)
+  if (request.markUsedSince !== undefined) {
+    for (const name of new Set([...(unused?.unused.keys() ?? []), ...(unused?.killed.keys() ?? [])]))
+      if (!present.has(name) && !named.includes(name) && isConcerned(name)) missing.push(name)
+  }
   if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
   for (const name of missing) subjects.push(withoutSegments(name, rulesOf(name), defaults))
-  const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+  const restorable = new Restorable(request.markUsedSince !== undefined)
+  for (const [index, subject] of subjects.entries()) {
+    if (!isConcerned(subject.segments.dataSource)) continue
+    subjects[index] = yield* addRestorable(restorable, subject, request.now ?? now, unused)
+  }
   const result = yield* decideAndKeep(live, {
     now: request.now ?? now,
     datasources: subjects,
@@ -197,9 +217,27 @@ function* answerRequest(
       : full
         ? yield* pageOfSegments(result, offset, limit)
         : {}),
-    summary: formatSummary(result, withTiers),
-    warnings: result.warnings,
+    summary: {
+      ...formatSummary(result, withTiers),
+      ...(unused === undefined ? {} : { restorable: restorable.format() }),
+    },
+    warnings: [...result.warnings, ...restorable.warnings],
   })
+}
+
+/** Adds what the rules of a datasource keep of its unused segments, and returns it with them if they are included. */
+function* addRestorable(
+  restorable: Restorable,
+  subject: Subject,
+  now: number,
+  unused: UnusedInStore | undefined,
+): Generator<undefined, Subject> {
+  const { dataSource } = subject.segments
+  const rules = { own: subject.own, defaults: subject.defaults, now }
+  const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
+  restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
+  if (!restorable.included || kept.length === 0) return subject
+  return { ...subject, segments: withRestored(subject.segments, kept), columns: undefined }
 }
 
 /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
@@ -242,7 +280,11 @@ function* decideAndKeep(
   question: PreviewQuestion,
 ): Generator<undefined, PreviewResult> {
   const result = yield* decidePreview(question)
-  for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
+  for (const [index, one] of live.entries()) {
+    const { segments, columns } = result.outcome.datasources[index]!
+    // Segments that would be marked used are only in this preview.
+    if (segments === one.segments) one.keep(columns)
+  }
   return result
 }
 
