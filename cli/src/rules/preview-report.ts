@@ -2,6 +2,7 @@ import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
+import { restorableSentences } from './restorable-text.ts'
 import type { RuleBands } from './rule-bands.ts'
 
 /** A preview for people, independent of its format. */
@@ -28,9 +29,14 @@ export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined):
   ]
   return {
     now,
-    sentences: lossSentences(summary.effects),
+    sentences: [
+      ...lossSentences(summary.effects),
+      ...(summary.restorable ? restorableSentences(summary.restorable) : []),
+    ],
     effects: effectsTable(summary.effects, summary.datasources),
-    warnings: warnings.map(({ message }) => message),
+    warnings: warnings.map(({ type, message }) =>
+      type === 'unusedSegmentsStay' ? `${message}: add --mark-used` : message,
+    ),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,
     bands,

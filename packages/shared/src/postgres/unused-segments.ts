@@ -159,7 +159,7 @@ export async function loadKilledGroups(
 /** Which segments of a datasource to read: those that overlap an interval, or those after a segment. */
 export interface DroppedPart {
   readonly overlapping?: Interval
-  readonly after?: StoredSegment | undefined
+  readonly after?: Pick<StoredSegment, 'interval' | 'id'> | undefined
   readonly limit?: number
 }
 

@@ -1,7 +1,7 @@
 import { keptByRules } from '@svc/domain/preview'
 import { planMarkUsed } from '@svc/domain/retention'
 import { defaultRulesName } from '@svc/domain/rules'
-import { enclosingInterval, type Interval } from '@svc/domain/time'
+import { enclosingInterval } from '@svc/domain/time'
 import { type AuditInfo, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
 import {
   type Database,
@@ -23,6 +23,16 @@ import { z } from 'zod'
 
 // Segments per transaction, so that a transaction and its locks last less than a second.
 const sliceSize = 2000
+// A request returns after this time, with a cursor for the next one.
+const maxRequestMs = 3000
+
+const cursorShape = z.tuple([z.string(), z.string(), z.string()])
+
+/** The last segment that a request has checked. */
+interface Cursor {
+  readonly dataSource: string
+  readonly after: Pick<StoredSegment, 'interval' | 'id'>
+}
 
 const query = z.object({
   since: z
@@ -30,7 +40,29 @@ const query = z.object({
     .regex(/^\d{1,15}$/, { error: 'an audit ID, or 0 for all changes' })
     .transform(Number)
     .default(0),
+  after: z.string({ error: 'a single value' }).transform(parseCursor).optional(),
 })
+
+function parseCursor(text: string, context: z.RefinementCtx): Cursor {
+  try {
+    const [dataSource, startMs, id] = cursorShape.parse(JSON.parse(text))
+    const start = Number(startMs)
+    return { dataSource, after: { interval: { start, end: start }, id } }
+  } catch {
+    context.addIssue({ code: 'custom', message: 'the value of [next] in the last answer' })
+    return z.NEVER
+  }
+}
+
+const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =>
+  JSON.stringify([dataSource, String(interval.start), id])
+
+const answerShape = z
+  .object({
+    ...segmentsMarkedShape.shape,
+    next: z.string().nullable().describe('Value of after for the next request; null if no segments are left'),
+  })
+  .meta({ title: 'KeptSegmentsMarked' })
 
 /** Returns the endpoint that marks segments as used again that drop rules marked as unused and that the rules keep. */
 export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'database' | 'clock'>): Route {
@@ -40,77 +72,73 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark segments as used that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first change of rules whose drops are undone. Under _default: in all datasources that the caller may change',
+      'Mark segments as used that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first change of rules whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
     query,
-    answers: [jsonAnswer(segmentsMarkedShape)],
-    handle: async ({ params, query: { since }, caller, audit }) => {
+    answers: [jsonAnswer(answerShape)],
+    handle: async ({ params, query: { since, after }, caller, audit }) => {
       const name = params.dataSource as string
       const isForAll = name === defaultRulesName
       const changes: RuleChanges = { of: isForAll ? 'defaultRules' : 'rules', since }
       const dataSources = isForAll
-        ? (await loadDatasourceNames(database, true)).filter((one) => caller.can('WRITE', 'DATASOURCE', one))
+        ? (await loadDatasourceNames(database, true))
+            .filter((one) => caller.can('WRITE', 'DATASOURCE', one))
+            .sort()
         : [name]
+      const deadline = performance.now() + maxRequestMs
       let changed = 0
-      for (const dataSource of dataSources)
-        changed += await markKeptUsed(database, dataSource, changes, audit, () => clock.now())
-      return { numChangedSegments: changed, segmentStateChanged: changed > 0 }
+      const answer = (next: Cursor | undefined) => ({
+        numChangedSegments: changed,
+        segmentStateChanged: changed > 0,
+        next: next === undefined ? null : formatCursor(next),
+      })
+      for (const dataSource of dataSources) {
+        if (after !== undefined && dataSource < after.dataSource) continue
+        let last = after?.dataSource === dataSource ? after.after : undefined
+        do {
+          const slice = await markSlice(database, dataSource, changes, last, audit, clock.now())
+          changed += slice.marked
+          last = slice.last
+          if (last !== undefined && performance.now() > deadline) return answer({ dataSource, after: last })
+        } while (last !== undefined)
+      }
+      return answer(undefined)
     },
   })
 }
 
-/** Marks segments of a datasource as used, slice by slice, each with its audit entry. Returns how many. */
-async function markKeptUsed(
+/** Marks a slice of the segments of a datasource as used. Returns how many, and the last one unless none are left. */
+async function markSlice(
   database: Database,
   dataSource: string,
   changes: RuleChanges,
+  after: Cursor['after'] | undefined,
   audit: AuditInfo,
-  nowOf: () => number,
-): Promise<number> {
-  let changed = 0
-  let after: StoredSegment | undefined
-  const parsed = new ParsedRules()
-  for (;;) {
-    const now = nowOf()
-    const slice = await database.transaction(async (transaction) => {
-      await lockDatasource(transaction, dataSource)
-      // The rules must not change before the segments are marked.
-      await lockRules(transaction, [dataSource, defaultRulesName])
-      const rules = await loadRulesOf(transaction, dataSource, parsed)
-      const keep = (segments: readonly StoredSegment[]) =>
-        keptByRules(segments, {
-          own: rules.get(dataSource) ?? [],
-          defaults: rules.get(defaultRulesName) ?? [],
-          now,
-        })
-      const dropped = await loadDroppedSegments(transaction, dataSource, changes, { after, limit: sliceSize })
-      const kept = keep(dropped)
-      const ids = new Set(kept.map(({ id }) => id))
-      const enclosing = enclosingInterval(kept.map(({ interval }) => interval))
-      if (enclosing === undefined) return { dropped, marked: 0 }
-      const around = await usedOrKept(enclosing)
-      const marked = await markUsed(
-        transaction,
-        planMarkUsed(
-          kept,
-          around.filter(({ id }) => !ids.has(id)),
-        ),
-        now,
-      )
-      if (marked > 0) {
-        const payload = JSON.stringify({ markUsed: marked })
-        await saveAudit(transaction, { ...audit, type: 'segments', key: dataSource, payload }, now)
-      }
-      return { dropped, marked }
-
-      /** Segments that other slices mark can overshadow those of this one. */
-      async function usedOrKept(overlapping: Interval): Promise<StoredSegment[]> {
-        const present = await loadOverlapping(transaction, dataSource, overlapping)
-        const others = await loadDroppedSegments(transaction, dataSource, changes, { overlapping })
-        return [...present.filter(({ used }) => used), ...keep(others)]
-      }
-    })
-    changed += slice.marked
-    if (slice.dropped.length < sliceSize) return changed
-    after = slice.dropped.at(-1)
-  }
+  now: number,
+): Promise<{ readonly marked: number; readonly last: StoredSegment | undefined }> {
+  return await database.transaction(async (transaction) => {
+    await lockDatasource(transaction, dataSource)
+    // The rules must not change before the segments are marked.
+    await lockRules(transaction, [dataSource, defaultRulesName])
+    const rules = await loadRulesOf(transaction, dataSource, new ParsedRules())
+    const keep = (segments: readonly StoredSegment[]): StoredSegment[] => {
+      const lists = { own: rules.get(dataSource) ?? [], defaults: rules.get(defaultRulesName) ?? [] }
+      return keptByRules(segments, { ...lists, now })
+    }
+    const dropped = await loadDroppedSegments(transaction, dataSource, changes, { after, limit: sliceSize })
+    const last = dropped.length < sliceSize ? undefined : dropped.at(-1)
+    const kept = keep(dropped)
+    const overlapping = enclosingInterval(kept.map(({ interval }) => interval))
+    if (overlapping === undefined) return { marked: 0, last }
+    const present = await loadOverlapping(transaction, dataSource, overlapping)
+    // Segments of other slices can overshadow those of this one.
+    const others = await loadDroppedSegments(transaction, dataSource, changes, { overlapping })
+    const ids = new Set(kept.map(({ id }) => id))
+    const around = [...present.filter(({ used }) => used), ...keep(others).filter(({ id }) => !ids.has(id))]
+    const marked = await markUsed(transaction, planMarkUsed(kept, around), now)
+    if (marked > 0) {
+      const payload = JSON.stringify({ markUsed: marked })
+      await saveAudit(transaction, { ...audit, type: 'segments', key: dataSource, payload }, now)
+    }
+    return { marked, last }
+  })
 }
