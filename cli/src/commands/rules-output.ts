@@ -68,7 +68,10 @@ export async function printPreview(
     `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
   )
   printWarnings(warnings)
-  for (const { table } of details) process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+  for (const { table, notes = [] } of details) {
+    process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+    for (const note of notes) process.stdout.write(`- ${note}.\n`)
+  }
   if (buckets === undefined) return
   const colors = { before: 'gray', after: 'cyan', lost: 'red' } as const
   const lines = room.dataPicture(buckets, bands, pictureColumns(), (color, text) =>

@@ -22,6 +22,7 @@ export {
 export * from './dynamic-configs.ts'
 export * from './erase-old.ts'
 export * from './leases.ts'
+export * from './load-rates.ts'
 export { isSchemaCurrent, knownMigrations, migrateSchema } from './migrate.ts'
 export * from './nodes.ts'
 export * from './rules.ts'

@@ -107,6 +107,30 @@ const restorableShape = z
     title: 'RestorableSegments',
     description: 'Unused segments of the cluster that drop rules marked and that the rules keep',
   })
+const durationShape = z.int().nullable().describe('Null if no server of the tier has been measured')
+const loadTimeShape = z
+  .object({
+    durationMs: durationShape,
+    tiers: z.record(
+      z.string(),
+      z.object({
+        durationMs: durationShape,
+        limitedBy: z
+          .enum(['servers', 'maxSegmentsInNodeLoadingQueue', 'replicationThrottleLimit'])
+          .nullable(),
+        loads: z.int(),
+        bytes: z.int(),
+        servers: z.int(),
+        measuredServers: z.int(),
+      }),
+    ),
+    assumptions: z.array(z.string()),
+  })
+  .meta({
+    title: 'PreviewedLoadTime',
+    description:
+      'Estimate of how long it takes to load all replicas, from load rates that this cluster measured',
+  })
 const stepShape = z
   .object({
     now: z.string(),
@@ -129,6 +153,7 @@ export const rulesPreviewShape = z
       .object({
         effects: effectsShape,
         restorable: restorableShape.optional(),
+        loadTime: loadTimeShape.optional(),
         buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),

@@ -18,18 +18,25 @@ export interface FollowedRules {
   start(): Promise<void>
 }
 
+/** A read of the rules, in two forms. */
+interface RulesRead {
+  readonly snapshot: Promise<RulesSnapshot>
+  readonly rules: Promise<RulesByName>
+}
+
 export function followRules(database: Database): FollowedRules {
-  let reading: Promise<RulesSnapshot> | undefined
+  let reading: RulesRead | undefined
   // Unchanged lists stay the same objects, so that the next duty run checks only the others.
   const parsed = new ParsedRules()
   const invalidate = (): void => {
     reading = undefined
   }
-  const snapshot = (): Promise<RulesSnapshot> => {
+  const read = (): RulesRead => {
     if (!reading) {
-      const started = loadRulesSnapshot(database, parsed)
+      const snapshot = loadRulesSnapshot(database, parsed)
+      const started = { snapshot, rules: snapshot.then(({ rules }) => rules) }
       reading = started
-      started.catch(() => {
+      started.rules.catch(() => {
         if (reading === started) reading = undefined
       })
     }
@@ -37,8 +44,8 @@ export function followRules(database: Database): FollowedRules {
   }
   return {
     invalidate,
-    snapshot,
-    current: async () => (await snapshot()).rules,
+    snapshot: () => read().snapshot,
+    current: () => read().rules,
     start: async () => {
       await database.listen(rulesChannel, invalidate)
       // Rules that were read earlier may have changed before the listener started.

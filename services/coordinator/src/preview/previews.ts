@@ -1,7 +1,7 @@
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
-import type { LoadingServer } from '@svc/domain/loading'
+import type { LoadRate } from '@svc/domain/load-duration'
 import {
   decidePreview,
   formatSummary,
@@ -23,7 +23,7 @@ import {
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -37,6 +37,7 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveDatasource, liveDatasources, liveServers } from './live-cluster.ts'
+import { type LoadingState, loadTimeOf } from './load-time.ts'
 import { loadUnusedInStore, type UnusedInStore } from './unused-in-store.ts'
 
 /** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
@@ -83,7 +84,7 @@ const withoutSegments = (dataSource: string, own: readonly Rule[], defaults: rea
 
 /** State of the cluster that previews are based on. */
 interface PreviewedCluster {
-  readonly context: Pick<ServiceContext, 'clock' | 'database'>
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'settings'>
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
@@ -95,15 +96,19 @@ interface PreviewedCluster {
  * the leader knows the cluster.
  */
 export function createPreviews(
-  { context: { clock, database }, leadership, segments, servers, rules }: PreviewedCluster,
+  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedCluster,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
+  rateOf: (server: string) => LoadRate | undefined = () => undefined,
 ): Previews {
   const { table } = segments
   const slices = createSlices()
 
-  async function loadingServers(): Promise<LoadingServer[]> {
+  async function loadingState(): Promise<LoadingState> {
     const config = await loadCoordinatorConfig(database)
-    return servers.loadingServers(performance.now(), serverPartsOf(config))
+    const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
+    const periodMs = settings.get('svc.coordinator.period')
+    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), periodMs }
+    return { servers: loading, limits, rateOf }
   }
 
   return {
@@ -114,7 +119,7 @@ export function createPreviews(
       const concerned = isForAll(request) ? undefined : namesIn(request)
       const [stored, loading, unused] = await Promise.all([
         rules.current(),
-        loadingServers(),
+        loadingState(),
         request.segments === undefined ? loadUnusedInStore(database, request, concerned) : undefined,
         request.segments === undefined ? segments.refresh() : undefined,
       ])
@@ -123,7 +128,7 @@ export function createPreviews(
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
       const defaults = request.defaultRules ?? stored.get(defaultRulesName)
       if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
-      const state = { table, servers: loading, rules: stored, now, unused }
+      const state = { table, loading, rules: stored, now, unused }
       return await slices.run(() => answerRequest(request, defaults, state, page, caller), signal)
     },
     warningsOf: async (dataSource, signal) => {
@@ -131,10 +136,10 @@ export function createPreviews(
       const checkAlone = (list: readonly Rule[] = []) =>
         slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
       if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
-      const [stored, loading] = await Promise.all([rules.current(), loadingServers(), segments.refresh()])
+      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
       if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
       return await slices.run(
-        () => warningsOfStored(dataSource, { table, servers: loading, rules: stored, now: clock.now() }),
+        () => warningsOfStored(dataSource, { table, loading, rules: stored, now: clock.now() }),
         signal,
       )
     },
@@ -144,7 +149,7 @@ export function createPreviews(
 /** The live cluster at one time. */
 interface LiveState {
   readonly table: SegmentTable
-  readonly servers: readonly LoadingServer[]
+  readonly loading: LoadingState
   readonly rules: RulesByName
   readonly now: number
   /** What drop rules marked as unused, if the request is about the cluster's segments. */
@@ -155,10 +160,11 @@ interface LiveState {
 function* answerRequest(
   request: PreviewRequest,
   defaults: readonly Rule[],
-  { table, servers, rules, now, unused }: LiveState,
+  { table, loading, rules, now, unused }: LiveState,
   { full, offset, limit, buckets }: PreviewPage,
   caller: Caller,
 ): Generator<undefined, string> {
+  const { servers } = loading
   const groups = request.segments && (yield* groupGivenSegments(request.segments))
   const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), servers)
   const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, rules, dataSource)
@@ -220,6 +226,7 @@ function* answerRequest(
     summary: {
       ...formatSummary(result, withTiers),
       ...(unused === undefined ? {} : { restorable: restorable.format() }),
+      ...(groups === undefined && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}),
     },
     warnings: [...result.warnings, ...restorable.warnings],
   })
@@ -243,7 +250,7 @@ function* addRestorable(
 /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
 function* warningsOfStored(
   dataSource: string,
-  { table, servers, rules, now }: LiveState,
+  { table, loading, rules, now }: LiveState,
 ): Generator<undefined, readonly PreviewWarning[]> {
   const isDefault = dataSource === defaultRulesName
   const defaults = rules.get(defaultRulesName) ?? []
@@ -264,7 +271,7 @@ function* warningsOfStored(
   const result = yield* decideAndKeep(live, {
     now,
     datasources: subjects,
-    servers: liveServers(servers),
+    servers: liveServers(loading.servers),
     serversBefore: [],
     concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
     defaultsChange: isDefault,
