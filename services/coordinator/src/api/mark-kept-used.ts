@@ -2,6 +2,7 @@ import { keptByRules } from '@svc/domain/preview'
 import { planMarkUsed } from '@svc/domain/retention'
 import { defaultRulesName } from '@svc/domain/rules'
 import { enclosingInterval } from '@svc/domain/time'
+import { converted, omittable, type Reader, refuse } from '@svc/domain/validation'
 import { type AuditInfo, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
 import {
   type Database,
@@ -19,14 +20,14 @@ import {
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { segmentsMarkedShape } from '@svc/shared/shapes'
+import { integerParameter, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 
 // Segments per transaction, so that a transaction and its locks last less than a second.
 const sliceSize = 2000
 // A request returns after this time, with a cursor for the next one.
 const maxRequestMs = 3000
-
-const cursorShape = z.tuple([z.string(), z.string(), z.string()])
+const maxAuditId = 999_999_999_999_999
 
 /** The last segment that a request has checked. */
 interface Cursor {
@@ -34,24 +35,28 @@ interface Cursor {
   readonly after: Pick<StoredSegment, 'interval' | 'id'>
 }
 
-const query = z.object({
-  since: z
-    .string({ error: 'a single value' })
-    .regex(/^\d{1,15}$/, { error: 'an audit ID, or 0 for all changes' })
-    .transform(Number)
-    .default(0),
-  after: z.string({ error: 'a single value' }).transform(parseCursor).optional(),
+const readCursor: Reader<Cursor> = converted(textParameter, (text, field) => {
+  const parts: unknown = parsedJson(text)
+  const isCursor =
+    Array.isArray(parts) && parts.length === 3 && parts.every((part) => typeof part === 'string')
+  if (!isCursor) throw refuse(field, text, 'the value of [next] in the last answer')
+  const [dataSource, startMs, id] = parts as [string, string, string]
+  const start = Number(startMs)
+  if (Number.isNaN(start)) throw refuse(field, text, 'the value of [next] in the last answer')
+  return { dataSource, after: { interval: { start, end: start }, id } }
 })
 
-function parseCursor(text: string, context: z.RefinementCtx): Cursor {
+function parsedJson(text: string): unknown {
   try {
-    const [dataSource, startMs, id] = cursorShape.parse(JSON.parse(text))
-    const start = Number(startMs)
-    return { dataSource, after: { interval: { start, end: start }, id } }
+    return JSON.parse(text)
   } catch {
-    context.addIssue({ code: 'custom', message: 'the value of [next] in the last answer' })
-    return z.NEVER
+    return undefined
   }
+}
+
+const query = {
+  since: omittable(integerParameter(0, maxAuditId)),
+  after: omittable(readCursor),
 }
 
 const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =>
@@ -75,7 +80,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
       'Mark segments as used that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first change of rules whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
     query,
     answers: [jsonAnswer(answerShape)],
-    handle: async ({ params, query: { since, after }, caller, audit }) => {
+    handle: async ({ params, query: { since = 0, after }, caller, audit }) => {
       const name = params.dataSource as string
       const isForAll = name === defaultRulesName
       const changes: RuleChanges = { of: isForAll ? 'defaultRules' : 'rules', since }

@@ -8,6 +8,7 @@ import {
   type Rule,
   rulesSchema,
 } from '@svc/domain/rules'
+import type { ValuesOf } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -17,6 +18,7 @@ import {
   jsonBody,
   Reply,
   type Route,
+  readLater,
   route,
   state,
 } from '@svc/shared/http'
@@ -24,7 +26,7 @@ import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { createSlices } from '@svc/shared/slices'
-import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
+import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
 import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
@@ -35,11 +37,7 @@ const rulesPath = '/svc/coordinator/v1/rules'
 // Like Druid 37, return one week if neither an interval nor a count is given.
 const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
-const historyQuery = z.object({
-  interval: intervalParameter.optional(),
-  count: positiveCount.optional(),
-  full: presence,
-})
+const historyQuery = { ...historyParameters, full: presence }
 
 // Max time that a change of rules waits for its warnings.
 const warningsTimeoutMs = 2000
@@ -145,7 +143,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('READ'),
       summary: 'Get the rules of a datasource; full appends the cluster default rules',
-      query: z.object({ full: presence }),
+      query: { full: presence },
       answers: [jsonAnswer(rulesShape)],
       handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
     }),
@@ -155,7 +153,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary: 'Replace the rules of a datasource, or the cluster default rules under _default',
-      body: jsonBody(unparsed(shapeOf(rulesSchema())), { limitBytes: configLimitBytes }),
+      body: jsonBody(readLater(rulesSchema()), { limitBytes: configLimitBytes }),
       answers: [emptyAnswer],
       handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
     }),
@@ -177,7 +175,7 @@ export function rulesRoutes(
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],
-  { interval, count, full }: z.infer<typeof historyQuery>,
+  { interval, count, full }: ValuesOf<typeof historyQuery>,
 ) {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
   const entries = await loadAudit(database, {
