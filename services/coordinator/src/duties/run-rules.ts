@@ -63,8 +63,8 @@ export function runRules(input: RunRulesInput): Duty {
     run: async (term) => {
       await input.reportedServers.reported()
       await checkQueues()
-      const [rules, config] = await Promise.all([
-        input.rules.current(),
+      const [snapshot, config] = await Promise.all([
+        input.rules.snapshot(),
         loadCoordinatorConfig(database),
         segments.refresh(),
       ])
@@ -73,6 +73,7 @@ export function runRules(input: RunRulesInput): Duty {
       if (!isLeader()) return undefined
       expireServers(input, config)
       if (config.pauseCoordination) return undefined
+      const { rules } = snapshot
       const endRun = input.clusterState.beginRun({ rules, config })
       const parts = serverPartsOf(config)
       const loadingServers = servers.loadingServers(performance.now(), parts)
@@ -88,7 +89,7 @@ export function runRules(input: RunRulesInput): Duty {
       const queue = (requests: Requests) => queueRequests(requests, stamp, database, servers, sender)
       const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= overshadowedWaitMs(config)
       const applied = await applyDecisions(
-        { database, clock, table, queue },
+        { database, clock, table, rules: snapshot, queue },
         run,
         names,
         stamp,
