@@ -114,21 +114,35 @@ const readPolicy = readByType<CompactionPolicy>({
   }),
 })
 
-const readConfig = readFields({
+const fields = {
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
   maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
   compactionPolicy: optional(readPolicy, defaultClusterConfig.compactionPolicy),
   useSupervisors: optional(readFlag, defaultClusterConfig.useSupervisors),
   engine: optional(readEngine, defaultClusterConfig.engine),
   storeCompactionStatePerSegment: optional(readFlag, defaultClusterConfig.storeCompactionStatePerSegment),
+}
+const readConfig = readFields(fields)
+const readStoredConfig = readFields({
+  ...fields,
+  maxCompactionTaskSlots: optional(readInteger(0, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
 })
 
 /**
  * Returns the cluster configuration from a JSON object, with defaults filled in. Throws invalidInput for the first
  * invalid value; the message contains the field, the value, and what is expected.
  */
-export function parseClusterConfig(json: unknown, field = ''): ClusterCompactionConfig {
-  const config = readConfig(json, field)
+export const parseClusterConfig = (json: unknown, field = ''): ClusterCompactionConfig =>
+  withRunnableEngine(readConfig(json, field))
+
+/**
+ * Like `parseClusterConfig`, for a configuration that a cluster already has. Druid 37 accepts 0 as the maximum number of
+ * slots, which stops compaction.
+ */
+export const parseStoredClusterConfig = (json: unknown): ClusterCompactionConfig =>
+  withRunnableEngine(readStoredConfig(json, ''))
+
+function withRunnableEngine(config: ClusterCompactionConfig): ClusterCompactionConfig {
   if (config.engine === 'msq' && !config.useSupervisors) {
     throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
   }
@@ -163,4 +177,4 @@ function formatPolicy(policy: CompactionPolicy): Record<string, unknown> {
 
 /** Returns the configuration that is stored as JSON, or the defaults if nothing is stored. */
 export const clusterConfigOf = (stored: string | undefined): ClusterCompactionConfig =>
-  stored === undefined ? defaultClusterConfig : parseClusterConfig(JSON.parse(stored))
+  stored === undefined ? defaultClusterConfig : parseStoredClusterConfig(JSON.parse(stored))

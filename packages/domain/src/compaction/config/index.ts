@@ -12,6 +12,7 @@ export {
   type MostFragmentedFirst,
   type NewestSegmentFirst,
   parseClusterConfig,
+  parseStoredClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
 export {
