@@ -418,6 +418,9 @@ describe('a source folder', () => {
       name: 'given',
       check: async () => [],
       document: async (name) => (name === 'servers' ? [] : {}),
+      detail: async () => ({ unseen: 'not given' }),
+      placement: async () => ({ unseen: 'not given' }),
+      unusedSegments: async () => ({ unseen: 'not given' }),
       segments: async function* () {
         for (let partitionNum = 0; partitionNum < 10; partitionNum++)
           yield {
