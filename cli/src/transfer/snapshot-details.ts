@@ -1,38 +1,58 @@
 import { isGroupPattern, type Permission, parsePermissions } from '@svc/domain/access'
 import { describeError, Failure, invalidInput } from '@svc/domain/failure'
-import { readName } from '@svc/domain/validation'
+import {
+  optional,
+  type Reader,
+  readAnyObject,
+  readFields,
+  readFlag,
+  readInteger,
+  readList,
+  readName,
+  readText,
+} from '@svc/domain/validation'
 import { isNamePattern } from '@svc/shared/security'
-import { z } from 'zod'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import { type DetailName, details, type Seen, type SnapshotSource } from './snapshot-source.ts'
 
-const countsSchema = z.object({
-  datasourcesWithUsedSegments: z.array(z.string()),
-  servedSegments: z.record(z.string(), z.int()),
-  usedBytes: z.record(z.string(), z.int()),
+// Clusters may have more than the usual limit of lists.
+const anyNumber = { max: Number.MAX_SAFE_INTEGER }
+const readNames = readList(readText, anyNumber)
+const readCount = readInteger(0, Number.MAX_SAFE_INTEGER)
+const readCounts = readFields({
+  datasourcesWithUsedSegments: readNames,
+  servedSegments: readEntries(readCount),
+  usedBytes: readEntries(readCount),
 })
-const supervisorsSchema = z.array(
-  z.object({ id: z.string(), type: z.string().optional(), suspended: z.boolean() }),
-)
-const securitySchema = z.object({
-  authenticators: z.record(z.string(), z.array(z.string())),
-  authorizers: z.record(
-    z.string(),
-    z.object({
-      roles: z.record(z.string(), z.unknown()),
-      users: z.record(z.string(), z.array(z.string())),
-      groupMappings: z.record(z.string(), z.object({ groupPattern: z.string(), roles: z.array(z.string()) })),
+const readSupervisors = readList(readFields({ id: readText, type: optional(readText), suspended: readFlag }))
+const readStores = readFields({
+  authenticators: readEntries(readNames),
+  authorizers: readEntries(
+    readFields({
+      roles: readAnyObject,
+      users: readEntries(readNames),
+      groupMappings: readEntries(readFields({ groupPattern: readText, roles: readNames })),
     }),
   ),
 })
+
+/** Reads an object whose entries have the same type. */
+function readEntries<Value>(read: Reader<Value>): Reader<Readonly<Record<string, Value>>> {
+  return (json, field) => {
+    const object = readAnyObject(json, field)
+    return Object.fromEntries(
+      Object.entries(object).map(([name, value]) => [name, read(value, `${field}.${name}`)]),
+    )
+  }
+}
 
 /**
  * What a source counts itself: its datasources with used segments, the served segments of each datasource, and the bytes
  * of each server.
  */
-export type SourceCounts = z.infer<typeof countsSchema>
+export type SourceCounts = ReturnType<typeof readCounts>
 
-export type SourceSupervisor = z.infer<typeof supervisorsSchema>[number]
+export type SourceSupervisor = ReturnType<typeof readSupervisors>[number]
 
 /** Users, roles, and group mappings of one authorizer. */
 export interface SourceAuthorizer {
@@ -78,8 +98,8 @@ export function parseDetails(raw: RawDetails, problems: SnapshotProblems): Snaps
     return value === undefined ? { unseen: `[${details[name]}] is invalid` } : { value }
   }
   return {
-    counts: parse('counts', (value) => shaped(countsSchema, value)),
-    supervisors: parse('supervisors', (value) => shaped(supervisorsSchema, value)),
+    counts: parse('counts', (value) => readCounts(value, 'counts')),
+    supervisors: parse('supervisors', (value) => readSupervisors(value, 'supervisors')),
     security: parse('security', (value) => readSecurity(value, problems)),
   }
 }
@@ -88,8 +108,7 @@ export function parseDetails(raw: RawDetails, problems: SnapshotProblems): Snaps
 export function smallerCounts(before: Seen<unknown>, after: Seen<unknown>): Seen<unknown> {
   if ('unseen' in before) return before
   if ('unseen' in after) return after
-  const [first, second] = [before, after].map(({ value }) => countsSchema.safeParse(value).data)
-  if (!first || !second) return before
+  const [first, second] = [readCounts(before.value, 'counts'), readCounts(after.value, 'counts')]
   const smaller = (a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>) =>
     Object.fromEntries(Object.entries(a).map(([name, count]) => [name, Math.min(count, b[name] ?? 0)]))
   const value: SourceCounts = {
@@ -105,7 +124,7 @@ export function smallerCounts(before: Seen<unknown>, after: Seen<unknown>): Seen
 const readEntryName = readName()
 
 function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecurity {
-  const { authenticators, authorizers } = shaped(securitySchema, document)
+  const { authenticators, authorizers } = readStores(document, 'security')
   const isValid = (name: string): boolean =>
     attempt(problems, details.security, () => readEntryName(name, 'name')) !== undefined
   return {
@@ -140,15 +159,6 @@ function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecu
       ]),
     ),
   }
-}
-
-function shaped<Value>(schema: z.ZodType<Value>, value: unknown): Value {
-  const { data, error } = schema.safeParse(value)
-  if (error) {
-    const [issue] = error.issues
-    throw invalidInput(`Invalid value for [${issue?.path.join('.')}]: ${issue?.message}`)
-  }
-  return data as Value
 }
 
 /** The parsed value; undefined if it is invalid, which is recorded as a problem. */
