@@ -145,14 +145,22 @@ const ownSources = (folder) => ({
   },
 })
 
-/** An import of `node:http` reads all its exports, and with them loads a WebSocket client that nobody needs. */
+/** An import of `node:http` reads all its exports, and so loads a WebSocket client that nobody needs: leaves that out. */
 const lazyHttp = {
   name: 'lazy http',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: 'lazy' }))
-    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => ({
-      contents: `module.exports = process.getBuiltinModule('${name}')`,
-    }))
+    build.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'require-call' ? { external: true } : { path: 'node:http', namespace: 'lazy' },
+    )
+    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => {
+      const descriptors = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)))
+      const names = descriptors.filter(([, { get }]) => get === undefined).map(([each]) => each)
+      return {
+        contents: `const module = process.getBuiltinModule('${name}')
+          export default module
+          export const { ${names.join(', ')} } = module`,
+      }
+    })
   },
 }
 
