@@ -44,7 +44,11 @@ export function previewHtml(report: PreviewReport): string {
     )
     if (rules.length > 0) parts.push(`<ul class="legend">${rules.join('')}</ul>`)
   }
-  for (const { heading, table } of details) parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
+  for (const { heading, table, notes = [] } of details) {
+    parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
+    if (notes.length > 0)
+      parts.push(`<ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`)
+  }
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

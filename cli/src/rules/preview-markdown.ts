@@ -16,7 +16,11 @@ export function previewMarkdown(report: PreviewReport): string {
       ? ['### Warnings', warnings.map((message) => `- ${escaped(message)}`).join('\n')]
       : []),
     ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
-    ...details.flatMap(({ heading, table }) => [`### ${heading}`, markdownTable(table)]),
+    ...details.flatMap(({ heading, table, notes = [] }) => [
+      `### ${heading}`,
+      markdownTable(table),
+      ...(notes.length > 0 ? [notes.map((note) => `- ${escaped(note)}.`).join('\n')] : []),
+    ]),
   ]
   return `${parts.join('\n\n')}\n`
 }

@@ -561,6 +561,12 @@ export const properties = {
     'PT10S',
   ),
 
+  'svc.coordinator.waitBeforeMarkingOvershadowed': property(
+    flag,
+    'whether a new leader waits for the default of millisToWaitBeforeDeleting (15 minutes) before it marks overshadowed segments as unused, as in Druid 37; otherwise it waits only if the dynamic configuration has another value',
+    'false',
+  ),
+
   'svc.coordinator.kill.on': property(
     flag,
     'whether to permanently delete segments that have been unused for a long time, including their files in deep storage',
@@ -621,6 +627,13 @@ export const properties = {
       virtualServerGroups,
       'virtual servers that this process simulates instead of running one historical; their segments have no files',
       '[]',
+    ),
+  ),
+  'svc.simulation.placementFile': onlyWhere(
+    conditions.simulates,
+    property(
+      text,
+      'file with the segments that each virtual server has at the start of this process, which writes them back when it stops; without it, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(

@@ -9,6 +9,7 @@ export {
   formatClusterConfig,
   type MostFragmentedFirst,
   parseClusterConfig,
+  parseStoredClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
