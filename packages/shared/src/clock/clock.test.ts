@@ -129,7 +129,7 @@ describe('a clock change', () => {
     [{ rate: 86_401 }, /Invalid value \[86401\] for \[rate\]/],
     [{ rate: '1' }, /Invalid value \[1\] for \[rate\]/],
     [{ speed: 1 }, /Unknown field \[speed\]/],
-    [[], /^Failure: Invalid value \[\[\]\] for \[clock change\]: expected/],
+    [[], /^Failure: Invalid value \[\[\]\] for \[body\]: expected/],
   ]
   for (const [json, message] of refused) {
     it(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => readClockChange(json, ''), message))

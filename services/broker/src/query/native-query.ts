@@ -49,8 +49,9 @@ const readTable = readFields({ type: readOneOf(['table']), name: readColumnName 
 const readDataSource: Reader<string> = described(
   { anyOf: [schemaOf(readColumnName), schemaOf(readTable)] },
   (json, field) => {
+    if (typeof json === 'string') return readColumnName(json, field)
     try {
-      return typeof json === 'string' ? readColumnName(json, field) : readTable(json, field).name
+      return readTable(json, field).name
     } catch {
       throw refuse(field, json, 'a datasource name or {"type": "table", "name": "<datasource>"}')
     }
