@@ -1,7 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import { readInterval } from '@svc/domain/time'
 import { converted, optional, readFields, readList, readText, refuse } from '@svc/domain/validation'
-import { z } from 'zod'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { segmentsMarkedShape } from '../shapes/index.ts'
