@@ -149,7 +149,12 @@ const ownSources = (folder) => ({
 const lazyHttp = {
   name: 'lazy http',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: 'lazy' }))
+    build.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      // A dynamic import of the replacement would only have a default export.
+      kind === 'dynamic-import'
+        ? { path: 'node:http', external: true }
+        : { path: 'node:http', namespace: 'lazy' },
+    )
     build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => ({
       contents: `module.exports = process.getBuiltinModule('${name}')`,
     }))
