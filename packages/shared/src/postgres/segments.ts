@@ -173,6 +173,25 @@ const readCopyText = (text: string): string =>
     ? text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
     : text
 
+/** Returns the sizes in bytes of used segments by ID; others are left out. */
+export async function loadUsedSegmentSizes(
+  queries: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await queries.query<{ id: string; sizeBytes: number }>(
+    sql`SELECT id, size_bytes AS "sizeBytes" FROM segments WHERE used AND id = ANY(${ids})`,
+  )
+  return new Map(rows.map(({ id, sizeBytes }) => [id, sizeBytes]))
+}
+
+/** Returns the number of used segments by datasource. */
+export async function countUsedSegments(queries: Queries): Promise<ReadonlyMap<string, number>> {
+  const rows = await queries.query<{ dataSource: string; count: number }>(
+    sql`SELECT datasource AS "dataSource", count(*)::int AS count FROM segments WHERE used GROUP BY datasource`,
+  )
+  return new Map(rows.map(({ dataSource, count }) => [dataSource, count]))
+}
+
 /** Returns the payloads of segments by ID; unknown IDs are left out. */
 export async function loadPayloads(
   queries: Queries,
