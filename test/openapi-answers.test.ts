@@ -194,7 +194,7 @@ test('rules and their previews match the document', async () => {
     rules,
     `${rules}/history?count=5`,
     ...withWords(`${rules}/${dataSource}`, 'full'),
-    `${rules}/${dataSource}/history`,
+    ...withWords(`${rules}/${dataSource}/history`, 'full'),
     ...withWords(`${rules}/simulate`, 'full'),
   ])
   const preview = {
@@ -204,6 +204,7 @@ test('rules and their previews match the document', async () => {
     horizon: 'P90D',
   }
   await requestOnce('POST', `${rules}/simulate`, preview)
+  await requestOnce('POST', `${rules}/${dataSource}/markUsed?since=0`)
   await requestOnce('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
 })
 
