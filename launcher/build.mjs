@@ -38,8 +38,6 @@ const programs = {
   worker: 'services/worker/src/main.ts',
   'query-process': 'services/broker/src/query-processes/query-process-main.ts',
   peon: 'packages/shared/src/task-running/peon.ts',
-  container: 'container/src/main.ts',
-  health: 'container/src/health.ts',
 }
 
 // Packages with native programs stay where they are, and so does a large one that only developers need. `pg-native` is an
@@ -82,11 +80,11 @@ async function buildOnce(folder) {
     if (onTerminal) process.stderr.write('\r\u001b[K')
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stderr.write(`Built svc, because its sources changed (${seconds} s)\n`)
+  process.stderr.write(`Built svc from its sources (${seconds} s)\n`)
 }
 
 function hashOfSources() {
-  const found = globSync('{packages/*,services/*,cli,container}/src/**/*.ts', { cwd: root })
+  const found = globSync('{packages/*,services/*,cli}/src/**/*.ts', { cwd: root })
   const sources = found.filter((file) => !file.endsWith('.test.ts'))
   const hash = createHash('sha256').update(process.platform)
   for (const file of [...sources.sort(), 'pnpm-lock.yaml', ...globSync('launcher/*.mjs', { cwd: root })])

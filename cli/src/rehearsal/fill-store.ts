@@ -133,6 +133,8 @@ async function saveUnusedSegments(
         await markUnused(
           transaction,
           same.map(({ segment }) => segment.segment.id),
+          // The source does not say why it marked them.
+          { kind: 'request', identity: 'svc import' },
           unusedAt,
         )
     })

@@ -65,8 +65,8 @@ export function runRules(input: RunRulesInput): Duty {
     run: async (term) => {
       await input.reportedServers.reported()
       await checkQueues()
-      const [rules, config] = await Promise.all([
-        input.rules.current(),
+      const [snapshot, config] = await Promise.all([
+        input.rules.snapshot(),
         loadCoordinatorConfig(database),
         segments.refresh(),
       ])
@@ -75,6 +75,7 @@ export function runRules(input: RunRulesInput): Duty {
       if (!isLeader()) return undefined
       expireServers(input, config)
       if (config.pauseCoordination) return undefined
+      const { rules } = snapshot
       const endRun = input.clusterState.beginRun({ rules, config })
       const parts = serverPartsOf(config)
       const loadingServers = servers.loadingServers(performance.now(), parts)
@@ -91,7 +92,7 @@ export function runRules(input: RunRulesInput): Duty {
       const waitMs = overshadowedWaitMs(config, input.waitsByDefault)
       const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= waitMs
       const applied = await applyDecisions(
-        { database, clock, table, queue },
+        { database, clock, table, rules: snapshot, queue },
         run,
         names,
         stamp,
