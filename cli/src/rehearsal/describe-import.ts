@@ -194,7 +194,7 @@ export function unseenParts({ documents, details }: Snapshot): UnseenPart[] {
       ? [{ part: 'unused segments', reason: 'add --unused to import them' }]
       : []),
     ...documents.missing.map((name) => ({
-      part: `${name} configuration`,
+      part: name === 'config' ? 'coordinator dynamic configuration' : `${name} configuration`,
       reason: 'the source has none, so the defaults apply',
     })),
     {

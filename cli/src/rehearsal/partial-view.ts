@@ -1,5 +1,4 @@
-import type { Rule } from '@svc/domain/rules'
-import { defaultRulesName } from '@svc/domain/rules'
+import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { countOf, formatBytes } from '../terminal/index.ts'
 import type { Seen, SourceCounts } from '../transfer/index.ts'
 import type { Placement } from './place-segments.ts'
@@ -24,11 +23,8 @@ export function listOf(names: readonly string[]): string {
 /** Reasons to believe that the source has segments that the login cannot see; empty if there are none. */
 export function signsOfPartialView({ segments, rules, counts, placement }: ImportedParts): string[] {
   const signs: string[] = []
-  const isVisible = (dataSource: string): boolean => segments.has(dataSource)
+  const isHidden = (dataSource: string): boolean => !segments.has(dataSource)
   const hidden = 'value' in counts ? counts.value.datasourcesWithUsedSegments.filter(isHidden) : []
-  function isHidden(dataSource: string): boolean {
-    return !isVisible(dataSource)
-  }
   if (hidden.length > 0)
     signs.push(`The load status of the source counts datasources without visible segments: ${listOf(hidden)}`)
   if (placement) {
@@ -42,7 +38,9 @@ export function signsOfPartialView({ segments, rules, counts, placement }: Impor
       )
   }
   if ('value' in counts) signs.push(...signsOfCounts(counts.value, segments, placement))
-  const withRules = [...rules.keys()].filter((name) => name !== defaultRulesName && isHidden(name))
+  const withRules = [...rules]
+    .filter(([name, list]) => name !== defaultRulesName && list.length > 0 && isHidden(name))
+    .map(([name]) => name)
   // Rules of a datasource without data are common. They are a sign if nothing else says that there is no data.
   if ('unseen' in counts && withRules.length > 0)
     signs.push(`There are rules for datasources without visible segments: ${listOf(withRules)}`)
