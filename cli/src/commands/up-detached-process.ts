@@ -2,6 +2,7 @@
 // IPC channel, reports its progress there, and keeps running when that command exits.
 import { describeError, Failure } from '@svc/domain/failure'
 import { startCluster } from '../cluster/index.ts'
+import { keepConsoleCurrent } from '../console/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { summarize } from './summary.ts'
@@ -14,6 +15,7 @@ const options = await new Promise<DetachedOptions>((resolve) => {
 try {
   const cluster = await startCluster({ ...options, signal, onStep: (step) => report({ kind: 'step', step }) })
   report({ kind: 'ready', summary: summarize(cluster) })
+  keepConsoleCurrent((problem) => console.error(problem))
   await requested
   await cluster.stop()
   process.exit(exitStatus.done)

@@ -4,6 +4,7 @@ import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
+import { buildConsole } from '../console/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
@@ -23,9 +24,10 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
-  // These need a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
+  // These need a browser, a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
   // they have separate commands.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
+    'test/browser/**',
     'test/compose/**',
     'test/docs/pages.test.ts',
     'test/interop/**',
@@ -69,6 +71,12 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
   const build = spawn('docker', ['compose', 'build'], { cwd: repositoryRoot, stdio: 'inherit' })
   const status = await statusOf(build)
   return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
+}
+
+/** Builds the console and runs its tests in Chromium; returns the exit status. */
+export async function runBrowserTests(pattern: string | undefined): Promise<number> {
+  await buildConsole()
+  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '1')
 }
 
 /** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */

@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react'
+
+/** A box that stands out: a loss, a warning, something in the future, a problem, or a neutral message. */
+export function Notice({
+  kind,
+  children,
+  role,
+}: {
+  readonly kind: 'loss' | 'warning' | 'future' | 'problem' | 'done'
+  readonly children: ReactNode
+  readonly role?: 'alert' | 'status'
+}) {
+  return (
+    <div className={`notice ${kind}`} role={role}>
+      {children}
+    </div>
+  )
+}
+
+/** What to show while there is nothing else: what is missing, and what to do. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+/** A name from the cluster, which may contain anything: isolated, so that it cannot turn the text around it. */
+export function Name({ children }: { readonly children: string }) {
+  return (
+    <bdi className="name">
+      {children.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\u2423')}
+    </bdi>
+  )
+}
+
+/** A square in the color of a tier. */
+export function TierMark({ color }: { readonly color: number | undefined }) {
+  return <span className={`mark tier-${color ?? 'none'}`} aria-hidden="true" />
+}
