@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import path from 'node:path'
 import { describeError, unavailable } from '@svc/domain/failure'
 import { repositoryRoot } from '../home/index.ts'
@@ -24,32 +25,46 @@ const sources = [
 export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
   // An installation without tools for development comes with a console.
   if (!existsSync(vite) || isCurrent()) return
-  buildConsole().catch((error: unknown) => onProblem(`The console was not built: ${describeError(error)}`))
+  buildConsole({ isInBackground: true }).catch((error: unknown) =>
+    onProblem(`The console was not built: ${describeError(error)}`),
+  )
 }
 
 /** Whether the build on disk is one of the current source. */
 const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceHash()
 
-/** Builds the console. The router serves the old one until the new one is complete. */
-export async function buildConsole(): Promise<void> {
+/**
+ * Builds the console. The router serves the old one until the new one is complete. A build in the background ends with
+ * this process, which does not wait for it.
+ */
+export async function buildConsole({ isInBackground = false } = {}): Promise<void> {
   const hash = sourceHash()
   const next = path.join(folder, `.next-${process.pid}`)
+  const discard = () => rmSync(next, { recursive: true, force: true })
+  process.once('exit', discard)
   try {
-    await runVite(['build', '--outDir', next, '--emptyOutDir', '--logLevel', 'error', folder])
+    await runVite(['build', '--outDir', next, '--emptyOutDir', '--logLevel', 'error', folder], isInBackground)
     writeFileSync(path.join(next, path.basename(stamp)), hash)
     rmSync(built, { recursive: true, force: true })
     renameSync(next, built)
   } finally {
-    rmSync(next, { recursive: true, force: true })
+    process.off('exit', discard)
+    discard()
   }
 }
 
-async function runVite(args: readonly string[]): Promise<void> {
+async function runVite(args: readonly string[], isInBackground: boolean): Promise<void> {
   const child = spawn(process.execPath, [vite, ...args], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, NODE_ENV: 'production' },
   })
+  const end = () => child.kill('SIGKILL')
+  if (isInBackground) {
+    child.unref()
+    ;(child.stderr as Socket).unref()
+  }
+  process.once('exit', end)
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
     output += chunk
@@ -57,7 +72,7 @@ async function runVite(args: readonly string[]): Promise<void> {
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', resolve)
-  })
+  }).finally(() => process.off('exit', end))
   if (status !== 0) throw unavailable(`Vite failed: ${output.trim().slice(0, 2000)}`)
 }
 

@@ -78,6 +78,15 @@ export const useRuleHistory = (dataSource: string) =>
     refetchInterval: refreshMs,
   })
 
+/** The last changes of any rules, newest first. */
+export const useAllRuleChanges = () =>
+  useQuery({
+    queryKey: ['history'],
+    queryFn: () =>
+      fetchJson<(RuleChange & { readonly key: string })[]>('/svc/coordinator/v1/rules/history?count=8'),
+    refetchInterval: refreshMs,
+  })
+
 /** The clock of a cluster that simulates time. */
 export const useSimulatedClock = (isAllowed: boolean) =>
   useQuery({

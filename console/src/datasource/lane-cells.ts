@@ -41,20 +41,24 @@ export function compactionCells(
 ): Lane[] {
   if (!intervals) return []
   const states = new Uint8Array(buckets.count)
+  const bits = { compacted: 1, skipped: 2, awaiting: 4 }
   const start = Date.parse(buckets.start)
   const mark = (list: readonly CompactionInterval[], state: number) => {
     for (const one of list) {
       const interval = parseInterval(one.interval)
       const from = Math.max(0, Math.floor((interval.start - start) / buckets.widthMs))
       const to = Math.min(buckets.count, Math.ceil((interval.end - start) / buckets.widthMs))
-      for (let at = from; at < to; at += 1) states[at] = Math.max(states[at]!, state)
+      for (let at = from; at < to; at += 1) states[at]! |= state
     }
   }
-  mark(intervals.compacted, 1)
-  mark(intervals.skipped, 2)
-  mark(intervals.awaiting, 3)
-  const kinds = ['none', 'full', 'skipped', 'waiting'] as const
-  return [{ label: 'compaction', cells: cellsOf(buckets.count, (at) => kinds[states[at]!]!) }]
+  mark(intervals.compacted, bits.compacted)
+  mark(intervals.skipped, bits.skipped)
+  mark(intervals.awaiting, bits.awaiting)
+  const kindOf = (state: number): LaneCell['kind'] => {
+    if (state & bits.awaiting) return state & bits.compacted ? 'partial' : 'waiting'
+    return state & bits.compacted ? 'full' : state & bits.skipped ? 'skipped' : 'none'
+  }
+  return [{ label: 'compaction', cells: cellsOf(buckets.count, (at) => kindOf(states[at]!)) }]
 }
 
 /** Returns one cell per bucket, so that cells line up with the bars above them. */

@@ -1,4 +1,3 @@
-import type { EffectName } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { type RuleJson, useCaller, useRuleHistory } from '../cluster/index.ts'
@@ -27,8 +26,7 @@ export function ReviewPanel(input: ReviewInput) {
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
     <section aria-labelledby="review-title" className="review">
-      <h2 id="review-title">{edit.isEdited ? 'Review' : 'Under these rules'}</h2>
-      <Numbers effects={effects} />
+      <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
       <Loss effects={effects} />
       {view.answer.warnings
         .filter(({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit')
@@ -52,55 +50,6 @@ export function ReviewPanel(input: ReviewInput) {
 
 const sentence = (message: string, dataSource: string): string =>
   message.replace(`Datasource [${dataSource}]: `, '').replace(/^\w/, (letter) => letter.toUpperCase())
-
-const rows: readonly (readonly [EffectName, string])[] = [
-  ['unqueryable', 'Unqueryable'],
-  ['unused', 'Marked unused'],
-  ['underReplicated', 'Under-replicated'],
-  ['doesNotFit', 'Does not fit'],
-  ['waitingForTier', 'Waits for a tier'],
-  ['overshadowed', 'Overshadowed'],
-]
-const alwaysShown: ReadonlySet<string> = new Set<EffectName>(['unqueryable', 'underReplicated', 'doesNotFit'])
-
-function Numbers({ effects }: { readonly effects: AnsweredEffects }) {
-  const replicas = [
-    [
-      'Replicas to load',
-      effects.loaded.copies! + effects.moved.copies!,
-      effects.loaded.bytes + effects.moved.bytes,
-    ],
-    [
-      'Replicas to drop',
-      effects.dropped.copies! + effects.moved.copies!,
-      effects.dropped.bytes + effects.moved.bytes,
-    ],
-  ] as const
-  return (
-    <dl className="numbers figures">
-      {rows
-        .filter(([name]) => effects[name].segments > 0 || alwaysShown.has(name))
-        .map(([name, label]) => {
-          const { segments, bytes, interval } = effects[name]
-          const isLoss = segments > 0 && (name === 'unqueryable' || name === 'unused')
-          return (
-            <div key={name} title={interval ?? undefined}>
-              <dt>{label}</dt>
-              <dd className={isLoss ? 'loss-text' : ''}>{countOf(segments, 'segment')}</dd>
-              <dd className={isLoss ? 'loss-text' : 'dim'}>{segments > 0 ? formatBytes(bytes) : ''}</dd>
-            </div>
-          )
-        })}
-      {replicas.map(([label, copies, bytes]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{formatCount(copies)}</dd>
-          <dd className="dim">{copies > 0 ? formatBytes(bytes) : ''}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
 
 /** Whether applying makes data unqueryable or unused. */
 const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>

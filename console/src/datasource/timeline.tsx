@@ -93,24 +93,30 @@ export function Timeline(input: TimelineInput) {
   )
 }
 
-// The width of the longest label, in pixels.
-const minTickGap = 66
+// The width of a label, in pixels.
+const minTickGap = 76
+
+/** Returns as many regular ticks as have room for their labels. */
+function ticksOf(scale: Scale, width: number): Date[] {
+  for (let count = Math.floor(width / minTickGap); count > 2; count -= 1) {
+    const ticks = scale.ticks(count)
+    const gaps = ticks.slice(1).map((tick, index) => scale(tick) - scale(ticks[index]!))
+    if (Math.min(...gaps) >= minTickGap) return ticks
+  }
+  return scale.ticks(2)
+}
 
 type Scale = ScaleTime<number, number>
 
 function Axis({ scale, top }: { readonly scale: Scale; readonly top: number }) {
   const [, width = 0] = scale.range()
-  const ticks = scale.ticks(Math.max(2, Math.floor(width / 90)))
-  // The first month may begin so close to the next tick that both labels would overlap.
-  const shown = ticks.filter(
-    (tick, index) => index === 0 || scale(tick) - scale(ticks[index - 1]!) > minTickGap,
-  )
+  const ticks = ticksOf(scale, width)
   const isDaily = ticks.every((tick) => tick.getTime() % 86_400_000 === 0)
   const isMonthly = isDaily && ticks.every((tick) => tick.getUTCDate() === 1)
   return (
     <g className="axis" transform={`translate(0,${top})`}>
       <line x2={width} />
-      {shown.map((tick) => {
+      {ticks.map((tick) => {
         const x = scale(tick)
         const text = tick.toISOString()
         const label = isMonthly

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { fetchRules, type RuleJson, rulesPath } from '../cluster/index.ts'
+import { callWorker } from '../preview/index.ts'
 import { inBytes, send } from '../session/index.ts'
 import { type RulesEdit, sameRules } from './use-rules-edit.ts'
 
@@ -9,12 +10,24 @@ export interface Applied {
   /** The rules before and after it. */
   readonly before: readonly RuleJson[]
   readonly after: readonly RuleJson[]
+  /** The segments that it marks unused. */
+  readonly dropped: readonly string[]
   readonly isUndone: boolean
 }
 
 interface Audit {
   readonly author: string
   readonly comment: string
+}
+
+// A request has room for about 10,000 ids.
+const idsPerRequest = 5000
+
+/** Marks segments as used again. Those that are used already stay so. */
+async function markUsed(dataSource: string, ids: readonly string[]): Promise<void> {
+  const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(dataSource)}/markUsed`
+  for (let at = 0; at < ids.length; at += idsPerRequest)
+    await send(path, { method: 'POST', body: { segmentIds: ids.slice(at, at + idsPerRequest) } })
 }
 
 /** Stores rules, unless another person has changed them in the meantime, and undoes the last change. */
@@ -40,6 +53,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
         if (isUndo) setProblem('The rules have changed since, so nothing was undone.')
         return
       }
+      const dropped = isUndo ? [] : await callWorker('dropped', { dataSource, rules: list })
       await send(rulesPath(dataSource), {
         method: 'POST',
         body: list,
@@ -48,7 +62,8 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
       const after = await fetchRules(dataSource)
       queries.setQueryData(['rules', dataSource], after)
       edit.discard()
-      setApplied({ before: current.own, after: after.own, isUndone: isUndo })
+      if (isUndo) await markUsed(dataSource, applied?.dropped ?? [])
+      setApplied({ before: current.own, after: after.own, dropped, isUndone: isUndo })
       await queries.invalidateQueries()
     } catch (error) {
       setProblem((error as Error).message)

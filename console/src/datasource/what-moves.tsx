@@ -1,7 +1,8 @@
 import type { TierMove } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
-import { formatShare, Name, TierMark } from '../ui/index.ts'
+import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
+import { Numbers } from './numbers.tsx'
 
 /** Which replicas go where, and how full the tiers are afterward. */
 export function WhatMoves({
@@ -19,6 +20,10 @@ export function WhatMoves({
   const changes = Object.entries(view.answer.summary.datasources[dataSource]?.tiers ?? {})
   return (
     <div className="tables">
+      <section aria-labelledby="numbers-title">
+        <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
+        <Numbers effects={view.answer.summary.effects} />
+      </section>
       <section aria-labelledby="moves-title">
         <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>
         {moves.length === 0 ? (
@@ -127,7 +132,7 @@ function Fill({
   if (capacityBytes === null) return <span>{formatBytes(bytesAfter)}, unlimited</span>
   return (
     <span className="fill">
-      <meter className={`tier-${color}`} min={0} max={capacityBytes} value={bytesAfter} aria-label="Fill" />
+      <Meter label="Fill" value={bytesAfter} max={capacityBytes} color={color} />
       <span>
         {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
         {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import {
   type ClusterNode,
+  useAllRuleChanges,
   useClusterNodes,
   useClusterState,
   useDataServers,
@@ -10,7 +11,7 @@ import {
   useLeaders,
 } from '../cluster/index.ts'
 import type { InventoryFigures } from '../preview/index.ts'
-import { Empty, Name, Notice, tierColors } from '../ui/index.ts'
+import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
 import { TierFills } from './tier-fills.tsx'
 
 /** What the cluster is doing, in sentences. */
@@ -38,6 +39,7 @@ export function OverviewScreen() {
       <div className="columns">
         <TiersSection inventory={inventory.data} />
         <Services />
+        <Changes inventory={inventory.data} />
       </div>
     </div>
   )
@@ -120,6 +122,38 @@ function TiersSection({ inventory }: { readonly inventory: InventoryFigures }) {
       <h2 id="tiers">Tiers</h2>
       {servers && servers.length === 0 && <p className="hint">No historical has reported yet.</p>}
       {servers && <TierFills servers={servers} colors={colors} />}
+    </section>
+  )
+}
+
+function Changes({ inventory }: { readonly inventory: InventoryFigures }) {
+  const { data: changes } = useAllRuleChanges()
+  if (!changes || changes.length === 0) return null
+  return (
+    <section aria-labelledby="changes">
+      <h2 id="changes">Last changes of rules</h2>
+      <ul className="history">
+        {changes.map(({ key, auditInfo, auditTime }) => (
+          <li key={`${key} ${auditTime}`}>
+            <span className="dim numbers">{formatAge(inventory.now - Date.parse(auditTime))}</span>
+            <span>
+              {key === '_default' ? (
+                'cluster defaults'
+              ) : (
+                <Link href={`/datasources/${encodeURIComponent(key)}`}>
+                  <Name>{key}</Name>
+                </Link>
+              )}{' '}
+              by <Name>{auditInfo.author || auditInfo.identity}</Name>
+              {auditInfo.comment && (
+                <span className="dim">
+                  : “<bdi>{auditInfo.comment}</bdi>”
+                </span>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
     </section>
   )
 }

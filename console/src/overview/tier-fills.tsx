@@ -1,6 +1,6 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
-import { formatShare, Name, TierMark } from '../ui/index.ts'
+import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
 
 /** How full each tier is. */
 export function TierFills({
@@ -36,13 +36,7 @@ export function TierFills({
               <td className="right">{formatBytes(used)}</td>
               <td>
                 <span className="fill">
-                  <meter
-                    className={`tier-${colors.get(tier)}`}
-                    min={0}
-                    max={Math.max(1, max)}
-                    value={used}
-                    aria-label={`Fill of ${tier}`}
-                  />
+                  <Meter label={`Fill of ${tier}`} value={used} max={max} color={colors.get(tier)} />
                   <span className="numbers">
                     {formatShare(used, max)} of {formatBytes(max)}
                   </span>

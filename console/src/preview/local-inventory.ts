@@ -16,6 +16,7 @@ import { formatInterval } from '@svc/domain/time'
 import type {
   AnsweredBuckets,
   DatasourceFigures,
+  DroppedTask,
   ExplainedSegment,
   ExplainedSegments,
   ExplainTask,
@@ -141,6 +142,25 @@ export class LocalInventory {
     if (this.decisions.size >= maxDecisions) this.decisions.clear()
     this.decisions.set(key, decided)
     return decided
+  }
+
+  /** Returns the ids of the segments that rules would mark unused. */
+  dropped({ dataSource, rules }: DroppedTask): string[] {
+    const { outcome } = this.decide(dataSource, rules, undefined).result
+    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
+    if (datasource === undefined) return []
+    const { segments, columns, stretches, targetOf } = datasource
+    return stretches
+      .filter(({ rule }) => targetOf(rule).action === 'drop')
+      .flatMap(({ from, to }) => Array.from(columns.indexes.subarray(from, to)))
+      .map((index) =>
+        segmentId({
+          dataSource,
+          interval: { start: segments.start(index), end: segments.end(index) },
+          version: segments.version(index),
+          partitionNum: segments.partitionNum(index),
+        }),
+      )
   }
 
   /** Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. */

@@ -161,10 +161,15 @@ export interface ExplainedSegments {
   readonly segments: readonly ExplainedSegment[]
 }
 
+/** Which rules to apply to a datasource. */
+export type DroppedTask = Pick<PreviewTask, 'dataSource' | 'rules'>
+
 /** Requests to the worker, by kind. */
 export interface WorkerCalls {
   readonly refresh: { readonly input: Record<string, never>; readonly output: InventoryFigures }
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
+  /** The ids of the segments that rules would mark unused. */
+  readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
 }
 

@@ -41,6 +41,7 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
 
 function outputOf({ kind, input, authorization }: WorkerRequest) {
   if (kind === 'refresh') return refresh(authorization)
+  if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
   return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
 }

@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
-import { Empty, formatShare, Name, TierMark, tierColors } from '../ui/index.ts'
+import { Empty, formatShare, Meter, Name, TierMark, tierColors } from '../ui/index.ts'
 
 type Order = 'tier' | 'fill' | 'queue'
 
@@ -182,13 +182,7 @@ function ServerCard({
         </span>
         <span className="dim">{type === 'historical' ? <Name>{tier}</Name> : type}</span>
       </div>
-      <meter
-        className={`tier-${color}`}
-        min={0}
-        max={Math.max(1, maxSize)}
-        value={currSize}
-        aria-label="Fill"
-      />
+      <Meter label="Fill" value={currSize} max={maxSize} color={color} />
       <div className="row between numbers small">
         <span>
           {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}

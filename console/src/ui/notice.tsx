@@ -21,7 +21,7 @@ export function Notice({
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <div className="empty">
-      <h2>{title}</h2>
+      <h1>{title}</h1>
       {children}
     </div>
   )
@@ -33,6 +33,33 @@ export function Name({ children }: { readonly children: string }) {
     <bdi className="name">
       {children.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\u2423')}
     </bdi>
+  )
+}
+
+/** How full something is, in the color of its tier. Its numbers are next to it. */
+export function Meter({
+  label,
+  value,
+  max,
+  color,
+}: {
+  readonly label: string
+  readonly value: number
+  readonly max: number
+  readonly color: number | undefined
+}) {
+  const share = max <= 0 ? 0 : Math.min(1, value / max)
+  return (
+    <span
+      className={`meter tier-${color ?? 'none'}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share * 100)}
+    >
+      <span style={{ width: `${share * 100}%` }} />
+    </span>
   )
 }
 
