@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
+import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 /** Chromium on this machine; undefined if there is none. */
@@ -24,8 +24,6 @@ export async function openBrowser(): Promise<Browser> {
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
   return await chromium.launch({ executablePath: chromiumFile!, args, timeout: 120_000 })
 }
-
-const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Opens a page in a context of its own, like a tab in another window. */
 export async function openPage(
@@ -64,7 +62,7 @@ interface AxeResult {
 
 async function findingsIn(page: Page): Promise<string[]> {
   // Evaluated by the debugger, which the content security policy does not affect.
-  await page.evaluate(readFileSync(axeFile, 'utf8'))
+  await page.evaluate(axe.source)
   const { violations } = (await page.evaluate(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
   )) as AxeResult

@@ -73,10 +73,13 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
   return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
 }
 
-/** Builds the console and runs its tests in Chromium; returns the exit status. */
-export async function runBrowserTests(pattern: string | undefined): Promise<number> {
+/**
+ * Builds the console and runs its tests in Chromium; returns the exit status. With `isUpdating`, draws its screens into
+ * docs/console.
+ */
+export async function runBrowserTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   await buildConsole()
-  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '1')
+  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '1', updating(isUpdating))
 }
 
 /** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */
@@ -111,7 +114,7 @@ export async function runDocsTests(pattern: string | undefined, isUpdating: bool
   return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
 }
 
-/** The environment variable that makes tests of pages write the actual output into them. */
+/** The environment variable that makes tests write the actual output into pages, and draw screens. */
 function updating(isUpdating: boolean): Readonly<Record<string, string>> {
   return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }

@@ -1,12 +1,13 @@
 import {
   bucketsOf,
   type CompleteInventory,
-  type DecidedRequest,
   decideRequest,
   formatBuckets,
   formatDecided,
+  type Outcome,
   parsePreviewRequest,
   replicaLaneOf,
+  type TierMove,
   tierMovesOf,
 } from '@svc/domain/preview'
 import { formatRule, ruleBoundariesOf } from '@svc/domain/rules'
@@ -27,6 +28,14 @@ import type {
   TimeRange,
 } from './messages.ts'
 
+/** A decided preview, with everything that does not depend on the part of the time axis. */
+interface Decision {
+  readonly outcome: Outcome
+  readonly answer: PreviewAnswer
+  readonly moves: readonly TierMove[]
+  readonly extent: TimeRange | undefined
+}
+
 // The stored rules and the latest edits. Each takes about ten bytes per segment.
 const maxDecisions = 4
 
@@ -36,7 +45,7 @@ const reader = { canRead: () => true, canReadTiers: true }
 export class LocalInventory {
   private readonly inventory: CompleteInventory
   // Zooming changes only the buckets, so the last decisions are kept.
-  private readonly decisions = new Map<string, DecidedRequest>()
+  private readonly decisions = new Map<string, Decision>()
 
   constructor(inventory: CompleteInventory) {
     this.inventory = inventory
@@ -111,25 +120,21 @@ export class LocalInventory {
   /** Decides a preview. Throws a Failure for invalid rules. */
   preview({ dataSource, rules, now, range, maxBuckets }: PreviewTask): PreviewView {
     const startedAt = performance.now()
-    const decided = this.decide(dataSource, rules, now)
+    const { outcome, answer, moves, extent } = this.decide(dataSource, rules, now)
     const stored = this.decide(dataSource, undefined, undefined)
-    const { outcome } = decided.result
-    const page = { full: false, offset: 0, limit: 1 }
-    const answer = finish(formatDecided(decided, page)) as unknown as PreviewAnswer
     const buckets = finish(bucketsOf(outcome, new Set([dataSource]), maxBuckets, range))
     const names = outcome.cluster.tiers.map(({ name }) => name)
-    const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
     return {
       answer,
       buckets: buckets && (formatBuckets(buckets, names) as unknown as AnsweredBuckets),
-      replicas: buckets && finish(replicaLaneOf(stored.result.outcome, dataSource, buckets)),
-      moves: finish(tierMovesOf(outcome, dataSource)),
-      extent: columns && extentOf(columns.starts, columns.ends),
+      replicas: buckets && finish(replicaLaneOf(stored.outcome, dataSource, buckets)),
+      moves,
+      extent,
       tookMs: performance.now() - startedAt,
     }
   }
 
-  private decide(dataSource: string, rules: PreviewTask['rules'], now: number | undefined): DecidedRequest {
+  private decide(dataSource: string, rules: PreviewTask['rules'], now: number | undefined): Decision {
     const { inventory } = this
     const list = rules ?? inventory.rules.get(dataSource)?.map(formatRule) ?? []
     const key = JSON.stringify([dataSource, list, now])
@@ -140,13 +145,22 @@ export class LocalInventory {
     )
     const decided = finish(decideRequest({ ...request, now }, inventory, reader, undefined))
     if (this.decisions.size >= maxDecisions) this.decisions.clear()
-    this.decisions.set(key, decided)
-    return decided
+    const { outcome } = decided.result
+    const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
+    const page = { full: false, offset: 0, limit: 1 }
+    const decision: Decision = {
+      outcome,
+      answer: finish(formatDecided(decided, page)) as unknown as PreviewAnswer,
+      moves: finish(tierMovesOf(outcome, dataSource)),
+      extent: columns && extentOf(columns.starts, columns.ends),
+    }
+    this.decisions.set(key, decision)
+    return decision
   }
 
   /** Returns the ids of the segments that rules would mark unused. */
   dropped({ dataSource, rules }: DroppedTask): string[] {
-    const { outcome } = this.decide(dataSource, rules, undefined).result
+    const { outcome } = this.decide(dataSource, rules, undefined)
     const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
     if (datasource === undefined) return []
     const { segments, columns, stretches, targetOf } = datasource
