@@ -290,7 +290,7 @@ describe('the console', { skip }, () => {
 
   test('keeps an edit when the session ends', async () => {
     await logIn(page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
-    await editPeriod(page, 'P7D', 'P3D')
+    await editPeriod(page, 'P13M', 'P14M')
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByText('nothing you edited is lost').waitFor()
     await page.getByLabel('Password').fill('wrong')
@@ -298,7 +298,7 @@ describe('the console', { skip }, () => {
     await page.getByText('Wrong name or password.').waitFor()
     await page.getByLabel('Password').fill(cluster.adminPassword!)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('was P7D').waitFor()
+    await page.getByText('was P13M').waitFor()
     // The browser reports the status of the wrong password.
     dark.problems.splice(0)
   })

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** The paths of one cluster's state; all are absolute. */
 export interface HomeLayout {
@@ -27,7 +28,7 @@ export interface HomeLayout {
 }
 
 /** The root of this checkout. */
-export const repositoryRoot = path.resolve(import.meta.dirname, '../../..')
+export const repositoryRoot = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)))
 
 /** The default home: next to the ./svc command, whatever the working directory. */
 export const defaultHome = path.join(repositoryRoot, '.svc')

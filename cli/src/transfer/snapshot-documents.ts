@@ -13,7 +13,7 @@ import { formatRule, parseRules, type Rule } from '@svc/domain/rules'
 import { readName } from '@svc/domain/validation'
 import {
   type CoordinatorConfig,
-  parseConfigChange,
+  readConfigChange,
   readCoordinatorConfig,
 } from '@svc/shared/coordinator-config'
 import { shorten } from './segment-row.ts'
@@ -144,7 +144,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
 }
 
 const readConfig = (document: unknown): CoordinatorConfig =>
-  readCoordinatorConfig({ value: JSON.stringify(parseConfigChange(withoutNulls(objectOf(document)))) })
+  readCoordinatorConfig({ value: JSON.stringify(readConfigChange(withoutNulls(objectOf(document)), '')) })
 
 /** The parsed value; undefined if it is invalid, which is recorded as a problem. */
 function attempt<Value>(problems: SnapshotProblems, where: string, read: () => Value): Value | undefined {

@@ -1,6 +1,9 @@
+import { omittable, readText } from '@svc/domain/validation'
 import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
+
+const callerQuery = { dataSource: omittable(readText) }
 
 const grantShape = z.object({ read: z.boolean(), write: z.boolean() })
 const callerShape = z
@@ -21,7 +24,7 @@ export const callerRoute = (): Route =>
     path: '/svc/router/v1/caller',
     access: authenticated,
     summary: 'Get the name of the caller and what the caller may read and write',
-    query: z.object({ dataSource: z.string().optional() }),
+    query: callerQuery,
     answers: [jsonAnswer(callerShape)],
     handle: ({ caller, query: { dataSource } }) => ({
       identity: caller.identity,

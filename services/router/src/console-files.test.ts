@@ -9,7 +9,7 @@ import { createConsoleFiles } from './console-files.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'svc-console-'))
 const dist = path.join(root, 'console/dist')
-const serve = createConsoleFiles(path.join(root, 'services/router/src'), true)
+const serve = createConsoleFiles(dist, true)
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url!, 'http://router')
   if (!(await serve(Object.assign(request, { path: pathname }), response))) response.writeHead(418).end()
@@ -69,7 +69,7 @@ describe('the files of the console', () => {
   })
 
   it('say that no login is required where this is so', async () => {
-    const open = createConsoleFiles(root, false)
+    const open = createConsoleFiles(dist, false)
     const plain = createServer((request, response) =>
       open(Object.assign(request, { path: '/console/' }), response),
     )

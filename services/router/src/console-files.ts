@@ -55,18 +55,16 @@ const waitingPage = `<!doctype html>
 `
 
 /**
- * Returns a function that serves the console at `/console/` and redirects browsers to it from `/`. Its files are in
- * `console/dist` next to the first folder above `start` that has one; they are read again after a new build.
+ * Returns a function that serves the console at `/console/` and redirects browsers to it from `/`. The files in `folder` are
+ * read again after a new build.
  */
 export function createConsoleFiles(
-  start: string,
+  folder: string,
   isLoginRequired: boolean,
 ): (request: IncomingMessage & { readonly path: string }, response: ServerResponse) => Promise<boolean> {
   let build: Build | undefined
   const current = (): Build | undefined => {
-    const folder = folderAbove(start)
-    if (folder === undefined) return undefined
-    const builtAtMs = modifiedAtMs(path.join(folder, 'index.html'))
+    const builtAtMs = statSync(path.join(folder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs
     if (builtAtMs === undefined) return undefined
     if (build?.builtAtMs !== builtAtMs) build = { builtAtMs, files: readFiles(folder, isLoginRequired) }
     return build
@@ -119,16 +117,6 @@ async function send(
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
-
-function folderAbove(start: string): string | undefined {
-  for (let folder = start; ; folder = path.dirname(folder)) {
-    const candidate = path.join(folder, 'console', 'dist')
-    if (modifiedAtMs(path.join(candidate, 'index.html')) !== undefined) return candidate
-    if (folder === path.dirname(folder)) return undefined
-  }
-}
-
-const modifiedAtMs = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.mtimeMs
 
 function readFiles(folder: string, isLoginRequired: boolean): Map<string, ConsoleFile> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { callerRoute } from './caller-route.ts'
 import { createConsoleFiles } from './console-files.ts'
@@ -10,7 +11,7 @@ function buildRouter(context: ServiceContext): ServicePart {
     routes: [...proxy.routes, ...interfaceRoutes(), callerRoute()],
     fallback: proxy.forward,
     servePage: createConsoleFiles(
-      import.meta.dirname,
+      fileURLToPath(new URL('../../../console/dist', import.meta.url)),
       context.settings.get('svc.auth.authenticatorChain')[0] !== 'allowAll',
     ),
     start: proxy.start,

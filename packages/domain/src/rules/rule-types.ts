@@ -1,13 +1,5 @@
-import {
-  type Interval,
-  intervalSchema,
-  type Period,
-  parseInterval,
-  parsePeriod,
-  periodSchema,
-  subtractPeriod,
-} from '../time/index.ts'
-import { described, optional, type Reader, readFlag, refuse } from '../validation/index.ts'
+import { type Interval, type Period, readInterval, readPeriod, subtractPeriod } from '../time/index.ts'
+import { described, optional, type Reader, readFlag } from '../validation/index.ts'
 import { everything, type RuleRegion } from './region.ts'
 import { type TieredReplicants, tieredReplicantsSchema } from './tiered-replicants.ts'
 
@@ -49,15 +41,6 @@ interface IntervalFields {
 }
 
 const readFlagOrTrue = optional(readFlag, true)
-const readPeriod: Reader<Period> = described(periodSchema, (json, field) => {
-  if (typeof json !== 'string') throw refuse(field, json, 'an ISO 8601 period such as [P1M]')
-  return parsePeriod(json, field)
-})
-const readInterval: Reader<Interval> = described(intervalSchema, (json, field) => {
-  if (typeof json !== 'string')
-    throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-  return parseInterval(json, field)
-})
 
 const always: Scope<object> = { fields: {}, region: () => everything }
 const overlappingInterval: Scope<IntervalFields> = {

@@ -1,7 +1,7 @@
-import { formatInterval, type Interval, intervalSchema, parseInterval } from '../../time/index.ts'
+import { formatInterval, type Interval, readInterval } from '../../time/index.ts'
 import {
+  converted,
   described,
-  type JsonObject,
   optional,
   type Reader,
   readByType,
@@ -14,7 +14,7 @@ import {
   readOneOf,
   readSizeBytes,
   refuse,
-  schemaOf,
+  titled,
   withoutNulls,
 } from '../../validation/index.ts'
 
@@ -83,15 +83,6 @@ const readPriorityDatasource: Reader<string | null> = described(
   { type: ['string', 'null'] },
   (json, field) => (json === '' ? null : optional(readDatasourceName)(json, field)),
 )
-const readInterval: Reader<Interval> = described(intervalSchema, (json, field) =>
-  parseInterval(
-    (() => {
-      if (typeof json === 'string') return json
-      throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-    })(),
-    field,
-  ),
-)
 const percent = optional(readNumber(0, 100), 0)
 
 const readPolicy = readByType<CompactionPolicy>({
@@ -123,23 +114,23 @@ const readConfig = readFields({
   storeCompactionStatePerSegment: optional(readFlag, defaultClusterConfig.storeCompactionStatePerSegment),
 })
 
-/**
- * Returns the cluster configuration from a JSON object, with defaults filled in. Throws invalidInput for the first
- * invalid value; the message contains the field, the value, and what is expected.
- */
-export function parseClusterConfig(json: unknown, field = ''): ClusterCompactionConfig {
-  const config = readConfig(json, field)
-  if (config.engine === 'msq' && !config.useSupervisors) {
-    throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
-  }
-  return config
-}
+/** Reads a cluster configuration, with defaults filled in. */
+export const readClusterConfig: Reader<ClusterCompactionConfig> = titled(
+  'ClusterCompactionConfig',
+  converted(readConfig, (config) => {
+    if (config.engine === 'msq' && !config.useSupervisors) {
+      throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
+    }
+    return config
+  }),
+)
 
-/** Returns the JSON schema of a cluster configuration. */
-export const clusterConfigSchema = (): JsonObject => ({
-  title: 'ClusterCompactionConfig',
-  ...schemaOf(readConfig),
-})
+/**
+ * Returns the cluster configuration from a JSON object. Throws invalidInput for the first invalid value; the message
+ * contains the field, the value, and what is expected.
+ */
+export const parseClusterConfig = (json: unknown, field = ''): ClusterCompactionConfig =>
+  readClusterConfig(json, field)
 
 /** Returns the configuration as JSON, with fields in the same order as in Druid 37. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {

@@ -4,7 +4,6 @@ export {
   type CompactionEngine,
   type CompactionPolicy,
   clusterConfigOf,
-  clusterConfigSchema,
   compactionEngines,
   defaultClusterConfig,
   type FixedIntervalOrder,
@@ -12,14 +11,15 @@ export {
   type MostFragmentedFirst,
   type NewestSegmentFirst,
   parseClusterConfig,
+  readClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,
-  compactionConfigSchema,
   formatCompactionConfig,
   parseCompactionConfig,
+  readCompactionConfig,
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
 export {
