@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import type { Socket } from 'node:net'
 import path from 'node:path'
 import { describeError, unavailable } from '@svc/domain/failure'
@@ -24,7 +33,7 @@ const sources = [
  */
 export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
   // An installation without tools for development comes with a console.
-  if (!existsSync(vite) || isCurrent()) return
+  if (!existsSync(vite) || isCurrent() || isBeingBuilt()) return
   buildConsole({ isInBackground: true }).catch((error: unknown) =>
     onProblem(`The console was not built: ${describeError(error)}`),
   )
@@ -32,6 +41,16 @@ export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
 
 /** Whether the build on disk is one of the current source. */
 const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceHash()
+
+// A build that takes longer was killed.
+const maxBuildMs = 60_000
+
+/** Whether another process builds the console: several clusters of a checkout may start at the same time. */
+const isBeingBuilt = (): boolean =>
+  globSync('.next-*', { cwd: folder }).some(
+    (name) =>
+      Date.now() - (statSync(path.join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0) < maxBuildMs,
+  )
 
 /**
  * Builds the console. The router serves the old one until the new one is complete. A build in the background ends with
@@ -43,6 +62,7 @@ export async function buildConsole({ isInBackground = false } = {}): Promise<voi
   const discard = () => rmSync(next, { recursive: true, force: true })
   process.once('exit', discard)
   try {
+    mkdirSync(next, { recursive: true })
     await runVite(['build', '--outDir', next, '--emptyOutDir', '--logLevel', 'error', folder], isInBackground)
     writeFileSync(path.join(next, path.basename(stamp)), hash)
     rmSync(built, { recursive: true, force: true })

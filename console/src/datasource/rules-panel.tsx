@@ -1,5 +1,3 @@
-import { Failure } from '@svc/domain/failure'
-import type { Rule } from '@svc/domain/rules'
 import { type DragEvent, type KeyboardEvent, useState } from 'react'
 import type { RuleJson } from '../cluster/index.ts'
 import { Name, TierMark } from '../ui/index.ts'
@@ -206,13 +204,8 @@ function RuleMarks({
 }
 
 function datesOfJson(rule: RuleJson, now: number): string | undefined {
-  try {
-    const parsed = parseList([rule])
-    return 'rules' in parsed ? datesOf(parsed.rules[0] as Rule, now) : undefined
-  } catch (error) {
-    if (error instanceof Failure) return undefined
-    throw error
-  }
+  const parsed = parseList([rule])
+  return 'rules' in parsed ? datesOf(parsed.rules[0]!, now) : undefined
 }
 
 function DefaultRules({
