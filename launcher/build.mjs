@@ -38,8 +38,6 @@ const programs = {
   worker: 'services/worker/src/main.ts',
   'query-process': 'services/broker/src/query-processes/query-process-main.ts',
   peon: 'packages/shared/src/task-running/peon.ts',
-  container: 'container/src/main.ts',
-  health: 'container/src/health.ts',
 }
 
 // Packages with native programs stay where they are, and so does a large one that only developers need. `pg-native` is an
@@ -82,11 +80,11 @@ async function buildOnce(folder) {
     if (onTerminal) process.stderr.write('\r\u001b[K')
   }
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  process.stderr.write(`Built svc, because its sources changed (${seconds} s)\n`)
+  process.stderr.write(`Built svc from its sources (${seconds} s)\n`)
 }
 
 function hashOfSources() {
-  const found = globSync('{packages/*,services/*,cli,container}/src/**/*.ts', { cwd: root })
+  const found = globSync('{packages/*,services/*,cli}/src/**/*.ts', { cwd: root })
   const sources = found.filter((file) => !file.endsWith('.test.ts'))
   const hash = createHash('sha256').update(process.platform)
   for (const file of [...sources.sort(), 'pnpm-lock.yaml', ...globSync('launcher/*.mjs', { cwd: root })])
@@ -145,14 +143,22 @@ const ownSources = (folder) => ({
   },
 })
 
-/** An import of `node:http` reads all its exports, and with them loads a WebSocket client that nobody needs. */
+/** An import of `node:http` reads all its exports, and so loads a WebSocket client that nobody needs: leaves that out. */
 const lazyHttp = {
   name: 'lazy http',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?http$/ }, () => ({ path: 'node:http', namespace: 'lazy' }))
-    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => ({
-      contents: `module.exports = process.getBuiltinModule('${name}')`,
-    }))
+    build.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'require-call' ? { external: true } : { path: 'node:http', namespace: 'lazy' },
+    )
+    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => {
+      const descriptors = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)))
+      const names = descriptors.filter(([, { get }]) => get === undefined).map(([each]) => each)
+      return {
+        contents: `const module = process.getBuiltinModule('${name}')
+          export default module
+          export const { ${names.join(', ')} } = module`,
+      }
+    })
   },
 }
 

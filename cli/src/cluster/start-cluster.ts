@@ -129,6 +129,7 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
     home: layout,
     dataFolder: path.join(repositoryRoot, 'data'),
     virtualServers: virtualServersOf(layout, options),
+    isImported: existsSync(layout.importReport),
   }
   const plan = planCluster(parseOptions(options), surroundings)
   const selected = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan

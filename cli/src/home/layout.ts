@@ -25,6 +25,10 @@ export interface HomeLayout {
   readonly tasks: string
   /** The imported virtual servers, as the value of their property; most homes have none. */
   readonly virtualServers: string
+  /** Which segments the virtual servers have while no cluster runs. */
+  readonly placement: string
+  /** What an import read, and how it differs from its source; only in homes that ./svc import created. */
+  readonly importReport: string
 }
 
 /** The root of this checkout. */
@@ -65,6 +69,8 @@ export function homeLayout(folder: string): HomeLayout {
     taskLogs: path.join(root, 'task-logs'),
     tasks: path.join(root, 'tasks'),
     virtualServers: path.join(root, 'virtual-servers.json'),
+    placement: path.join(root, 'placement.jsonl'),
+    importReport: path.join(root, 'import-report.json'),
   }
 }
 

@@ -143,7 +143,7 @@ export class LocalInventory {
     const request = finish(
       parsePreviewRequest({ rules: Object.fromEntries([[dataSource, list]]) }, inventory.now),
     )
-    const decided = finish(decideRequest({ ...request, now }, inventory, reader, undefined))
+    const decided = finish(decideRequest({ ...request, now }, inventory, reader))
     if (this.decisions.size >= maxDecisions) this.decisions.clear()
     const { outcome } = decided.result
     const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns

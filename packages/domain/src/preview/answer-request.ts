@@ -12,7 +12,17 @@ import {
   rowsInPlaces,
 } from './preview.ts'
 import { type PreviewedCluster, type PreviewedDatasource, withoutSegments } from './previewed-cluster.ts'
+import {
+  type DeletedGroup,
+  keptByRules,
+  Restorable,
+  type UnusedGroup,
+  visibleAmong,
+  withRestored,
+} from './restorable.ts'
 import type { PreviewWarning } from './warnings.ts'
+
+type Subject = PreviewQuestion['datasources'][number]
 
 /** What the answer includes in addition: a page of the segments of the cluster, and bytes over time. */
 export interface PreviewPage {
@@ -30,9 +40,25 @@ export interface PreviewReader {
   readonly canReadTiers: boolean
 }
 
+/** What drop rules marked as unused, by datasource, and what kill tasks have deleted of it. */
+interface UnusedByDatasource {
+  readonly unused: ReadonlyMap<string, readonly UnusedGroup[]>
+  readonly killed: ReadonlyMap<string, readonly DeletedGroup[]>
+}
+
+/** What else to decide. */
+interface DecisionOptions {
+  /** Maximum number of buckets that show bytes over time. */
+  readonly buckets?: number | undefined
+  /** Undefined if it is unknown, or if the request names its segments. */
+  readonly unused?: UnusedByDatasource | undefined
+}
+
 /** A decided request. */
 export interface DecidedRequest {
   readonly result: PreviewResult
+  /** Unused segments that the rules keep; undefined if they are unknown. */
+  readonly restorable: Restorable | undefined
   /** The segments in the request, by datasource; undefined if the request is about those of the cluster. */
   readonly given: readonly GivenDatasource[] | undefined
   readonly withTiers: boolean
@@ -46,14 +72,14 @@ export function* decideRequest(
   request: PreviewRequest,
   cluster: PreviewedCluster,
   reader: PreviewReader,
-  buckets: number | undefined,
+  { buckets, unused }: DecisionOptions = {},
 ): Generator<undefined, DecidedRequest> {
   const { rules, servers } = cluster
   const defaults = request.defaultRules ?? rules.get(defaultRulesName)
   if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
   const given = request.segments && (yield* groupGivenSegments(request.segments))
   const live = given ? [] : cluster.datasources
-  const subjects = (given ?? live).map((one) => ({
+  const subjects: Subject[] = (given ?? live).map((one) => ({
     segments: one.segments,
     columns: 'columns' in one ? one.columns : undefined,
     own: rulesAfter(request, rules, one.segments.dataSource),
@@ -63,10 +89,23 @@ export function* decideRequest(
   const present = new Set(subjects.map((subject) => subject.segments.dataSource))
   // Rules can be previewed before a datasource has data.
   const missing = named.filter((name) => !present.has(name))
+  const isConcerned =
+    given === undefined && isForAll(request)
+      ? (name: string) => reader.canRead(name)
+      : (name: string) => named.includes(name)
+  if (request.markUsedSince !== undefined) {
+    for (const name of new Set([...(unused?.unused.keys() ?? []), ...(unused?.killed.keys() ?? [])]))
+      if (!present.has(name) && !named.includes(name) && isConcerned(name)) missing.push(name)
+  }
   if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
   for (const name of missing) {
     const own = rulesAfter(request, rules, name)
     subjects.push({ segments: withoutSegments(name), columns: undefined, own, defaults })
+  }
+  const restorable = new Restorable(request.markUsedSince !== undefined)
+  for (const [index, subject] of subjects.entries()) {
+    if (!isConcerned(subject.segments.dataSource)) continue
+    subjects[index] = yield* addRestorable(restorable, subject, request.now ?? cluster.now, unused)
   }
   const result = yield* decideAndKeep(live, {
     now: request.now ?? cluster.now,
@@ -85,13 +124,29 @@ export function* decideRequest(
   })
   // Anyone may see the totals of servers that the request names.
   const withTiers = reader.canReadTiers || (given !== undefined && request.servers !== undefined)
-  return { result, given, withTiers }
+  return { result, given, withTiers, restorable: unused && restorable }
 }
 
-/** Returns the answer to a decided request. Yields regularly. */
+/** Adds what the rules of a datasource keep of its unused segments, and returns it with them if they are included. */
+function* addRestorable(
+  restorable: Restorable,
+  subject: Subject,
+  now: number,
+  unused: UnusedByDatasource | undefined,
+): Generator<undefined, Subject> {
+  const { dataSource } = subject.segments
+  const rules = { own: subject.own, defaults: subject.defaults, now }
+  const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
+  restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
+  if (!restorable.included || kept.length === 0) return subject
+  return { ...subject, segments: withRestored(subject.segments, kept), columns: undefined }
+}
+
+/** Returns the answer to a decided request, with `more` in its summary. Yields regularly. */
 export function* formatDecided(
-  { result, given, withTiers }: DecidedRequest,
+  { result, given, withTiers, restorable }: DecidedRequest,
   { full, offset, limit }: Omit<PreviewPage, 'buckets'>,
+  more: object = {},
 ): Generator<undefined, Record<string, unknown>> {
   return {
     now: formatInstant(result.outcome.now),
@@ -106,8 +161,12 @@ export function* formatDecided(
       : full
         ? yield* pageOfSegments(result, offset, limit)
         : {}),
-    summary: formatSummary(result, withTiers),
-    warnings: result.warnings,
+    summary: {
+      ...formatSummary(result, withTiers),
+      ...(restorable === undefined ? {} : { restorable: restorable.format() }),
+      ...more,
+    },
+    warnings: [...result.warnings, ...(restorable?.warnings ?? [])],
   }
 }
 
@@ -151,7 +210,11 @@ function* decideAndKeep(
   question: PreviewQuestion,
 ): Generator<undefined, PreviewResult> {
   const result = yield* decidePreview(question)
-  for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
+  for (const [index, one] of live.entries()) {
+    const { segments, columns } = result.outcome.datasources[index]!
+    // Segments that would be marked used are only in this preview.
+    if (segments === one.segments) one.keep(columns)
+  }
   return result
 }
 
@@ -162,7 +225,7 @@ function* pageOfSegments(result: PreviewResult, offset: number, limit: number) {
 }
 
 /** Whether a request changes the rules of all datasources. */
-const isForAll = ({ rules, defaultRules }: PreviewRequest): boolean =>
+export const isForAll = ({ rules, defaultRules }: PreviewRequest): boolean =>
   isListForAll(rules) || defaultRules !== undefined
 
 /** Returns the datasources that a request names. */

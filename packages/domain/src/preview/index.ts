@@ -17,6 +17,7 @@ export {
 } from './preview.ts'
 export type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
 export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } from './replica-lane.ts'
+export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'

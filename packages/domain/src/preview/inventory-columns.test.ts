@@ -111,7 +111,7 @@ function answerOn(cluster: PreviewedCluster, edit: object): string {
   const request = finish(parsePreviewRequest(edit, cluster.now))
   const reader = { canRead: () => true, canReadTiers: true }
   try {
-    const decided = finish(decideRequest(request, cluster, reader, 100))
+    const decided = finish(decideRequest(request, cluster, reader, { buckets: 100 }))
     return JSON.stringify(finish(formatDecided(decided, { full: true, offset: 0, limit: 1000 })))
   } catch (error) {
     return String(error)

@@ -52,6 +52,11 @@ export interface PreviewRequest {
   readonly segments: readonly GivenSegment[] | undefined
   readonly servers: readonly PreviewServer[] | undefined
   readonly horizon: Period | undefined
+  /**
+   * Also marks segments as used that drop rules marked as unused since a change, by its audit ID (0: since the first),
+   * and that the rules keep.
+   */
+  readonly markUsedSince: number | undefined
 }
 
 /** Datasource of segments that do not specify one. */
@@ -140,6 +145,16 @@ const readNow = checked(
   `a finite time up to [${formatInstant(lastTime)}]`,
 )
 
+const readAuditId = readInteger(0, Number.MAX_SAFE_INTEGER)
+const readMarkUsedSince = described(
+  {
+    ...schemaOf(readAuditId),
+    description:
+      'Also mark segments of the cluster as used that drop rules marked as unused since this change, by its audit ID (0: since the first), and that the rules keep',
+  },
+  readAuditId,
+)
+
 const readGivenSegments = limitedList('segments', (json) => json, maxSegments)
 
 /** Reads the fields of a request. Lists of rules and segments can be long, so they are read later, with pauses. */
@@ -166,6 +181,7 @@ const readRequest = titled(
       segments: optional(described(readList(readSegment, { max: maxSegments }), readGivenSegments)),
       servers: optional(readServers),
       horizon: optional(readPeriod),
+      markUsedSince: optional(readMarkUsedSince),
     },
     { expected: 'an object with rules' },
   ),
@@ -227,7 +243,9 @@ export function* parsePreviewRequest(
   json: unknown,
   clusterNow: number,
 ): Generator<undefined, PreviewRequest> {
-  const { now, rules, defaultRules, segments, servers, horizon } = readRequest(json, '')
+  const { now, rules, defaultRules, segments, servers, horizon, markUsedSince } = readRequest(json, '')
+  if (markUsedSince !== null && segments !== null)
+    throw refuse('markUsedSince', markUsedSince, 'no value if [segments] is given')
   const lists = yield* readRules(rules)
   const rulesOfDefault = Array.isArray(lists)
     ? undefined
@@ -243,5 +261,6 @@ export function* parsePreviewRequest(
     segments: segments === null ? undefined : yield* readSegments(segments),
     servers: servers ?? undefined,
     horizon: horizon ?? undefined,
+    markUsedSince: markUsedSince ?? undefined,
   }
 }

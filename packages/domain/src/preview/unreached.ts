@@ -1,4 +1,11 @@
-import { isInRegion, RegionFinder, type Rule, type RuleRegion, regionOf } from '../rules/index.ts'
+import {
+  appliesToEverything,
+  isInRegion,
+  RegionFinder,
+  type Rule,
+  type RuleRegion,
+  regionOf,
+} from '../rules/index.ts'
 import { addPeriod, formatPeriod, type Period, periodOf } from '../time/index.ts'
 
 /** A rule that can never apply to a segment, now or later. */
@@ -31,7 +38,7 @@ export function* findUnreachedRules(
   rules: readonly Rule[],
   now: number,
 ): Generator<undefined, UnreachedRule[]> {
-  const last = rules.findIndex(({ type }) => type.endsWith('Forever'))
+  const last = rules.findIndex(appliesToEverything)
   const reachable = last < 0 ? rules : rules.slice(0, last + 1)
   const behind = rules
     .slice(reachable.length)

@@ -133,6 +133,12 @@ export const ruleTypes = Object.keys(definitions) as readonly RuleType[]
 export const definitionOf = (type: RuleType): RuleDefinition<Rule> =>
   definitions[type] as unknown as RuleDefinition<Rule>
 
+/** Returns whether a rule applies to every segment at any time. */
+export const appliesToEverything = ({ type }: Rule): boolean => definitions[type].region === always.region
+
+/** Returns whether a rule drops the segments of a fixed interval. */
+export const dropsInterval = ({ type }: Rule): boolean => type === 'dropByInterval'
+
 /** Returns the region of a rule at `now` (epoch milliseconds), with the same bounds as Druid 37. */
 export const regionOf = (rule: Rule, now: number): RuleRegion => definitionOf(rule.type).region(rule, now)
 

@@ -105,5 +105,6 @@ describe('a config change', () => {
   it('delays marking overshadowed segments only if configured', () => {
     assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined)), 0)
     assert.equal(overshadowedWaitMs(readCoordinatorConfig({ value: '{"millisToWaitBeforeDeleting":5}' })), 5)
+    assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined), true), 900_000)
   })
 })

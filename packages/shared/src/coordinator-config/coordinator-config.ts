@@ -138,10 +138,13 @@ export function serverPartsOf(config: CoordinatorConfig): ServerParts {
 /**
  * Returns how long a server must have been leader, in milliseconds, before it marks overshadowed segments as unused.
  * The svc leader knows all segments and servers before its first run, so it waits only if this differs from the
- * default.
+ * default, or if it `waitsByDefault` as Druid 37 does.
  */
-export function overshadowedWaitMs({ millisToWaitBeforeDeleting }: CoordinatorConfig): number {
-  return millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
+export function overshadowedWaitMs(
+  { millisToWaitBeforeDeleting }: CoordinatorConfig,
+  waitsByDefault = false,
+): number {
+  return !waitsByDefault && millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
     ? 0
     : millisToWaitBeforeDeleting
 }

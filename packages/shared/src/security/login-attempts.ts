@@ -1,10 +1,10 @@
+import type { LoginAttempt, LoginThrottle } from '../login-throttle/index.ts'
 import type { Caller } from './caller.ts'
 import type { ChainLogins, LoginOutcome } from './chain-logins.ts'
 import { countedName } from './counted-name.ts'
 import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
-import type { LoginAttempt, LoginThrottle } from './throttle.ts'
 import type { SecurityDirectory } from './users-and-roles.ts'
 
 /** Verifies logins, and counts them toward the limits of the throttle. */

@@ -1,9 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
 import { readInterval } from '@svc/domain/time'
 import { converted, optional, readFields, readList, readText, refuse } from '@svc/domain/validation'
-import { z } from 'zod'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { segmentsMarkedShape } from '../shapes/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
 const texts = readList(readText, { max: 100_000, expected: 'a list of strings' })
@@ -26,13 +26,7 @@ const readSelection = converted(
   },
 )
 
-const answers = [
-  jsonAnswer(
-    z
-      .object({ numChangedSegments: z.int(), segmentStateChanged: z.boolean() })
-      .meta({ title: 'SegmentsMarked' }),
-  ),
-]
+const answers = [jsonAnswer(segmentsMarkedShape)]
 const answer = (numChangedSegments: number) => ({
   numChangedSegments,
   segmentStateChanged: numChangedSegments > 0,

@@ -550,8 +550,13 @@ describe('the inventory for previews in a page', () => {
     const request = finish(parsePreviewRequest(edit, decoded.now))
     const reader = { canRead: () => true, canReadTiers: true }
     const page = { full: true, offset: 0, limit: 1000 }
-    const answer = finish(formatDecided(finish(decideRequest(request, decoded, reader, 50)), page))
-    assert.deepEqual(JSON.parse(JSON.stringify(answer)), await answerTo(edit, '?full&buckets=50'))
+    const answer = finish(
+      formatDecided(finish(decideRequest(request, decoded, reader, { buckets: 50 })), page),
+    )
+    const expected = await answerTo(edit, '?full&buckets=50')
+    // Only the coordinator knows unused segments and how fast servers load.
+    const { restorable, loadTime, ...summary } = expected.summary as Record<string, unknown>
+    assert.deepEqual(JSON.parse(JSON.stringify(answer)), { ...expected, summary })
   })
 
   it('is not sent again while nothing changes', async () => {

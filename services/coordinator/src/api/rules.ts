@@ -29,13 +29,15 @@ import { createSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
-import { historyEntry, historyEntryShape } from './history-entry.ts'
+import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
 // Like Druid 37, return one week if neither an interval nor a count is given.
 const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
+
+const historyQuery = { ...historyParameters, full: presence }
 
 // Max time that a change of rules waits for its warnings.
 const warningsTimeoutMs = 2000
@@ -122,9 +124,9 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read',
-      query: historyParameters,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
+      query: historyQuery,
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(context.database, 'rules')
@@ -160,9 +162,10 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource/history`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'List the changes of the rules of a datasource',
-      query: historyParameters,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+      summary:
+        'List the changes of the rules of a datasource; full adds the ID of each change and the rules that it replaced',
+      query: historyQuery,
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
     }),
   ]
@@ -172,7 +175,7 @@ export function rulesRoutes(
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],
-  { interval, count }: ValuesOf<typeof historyParameters>,
+  { interval, count, full }: ValuesOf<typeof historyQuery>,
 ) {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
   const entries = await loadAudit(database, {
@@ -181,7 +184,7 @@ async function historyOf(
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
   })
-  return entries.map(historyEntry)
+  return entries.map(full ? fullHistoryEntry : historyEntry)
 }
 
 /** Default rules of a new cluster as stored JSON. */

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
-import type { LoadingServer } from '@svc/domain/loading'
+import type { LoadRate } from '@svc/domain/load-duration'
 import {
   decideRequest,
   encodeInventory,
   formatDecided,
+  isForAll,
   namesIn,
   type PreviewPage,
   type PreviewRequest,
@@ -17,7 +18,7 @@ import {
 } from '@svc/domain/preview'
 import { defaultRulesName, formatRule, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -31,6 +32,8 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveState, liveCluster, liveServers } from './live-cluster.ts'
+import { type LoadingState, loadTimeOf } from './load-time.ts'
+import { loadUnusedInStore } from './unused-in-store.ts'
 
 /** An inventory in columns, which is encoded only if the caller does not have it yet. */
 interface TaggedInventory {
@@ -51,7 +54,7 @@ export interface Previews {
 
 /** State of the cluster that previews are based on. */
 interface PreviewedState {
-  readonly context: Pick<ServiceContext, 'clock' | 'database'>
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'settings'>
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
@@ -63,15 +66,19 @@ interface PreviewedState {
  * the leader knows the cluster.
  */
 export function createPreviews(
-  { context: { clock, database }, leadership, segments, servers, rules }: PreviewedState,
+  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedState,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
+  rateOf: (server: string) => LoadRate | undefined = () => undefined,
 ): Previews {
   const { table } = segments
   const slices = createSlices()
 
-  async function loadingServers(): Promise<LoadingServer[]> {
+  async function loadingState(): Promise<LoadingState> {
     const config = await loadCoordinatorConfig(database)
-    return servers.loadingServers(performance.now(), serverPartsOf(config))
+    const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
+    const periodMs = settings.get('svc.coordinator.period')
+    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), periodMs }
+    return { servers: loading, limits, rateOf }
   }
 
   return {
@@ -79,31 +86,36 @@ export function createPreviews(
       const now = clock.now()
       const request = await slices.run(() => parsePreviewRequest(json, now), signal)
       refuseUnreadable(request, caller)
-      const [stored, loading] = await Promise.all([
+      const isOfCluster = request.segments === undefined
+      const changed = isForAll(request) ? undefined : namesIn(request)
+      const [stored, loading, unused] = await Promise.all([
         rules.current(),
-        loadingServers(),
+        loadingState(),
+        isOfCluster ? loadUnusedInStore(database, request, changed) : undefined,
         request.segments === undefined ? segments.refresh() : undefined,
       ])
       const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
       if (reasons.length > 0)
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
-      const numbers = request.segments === undefined ? table.datasourceNames.keys() : []
-      const state = { table, servers: loading, rules: stored, now }
+      const numbers = isOfCluster ? table.datasourceNames.keys() : []
+      const state = { table, servers: loading.servers, rules: stored, now }
       const reader = {
         canRead: (name: string) => caller.can('READ', 'DATASOURCE', name),
         canReadTiers: caller.can('READ', 'STATE', 'STATE'),
       }
       return await slices.run(function* () {
         const cluster = yield* liveCluster(state, numbers)
-        const decided = yield* decideRequest(request, cluster, reader, page.buckets)
-        return yield* jsonInSlices(yield* formatDecided(decided, page))
+        const decided = yield* decideRequest(request, cluster, reader, { buckets: page.buckets, unused })
+        const { withTiers, result } = decided
+        const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
+        return yield* jsonInSlices(yield* formatDecided(decided, page, more))
       }, signal)
     },
     inventory: async (caller, signal) => {
-      const [stored, loading] = await Promise.all([rules.current(), loadingServers(), segments.refresh()])
+      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
       const reasons = clusterState.unknownReasons()
       if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
-      const state = { table, servers: loading, rules: stored, now: clock.now() }
+      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
       const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
       const tag = tagOf(state, leadership.term(), caller)
       return {
@@ -116,11 +128,11 @@ export function createPreviews(
       const checkAlone = (list: readonly Rule[] = []) =>
         slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
       if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
-      const [stored, loading] = await Promise.all([rules.current(), loadingServers(), segments.refresh()])
+      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
       if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
       const isDefault = dataSource === defaultRulesName
       const numbers = isDefault ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-      const state = { table, servers: loading, rules: stored, now: clock.now() }
+      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
       return await slices.run(function* () {
         return yield* warningsOfStored(dataSource, yield* liveCluster(state, numbers))
       }, signal)

@@ -105,25 +105,32 @@ const readPolicy = readByType<CompactionPolicy>({
   }),
 })
 
-const readConfig = readFields({
+const fields = {
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
   maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
   compactionPolicy: optional(readPolicy, defaultClusterConfig.compactionPolicy),
   useSupervisors: optional(readFlag, defaultClusterConfig.useSupervisors),
   engine: optional(readEngine, defaultClusterConfig.engine),
   storeCompactionStatePerSegment: optional(readFlag, defaultClusterConfig.storeCompactionStatePerSegment),
+}
+const readConfig = readFields(fields)
+const readStoredConfig = readFields({
+  ...fields,
+  maxCompactionTaskSlots: optional(readInteger(0, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
 })
 
 /** Reads a cluster configuration, with defaults filled in. */
 export const readClusterConfig: Reader<ClusterCompactionConfig> = titled(
   'ClusterCompactionConfig',
-  converted(readConfig, (config) => {
-    if (config.engine === 'msq' && !config.useSupervisors) {
-      throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
-    }
-    return config
-  }),
+  converted(readConfig, withRunnableEngine),
 )
+
+function withRunnableEngine(config: ClusterCompactionConfig): ClusterCompactionConfig {
+  if (config.engine === 'msq' && !config.useSupervisors) {
+    throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
+  }
+  return config
+}
 
 /**
  * Returns the cluster configuration from a JSON object. Throws invalidInput for the first invalid value; the message
@@ -131,6 +138,13 @@ export const readClusterConfig: Reader<ClusterCompactionConfig> = titled(
  */
 export const parseClusterConfig = (json: unknown, field = ''): ClusterCompactionConfig =>
   readClusterConfig(json, field)
+
+/**
+ * Like `parseClusterConfig`, for a configuration that a cluster already has. Druid 37 accepts 0 as the maximum number of
+ * slots, which stops compaction.
+ */
+export const parseStoredClusterConfig = (json: unknown): ClusterCompactionConfig =>
+  withRunnableEngine(readStoredConfig(json, ''))
 
 /** Returns the configuration as JSON, with fields in the same order as in Druid 37. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {
@@ -154,4 +168,4 @@ function formatPolicy(policy: CompactionPolicy): Record<string, unknown> {
 
 /** Returns the configuration that is stored as JSON, or the defaults if nothing is stored. */
 export const clusterConfigOf = (stored: string | undefined): ClusterCompactionConfig =>
-  stored === undefined ? defaultClusterConfig : parseClusterConfig(JSON.parse(stored))
+  stored === undefined ? defaultClusterConfig : parseStoredClusterConfig(JSON.parse(stored))

@@ -6,11 +6,10 @@ export {
   clusterConfigOf,
   compactionEngines,
   defaultClusterConfig,
-  type FixedIntervalOrder,
   formatClusterConfig,
   type MostFragmentedFirst,
-  type NewestSegmentFirst,
   parseClusterConfig,
+  parseStoredClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
@@ -23,12 +22,10 @@ export {
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
 export {
-  type IoConfig,
   readGranularitySpec,
   readIoConfig,
   readProjections,
   readTransformSpec,
   readTuningConfig,
-  type TransformSpec,
   type TuningConfig,
 } from './specs.ts'
