@@ -84,6 +84,26 @@ module.exports = {
       to: { path: '^(services|test)/' },
     },
     {
+      name: 'console-knows-the-domain-only',
+      comment:
+        'The console runs in browsers. It decides with the domain, and calls the API for everything else.',
+      severity: 'error',
+      from: { path: '^console/src' },
+      to: { path: '^(services|cli|container|test|launcher|packages/shared)/' },
+    },
+    {
+      name: 'nothing-knows-the-console',
+      severity: 'error',
+      from: { path: '^(packages|services|cli|container)/' },
+      to: { path: '^console/' },
+    },
+    {
+      name: 'rooms-of-the-console-have-doors',
+      severity: 'error',
+      from: { path: '^console/src/([^/]+)' },
+      to: { path: '^console/src/[^/]+/.+', pathNot: ['^console/src/[^/]+/index\\.ts$', '^console/src/$1/'] },
+    },
+    {
       name: 'rooms-of-packages-have-doors',
       comment: 'From outside, a room of a package is entered by its index.ts.',
       severity: 'error',
@@ -117,7 +137,7 @@ module.exports = {
     {
       name: 'services-enter-by-doors',
       severity: 'error',
-      from: { path: '^(services|container|test)/' },
+      from: { path: '^(services|console|container|test)/' },
       to: {
         path: '^(packages/[^/]+|cli)/src/[^/]+/.+',
         pathNot: doors,

@@ -4,6 +4,7 @@ interface TestOptions {
   readonly concurrency?: string
   readonly docs?: true
   readonly update?: true
+  readonly browser?: true
   readonly compose?: true
   readonly interop?: true
   readonly kubernetes?: true
@@ -21,7 +22,11 @@ export function addTest(dev: Command): void {
       'Number of test files to run concurrently (default: depends on processors and memory)',
     )
     .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
-    .option('--update', 'Write the actual output into the pages whose commands are run')
+    .option(
+      '--update',
+      'Write the actual output into the pages whose commands are run, and draw the screens of the console',
+    )
+    .option('--browser', 'Run only the tests of the console (need Chromium)')
     .option('--compose', 'Run only the tests of docker-compose.yml (need Docker)')
     .option(
       '--interop',
@@ -44,6 +49,7 @@ async function runSuite(pattern: string | undefined, options: TestOptions): Prom
   const development = await import('../development/index.ts')
   const isUpdating = options.update === true
   if (options.docs) return await development.runDocsTests(pattern, isUpdating)
+  if (options.browser) return await development.runBrowserTests(pattern, isUpdating)
   if (options.compose) return await development.runComposeTests(pattern, isUpdating)
   if (options.interop) return await development.runInteropTests()
   if (options.kubernetes) return await development.runKubernetesTests()

@@ -39,6 +39,14 @@ export function addDev(program: Command): void {
       for (const file of await writeDocuments({ 'docs/commands.md': commandsDocument(program) }))
         process.stdout.write(`Wrote ${file}\n`)
     })
+  dev
+    .command('console')
+    .description('Build the console, which ./svc up also does after a change of its source')
+    .action(async () => {
+      const { buildConsole } = await import('../console/index.ts')
+      await buildConsole()
+      process.stdout.write('Built the console. The router serves it at /console/.\n')
+    })
   addWriting(dev)
   addBench(dev)
   addFaults(dev)

@@ -3,6 +3,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
+import { keepConsoleCurrent } from '../console/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { summarize } from './summary.ts'
@@ -15,6 +16,7 @@ const options = await new Promise<DetachedOptions>((resolve) => {
 try {
   const cluster = await startCluster({ ...options, signal, onStep: (step) => report({ kind: 'step', step }) })
   report({ kind: 'ready', summary: summarize(cluster) })
+  keepConsoleCurrent((problem) => console.error(problem))
   await requested
   await cluster.stop()
   process.exit(exitStatus.done)

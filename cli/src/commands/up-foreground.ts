@@ -1,4 +1,5 @@
 import { type StartOptions, startCluster } from '../cluster/index.ts'
+import { keepConsoleCurrent } from '../console/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { stopRequest } from './stop-request.ts'
 import { printSummary, stepDisplay, summarize } from './summary.ts'
@@ -23,6 +24,7 @@ export async function runInForeground(options: ForegroundOptions): Promise<void>
     },
   }).finally(steps.end)
   printSummary(summarize(cluster), options)
+  keepConsoleCurrent((problem) => out.write(`${problem}\n`))
   if (!options.json) out.write('Press Ctrl-C to stop the cluster.\n')
   await requested
   out.write('Stopping …\n')

@@ -8,6 +8,7 @@ import { emphasized, formatSeconds } from '../terminal/index.ts'
 const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
   { name: 'purity of the domain', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
+  { name: 'types of the console', command: ['tsc', '-p', 'console/tsconfig.json', '--noEmit'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: ['knip', '--no-progress', '--cache', '--cache-location', '.cache/knip'] },
   {
@@ -21,6 +22,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
       'packages',
       'services',
       'cli',
+      'console/src',
       'container',
       'test',
     ],

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { bundleOf } from '../build/index.ts'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
+import { buildConsole } from '../console/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
@@ -24,9 +25,10 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
-  // These need a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
+  // These need a browser, a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
   // they have separate commands.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
+    'test/browser/**',
     'test/compose/**',
     'test/docs/pages.test.ts',
     'test/interop/**',
@@ -72,6 +74,15 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
   return status === 0 ? await runNodeTests(files, '1', updating(isUpdating)) : status
 }
 
+/**
+ * Builds the console and runs its tests in Chromium; returns the exit status. With `isUpdating`, draws its screens into
+ * docs/console.
+ */
+export async function runBrowserTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
+  await buildConsole()
+  return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '1', updating(isUpdating))
+}
+
 /** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */
 export async function runInteropTests(): Promise<number> {
   await checkJava()
@@ -104,7 +115,7 @@ export async function runDocsTests(pattern: string | undefined, isUpdating: bool
   return await runNodeTests(findTests('test/docs/pages.test.ts', undefined), '1', environment)
 }
 
-/** The environment variable that makes tests of pages write the actual output into them. */
+/** The environment variable that makes tests write the actual output into pages, and draw screens. */
 function updating(isUpdating: boolean): Readonly<Record<string, string>> {
   return { SVC_DOCS_UPDATE: isUpdating ? '1' : '' }
 }

@@ -16,6 +16,7 @@ import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
+import { inventoryRoute } from './api/inventory.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
 import { markKeptUsedRoute } from './api/mark-kept-used.ts'
 import { metadataRoutes } from './api/metadata.ts'
@@ -144,6 +145,7 @@ function coordinatorRoutes(
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),
+    inventoryRoute(view, previews),
     markKeptUsedRoute(context),
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),

@@ -1,12 +1,19 @@
+import { fileURLToPath } from 'node:url'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
+import { callerRoute } from './caller-route.ts'
+import { createConsoleFiles } from './console-files.ts'
 import { interfaceRoutes } from './interface-routes.ts'
 import { createProxy } from './proxy.ts'
 
 function buildRouter(context: ServiceContext): ServicePart {
   const proxy = createProxy(context)
   return {
-    routes: [...proxy.routes, ...interfaceRoutes()],
+    routes: [...proxy.routes, ...interfaceRoutes(), callerRoute()],
     fallback: proxy.forward,
+    servePage: createConsoleFiles(
+      fileURLToPath(new URL('../../../console/dist', import.meta.url)),
+      context.settings.get('svc.auth.authenticatorChain')[0] !== 'allowAll',
+    ),
     start: proxy.start,
     stop: proxy.stop,
   }

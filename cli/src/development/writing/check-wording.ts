@@ -12,6 +12,7 @@ const checkedFiles = [
   'launcher/**/*.{mjs,mts}',
   '{packages,services}/*/src/**/*.ts',
   '{cli,container}/src/**/*.ts',
+  'console/src/**/*.{ts,tsx}',
   'test/**/*.ts',
 ]
 /** Generated files, recorded data, and the list of phrases itself. */

@@ -1,4 +1,4 @@
-import { dayMs, formatInstant } from '../time/index.ts'
+import { dayMs, formatInstant, type Interval } from '../time/index.ts'
 import type { RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
@@ -38,8 +38,8 @@ const widthsMs = [
   ...[1, 2, 3, 7, 14, 28, 56, 91, 182, 364].map((days) => days * dayMs),
 ]
 
-/** Sums bytes over time. A segment spreads evenly over its interval. */
-class BytesOverTime {
+/** Sums amounts over time. A segment spreads evenly over its interval. */
+export class BytesOverTime {
   /** Bytes in buckets that a segment covers only in part. */
   private readonly parts: Float64Array
   /** Changes from bucket to bucket of the bytes of segments that cover it entirely. */
@@ -55,18 +55,21 @@ class BytesOverTime {
 
   add(start: number, end: number, bytes: number): void {
     if (bytes === 0) return
-    this.isEmpty = false
     const { axis, parts, changes } = this
     // Segments without a start or end are drawn over the entire axis.
     const from = Math.max(0, (start - axis.start) / axis.widthMs)
     const to = Math.min(axis.count, (end - axis.start) / axis.widthMs)
+    if (to <= from) return
+    this.isEmpty = false
+    const isCut = Number.isFinite(start) && Number.isFinite(end) && to - from < (end - start) / axis.widthMs
+    const bytesOnAxis = isCut ? (bytes * (to - from) * axis.widthMs) / (end - start) : bytes
     const first = Math.min(axis.count - 1, Math.floor(from))
     const last = Math.ceil(to) - 1
     if (last <= first) {
-      parts[first]! += bytes
+      parts[first]! += bytesOnAxis
       return
     }
-    const perBucket = bytes / (to - from)
+    const perBucket = bytesOnAxis / (to - from)
     parts[first]! += perBucket * (first + 1 - from)
     parts[last]! += perBucket * (to - last)
     changes[first + 1]! += perBucket
@@ -82,7 +85,8 @@ class BytesOverTime {
   }
 }
 
-interface Axis {
+/** Buckets of equal width. */
+export interface Axis {
   readonly start: number
   readonly widthMs: number
   readonly count: number
@@ -106,6 +110,11 @@ function* axisOf(
     }
   }
   if (first >= last) return undefined
+  return axisBetween(first, last, max)
+}
+
+/** Returns an axis with at most `max` buckets, from the last bound of a bucket before `first` on. */
+function axisBetween(first: number, last: number, max: number): Axis {
   const countOf = (widthMs: number): number => Math.ceil(last / widthMs) - Math.floor(first / widthMs)
   const longest = widthsMs.at(-1)!
   const widthMs =
@@ -115,14 +124,18 @@ function* axisOf(
   return { start, widthMs, count: Math.ceil((last - start) / widthMs) }
 }
 
-/** Returns the bytes over time of some datasources, in at most `max` buckets. Yields regularly. */
+/**
+ * Returns the bytes over time of some datasources, in at most `max` buckets. They cover all of the data, or the given
+ * part of the time. Yields regularly.
+ */
 export function* bucketsOf(
   { cluster, datasources }: Outcome,
   concerned: ReadonlySet<string>,
   max: number,
+  part?: Interval,
 ): Generator<undefined, Buckets | undefined> {
   const shown = datasources.filter(({ columns }) => concerned.has(columns.dataSource))
-  const axis = yield* axisOf(shown, max)
+  const axis = part ? axisBetween(part.start, part.end, max) : yield* axisOf(shown, max)
   if (axis === undefined) return undefined
   const series = () => new BytesOverTime(axis)
   const tiers = cluster.tiers.slice(0, maxTiers).map(() => ({ before: series(), after: series() }))

@@ -69,6 +69,8 @@ export interface ApplicationOptions {
   readonly aliases?: readonly string[]
   /** Handles requests that match no route: the router's proxy. The caller is authenticated. */
   readonly fallback?: (request: Request, response: Response, caller: Caller) => Promise<void>
+  /** Serves the files of a page, which need no login. Returns whether the request was for one of them. */
+  readonly servePage?: (request: Request, response: Response) => Promise<boolean>
   /** Returns the address of the caller for a request that a router forwarded; undefined for other requests. */
   readonly callerAddress?: (request: IncomingMessage) => string | undefined
   /** Called for requests that were rejected because of a missing permission. */
@@ -98,6 +100,7 @@ export function createApplication({
   calls,
   aliases: words = [],
   fallback,
+  servePage,
   callerAddress = () => undefined,
   onForbidden,
   applyFaults,
@@ -131,6 +134,11 @@ export function createApplication({
     app.use(async (request, _response, next) => {
       if ((await applyFaults(request.path)) === 'cut') request.socket.destroy()
       else next()
+    })
+  }
+  if (servePage) {
+    app.use(async (request, response, next) => {
+      if (!(await servePage(request, response))) next()
     })
   }
   const budgets = createBudgets()

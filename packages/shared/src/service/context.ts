@@ -47,6 +47,7 @@ export interface ServicePart {
   /** What the role announces in addition to its address. */
   readonly details?: AnnouncedNode['details']
   readonly fallback?: ((request: Request, response: Response, caller: Caller) => Promise<void>) | undefined
+  readonly servePage?: ((request: Request, response: Response) => Promise<boolean>) | undefined
   /** Starts the work once the metadata store is available. The server is ready when this resolves. */
   start(): Promise<void>
   /** Stops the work: finishes or hands over everything in progress. */

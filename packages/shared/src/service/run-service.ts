@@ -57,7 +57,7 @@ async function printRoutes(routes: readonly Route[]): Promise<never> {
 function applicationOf(
   { context, journal, name }: CreatedContext,
   routes: readonly Route[],
-  { fallback }: ServicePart,
+  { fallback, servePage }: ServicePart,
   security: Security,
   audit: SecurityAudit,
 ): ApplicationOptions {
@@ -73,5 +73,6 @@ function applicationOf(
     onForbidden: audit.forbidden,
     ...(faults === noFaults ? {} : { applyFaults: faults.applyFaults }),
     ...(fallback ? { fallback } : {}),
+    ...(servePage ? { servePage } : {}),
   }
 }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { decideRequest, decodeInventory, formatDecided, parsePreviewRequest } from '@svc/domain/preview'
 import { payloadOf, type Segment, segmentId } from '@svc/domain/segment'
+import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
 import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
+import { inventoryRoute } from './inventory.ts'
 import { previewRulesRoutes } from './preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './rules.ts'
 
@@ -28,7 +31,11 @@ before(async () => {
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const previews = createPreviews(view, { unknownReasons: () => unknown })
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
-  const routes = [...rulesRoutes(view.context, rules, lists), ...previewRulesRoutes(view, previews, lists)]
+  const routes = [
+    ...rulesRoutes(view.context, rules, lists),
+    ...previewRulesRoutes(view, previews, lists),
+    inventoryRoute(view, previews),
+  ]
   await context.serve({ routes })
 })
 beforeEach(async () => {
@@ -524,5 +531,54 @@ describe('the warnings for new rules', () => {
     assert.ok(count > 500, `${count}`)
     assert.ok(warnings.length > 3 && warnings.length < 50, `${warnings.length}`)
     assert.equal(warnings[0]!.dataSource, 'ü🐨')
+  })
+})
+
+describe('the inventory for previews in a page', () => {
+  const inventory = (headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${context.port}/svc/coordinator/v1/inventory`, { headers })
+
+  beforeEach(async () => {
+    await store([segment('wiki', 1), segment('koalas', 2)])
+    report('a', 'hot', [segment('wiki', 1)])
+  })
+
+  it('answers like the coordinator', async () => {
+    const decoded = decodeInventory(await (await inventory()).arrayBuffer())
+    assert.equal(decoded.isComplete, true)
+    const edit = { rules: { wiki: [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: { hot: 2 } }] } }
+    const request = finish(parsePreviewRequest(edit, decoded.now))
+    const reader = { canRead: () => true, canReadTiers: true }
+    const page = { full: true, offset: 0, limit: 1000 }
+    const answer = finish(
+      formatDecided(finish(decideRequest(request, decoded, reader, { buckets: 50 })), page),
+    )
+    const expected = await answerTo(edit, '?full&buckets=50')
+    // Only the coordinator knows unused segments and how fast servers load.
+    const { restorable, loadTime, ...summary } = expected.summary as Record<string, unknown>
+    assert.deepEqual(JSON.parse(JSON.stringify(answer)), { ...expected, summary })
+  })
+
+  it('is not sent again while nothing changes', async () => {
+    const first = await inventory()
+    const tag = first.headers.get('etag')!
+    assert.equal((await inventory({ 'If-None-Match': tag })).status, 304)
+    await store([segment('wiki', 3)])
+    const changed = await inventory({ 'If-None-Match': tag })
+    assert.equal(changed.status, 200)
+    assert.notEqual(changed.headers.get('etag'), tag)
+    await setRules('wiki', [{ type: 'dropForever' }])
+    assert.equal((await inventory({ 'If-None-Match': changed.headers.get('etag')! })).status, 200)
+  })
+
+  it('is unavailable until the leader knows the cluster', async () => {
+    unknown = ['The leader waits for the reports of [1] servers: [a]']
+    try {
+      const answer = await inventory()
+      assert.equal(answer.status, 503)
+      assert.match(await answer.text(), /waits for the reports/)
+    } finally {
+      unknown = []
+    }
   })
 })

@@ -1,6 +1,12 @@
 import { copyFlag, type SegmentTable } from '@svc/domain/inventory'
 import type { LoadingServer } from '@svc/domain/loading'
-import type { PreviewSegments, PreviewServer, SegmentColumns } from '@svc/domain/preview'
+import type {
+  PreviewedCluster,
+  PreviewedDatasource,
+  PreviewServer,
+  SegmentColumns,
+} from '@svc/domain/preview'
+import type { RulesByName } from '@svc/domain/rules'
 
 /** A snapshot of the segments of a datasource. It stays stable while a preview pauses and the segments change. */
 interface DatasourceSnapshot {
@@ -20,12 +26,12 @@ interface DatasourceSnapshot {
 // A snapshot is valid until the segments of its datasource change.
 const snapshotsOfTable = new WeakMap<SegmentTable, Map<number, DatasourceSnapshot>>()
 
-/** A datasource of the cluster in the form that a preview reads. */
-export interface LiveDatasource {
-  readonly segments: PreviewSegments
-  readonly columns: SegmentColumns | undefined
-  /** Keeps the columns for the next preview. */
-  keep(columns: SegmentColumns): void
+/** The state of the cluster that the leader knows. */
+export interface LiveState {
+  readonly table: SegmentTable
+  readonly servers: readonly LoadingServer[]
+  readonly rules: RulesByName
+  readonly now: number
 }
 
 /** Returns the servers of the cluster in the form that a preview reads. */
@@ -39,24 +45,23 @@ export function liveServers(servers: readonly LoadingServer[]): PreviewServer[] 
   }))
 }
 
-/** Returns the used segments of some datasources, given by number, with the servers that serve them. Yields to pause. */
-export function* liveDatasources(
-  table: SegmentTable,
+/** Returns the cluster with the used segments of some datasources, given by number. Yields regularly. */
+export function* liveCluster(
+  { table, servers, rules, now }: LiveState,
   numbers: Iterable<number>,
-  servers: readonly LoadingServer[],
-): Generator<undefined, LiveDatasource[]> {
-  const found: LiveDatasource[] = []
+): Generator<undefined, PreviewedCluster> {
+  const datasources: PreviewedDatasource[] = []
   for (const number of numbers) {
-    if (table.usedCountOf(number) > 0) found.push(yield* liveDatasource(table, number, servers))
+    if (table.usedCountOf(number) > 0) datasources.push(yield* liveDatasource(table, number, servers))
   }
-  return found
+  return { now, datasources, servers: liveServers(servers), rules }
 }
 
 function* liveDatasource(
   table: SegmentTable,
   number: number,
   servers: readonly LoadingServer[],
-): Generator<undefined, LiveDatasource> {
+): Generator<undefined, PreviewedDatasource> {
   const { copies } = table
   const placeOf = new Map(servers.map((server, place) => [server.number, place]))
   const snapshot = yield* snapshotOf(table, number)

@@ -1,27 +1,22 @@
+import { createHash } from 'node:crypto'
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
-import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadRate } from '@svc/domain/load-duration'
 import {
-  decidePreview,
-  formatSummary,
-  groupGivenSegments,
-  keptByRules,
-  type PreviewQuestion,
+  decideRequest,
+  encodeInventory,
+  formatDecided,
+  isForAll,
+  namesIn,
+  type PreviewPage,
   type PreviewRequest,
-  type PreviewResult,
-  type PreviewSegments,
   type PreviewWarning,
-  pageOfRows,
   parsePreviewRequest,
   previewDatasource,
-  Restorable,
-  rowsInPlaces,
-  visibleAmong,
   warningsOfList,
-  withRestored,
+  warningsOfStored,
 } from '@svc/domain/preview'
-import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
+import { defaultRulesName, formatRule, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
@@ -36,54 +31,29 @@ import {
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
-import { type LiveDatasource, liveDatasources, liveServers } from './live-cluster.ts'
+import { type LiveState, liveCluster, liveServers } from './live-cluster.ts'
 import { type LoadingState, loadTimeOf } from './load-time.ts'
-import { loadUnusedInStore, type UnusedInStore } from './unused-in-store.ts'
+import { loadUnusedInStore } from './unused-in-store.ts'
 
-/** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
-export interface PreviewPage {
-  /** Maximum number of buckets. */
-  readonly buckets?: number | undefined
-  readonly full: boolean
-  readonly offset: number
-  readonly limit: number
+/** An inventory in columns, which is encoded only if the caller does not have it yet. */
+interface TaggedInventory {
+  /** Changes with the inventory; in the form of an entity tag. */
+  readonly tag: string
+  encode(): Promise<Uint8Array[]>
 }
 
 /** Previews what a change of rules would do. */
 export interface Previews {
   /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
+  /** Returns the segments, servers and rules that a caller may read. Throws unavailable until they are known. */
+  inventory(caller: Caller, signal: AbortSignal): Promise<TaggedInventory>
   /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
   warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
 }
 
-/** A datasource in a preview, with its rules after the change. */
-interface Subject {
-  readonly segments: PreviewSegments
-  readonly columns: PreviewResult['outcome']['datasources'][number]['columns'] | undefined
-  readonly own: readonly Rule[]
-  readonly defaults: readonly Rule[]
-}
-
-const withoutSegments = (dataSource: string, own: readonly Rule[], defaults: readonly Rule[]): Subject => ({
-  segments: {
-    dataSource,
-    count: 0,
-    start: () => 0,
-    end: () => 0,
-    sizeBytes: () => 0,
-    version: () => '',
-    partitionNum: () => 0,
-    isOvershadowed: () => false,
-    forEachCopy: () => undefined,
-  },
-  columns: undefined,
-  own,
-  defaults,
-})
-
 /** State of the cluster that previews are based on. */
-interface PreviewedCluster {
+interface PreviewedState {
   readonly context: Pick<ServiceContext, 'clock' | 'database' | 'settings'>
   readonly leadership: Leadership
   readonly segments: SegmentInventory
@@ -96,7 +66,7 @@ interface PreviewedCluster {
  * the leader knows the cluster.
  */
 export function createPreviews(
-  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedCluster,
+  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedState,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
   rateOf: (server: string) => LoadRate | undefined = () => undefined,
 ): Previews {
@@ -116,20 +86,42 @@ export function createPreviews(
       const now = clock.now()
       const request = await slices.run(() => parsePreviewRequest(json, now), signal)
       refuseUnreadable(request, caller)
-      const concerned = isForAll(request) ? undefined : namesIn(request)
+      const isOfCluster = request.segments === undefined
+      const changed = isForAll(request) ? undefined : namesIn(request)
       const [stored, loading, unused] = await Promise.all([
         rules.current(),
         loadingState(),
-        request.segments === undefined ? loadUnusedInStore(database, request, concerned) : undefined,
+        isOfCluster ? loadUnusedInStore(database, request, changed) : undefined,
         request.segments === undefined ? segments.refresh() : undefined,
       ])
       const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
       if (reasons.length > 0)
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
-      const defaults = request.defaultRules ?? stored.get(defaultRulesName)
-      if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
-      const state = { table, loading, rules: stored, now, unused }
-      return await slices.run(() => answerRequest(request, defaults, state, page, caller), signal)
+      const numbers = isOfCluster ? table.datasourceNames.keys() : []
+      const state = { table, servers: loading.servers, rules: stored, now }
+      const reader = {
+        canRead: (name: string) => caller.can('READ', 'DATASOURCE', name),
+        canReadTiers: caller.can('READ', 'STATE', 'STATE'),
+      }
+      return await slices.run(function* () {
+        const cluster = yield* liveCluster(state, numbers)
+        const decided = yield* decideRequest(request, cluster, reader, { buckets: page.buckets, unused })
+        const { withTiers, result } = decided
+        const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
+        return yield* jsonInSlices(yield* formatDecided(decided, page, more))
+      }, signal)
+    },
+    inventory: async (caller, signal) => {
+      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
+      const reasons = clusterState.unknownReasons()
+      if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
+      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
+      const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+      const tag = tagOf(state, leadership.term(), caller)
+      return {
+        tag,
+        encode: () => slices.run(() => encodeReadable(state, isReadable), signal),
+      }
     },
     warningsOf: async (dataSource, signal) => {
       // Only the leader knows the servers and segments. Otherwise, check the rules alone.
@@ -138,181 +130,42 @@ export function createPreviews(
       if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
       const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
       if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
-      return await slices.run(
-        () => warningsOfStored(dataSource, { table, loading, rules: stored, now: clock.now() }),
-        signal,
-      )
+      const isDefault = dataSource === defaultRulesName
+      const numbers = isDefault ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
+      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
+      return await slices.run(function* () {
+        return yield* warningsOfStored(dataSource, yield* liveCluster(state, numbers))
+      }, signal)
     },
   }
 }
 
-/** The live cluster at one time. */
-interface LiveState {
-  readonly table: SegmentTable
-  readonly loading: LoadingState
-  readonly rules: RulesByName
-  readonly now: number
-  /** What drop rules marked as unused, if the request is about the cluster's segments. */
-  readonly unused?: UnusedInStore | undefined
-}
-
-/** Returns the answer to a request as JSON. `defaults` are the cluster's default rules after the change. */
-function* answerRequest(
-  request: PreviewRequest,
-  defaults: readonly Rule[],
-  { table, loading, rules, now, unused }: LiveState,
-  { full, offset, limit, buckets }: PreviewPage,
-  caller: Caller,
-): Generator<undefined, string> {
-  const { servers } = loading
-  const groups = request.segments && (yield* groupGivenSegments(request.segments))
-  const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), servers)
-  const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, rules, dataSource)
-  const subjects: Subject[] = (groups ?? live).map((one) => ({
-    segments: one.segments,
-    columns: 'columns' in one ? one.columns : undefined,
-    own: rulesOf(one.segments.dataSource),
-    defaults,
-  }))
-  const named = namesIn(request)
-  const present = new Set(subjects.map((subject) => subject.segments.dataSource))
-  // Rules can be previewed before a datasource has data.
-  const missing = named.filter((name) => !present.has(name))
-  const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
-  const isConcerned =
-    groups === undefined && isForAll(request) ? readable : (name: string) => named.includes(name)
-  if (request.markUsedSince !== undefined) {
-    for (const name of new Set([...(unused?.unused.keys() ?? []), ...(unused?.killed.keys() ?? [])]))
-      if (!present.has(name) && !named.includes(name) && isConcerned(name)) missing.push(name)
-  }
-  if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
-  for (const name of missing) subjects.push(withoutSegments(name, rulesOf(name), defaults))
-  const restorable = new Restorable(request.markUsedSince !== undefined)
-  for (const [index, subject] of subjects.entries()) {
-    if (!isConcerned(subject.segments.dataSource)) continue
-    subjects[index] = yield* addRestorable(restorable, subject, request.now ?? now, unused)
-  }
-  const result = yield* decideAndKeep(live, {
-    now: request.now ?? now,
-    datasources: subjects,
-    servers: request.servers ?? liveServers(servers),
-    serversBefore: groups === undefined ? liveServers(servers) : [],
-    concerned: new Set(
-      groups === undefined && isForAll(request)
-        ? [...present, ...missing].filter(readable)
-        : [...named, ...missing],
-    ),
-    defaultsChange: request.defaultRules !== undefined,
-    knownDatasources: [...present].filter(readable),
-    horizon: request.horizon,
-    buckets,
-  })
-  // Only callers who may read the state of the cluster see the totals of its tiers. Anyone may see those of given servers.
-  const withTiers =
-    caller.can('READ', 'STATE', 'STATE') || (groups !== undefined && request.servers !== undefined)
-  return yield* jsonInSlices({
-    now: formatInstant(request.now ?? now),
-    known: true,
-    ...(groups
-      ? {
-          segments: yield* rowsInPlaces(
-            result,
-            subjects.map((_, index) => groups[index]?.places ?? []),
-          ),
-        }
-      : full
-        ? yield* pageOfSegments(result, offset, limit)
-        : {}),
-    summary: {
-      ...formatSummary(result, withTiers),
-      ...(unused === undefined ? {} : { restorable: restorable.format() }),
-      ...(groups === undefined && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}),
-    },
-    warnings: [...result.warnings, ...restorable.warnings],
+/** Returns the parts of the inventory that a caller may read. Yields regularly. */
+function* encodeReadable(
+  state: LiveState,
+  isReadable: (name: string) => boolean,
+): Generator<undefined, Uint8Array[]> {
+  const names = state.table.datasourceNames
+  const used = [...names.keys()].filter((number) => state.table.usedCountOf(number) > 0)
+  const readable = used.filter((number) => isReadable(names[number]!))
+  const cluster = yield* liveCluster(state, readable)
+  const rules = [...cluster.rules].filter(([name]) => name === defaultRulesName || isReadable(name))
+  return yield* encodeInventory({
+    ...cluster,
+    rules: new Map(rules),
+    isComplete: readable.length === used.length,
   })
 }
 
-/** Adds what the rules of a datasource keep of its unused segments, and returns it with them if they are included. */
-function* addRestorable(
-  restorable: Restorable,
-  subject: Subject,
-  now: number,
-  unused: UnusedInStore | undefined,
-): Generator<undefined, Subject> {
-  const { dataSource } = subject.segments
-  const rules = { own: subject.own, defaults: subject.defaults, now }
-  const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
-  restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
-  if (!restorable.included || kept.length === 0) return subject
-  return { ...subject, segments: withRestored(subject.segments, kept), columns: undefined }
+/** Returns a text that changes with the inventory of a caller, at least once per minute of the cluster's clock. */
+function tagOf({ table, servers, rules, now }: LiveState, term: number | undefined, caller: Caller): string {
+  const hash = createHash('sha256')
+  const changes = [...table.datasourceNames.keys()].map((number) => table.changesOf(number))
+  const lists = [...rules].map(([name, list]) => [name, list.map(formatRule)])
+  hash.update(JSON.stringify([term, caller.identity, changes, table.servedChanges, Math.floor(now / 60_000)]))
+  hash.update(JSON.stringify([liveServers(servers), lists]))
+  return `"${hash.digest('base64url').slice(0, 22)}"`
 }
-
-/** Returns warnings about the current rules of a datasource or about the cluster default rules. */
-function* warningsOfStored(
-  dataSource: string,
-  { table, loading, rules, now }: LiveState,
-): Generator<undefined, readonly PreviewWarning[]> {
-  const isDefault = dataSource === defaultRulesName
-  const defaults = rules.get(defaultRulesName) ?? []
-  const wanted = isDefault ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-  const live = yield* liveDatasources(table, wanted, [])
-  const subjects: Subject[] = live.map(({ segments, columns }) => ({
-    segments,
-    columns,
-    own: rules.get(segments.dataSource) ?? [],
-    defaults,
-  }))
-  if (subjects.length === 0)
-    subjects.push(
-      isDefault
-        ? withoutSegments(previewDatasource, [], defaults)
-        : withoutSegments(dataSource, rules.get(dataSource) ?? [], defaults),
-    )
-  const result = yield* decideAndKeep(live, {
-    now,
-    datasources: subjects,
-    servers: liveServers(loading.servers),
-    serversBefore: [],
-    concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
-    defaultsChange: isDefault,
-    knownDatasources: [],
-    horizon: undefined,
-  })
-  return result.warnings
-}
-
-/** Decides a preview, and keeps the columns of live datasources for the next one. */
-function* decideAndKeep(
-  live: readonly LiveDatasource[],
-  question: PreviewQuestion,
-): Generator<undefined, PreviewResult> {
-  const result = yield* decidePreview(question)
-  for (const [index, one] of live.entries()) {
-    const { segments, columns } = result.outcome.datasources[index]!
-    // Segments that would be marked used are only in this preview.
-    if (segments === one.segments) one.keep(columns)
-  }
-  return result
-}
-
-/** Returns a page of the segments in the answer, and their total number. */
-function* pageOfSegments(result: PreviewResult, offset: number, limit: number) {
-  const { rows, total } = yield* pageOfRows(result, { offset, limit })
-  return { segmentsTotal: total, segments: rows }
-}
-
-/** Whether a request changes the rules of all datasources. */
-const isForAll = ({ rules, defaultRules }: PreviewRequest): boolean =>
-  isListForAll(rules) || defaultRules !== undefined
-
-/** Returns the datasources that a request names. */
-function namesIn({ rules, segments }: PreviewRequest): string[] {
-  const named = isListForAll(rules) ? [] : [...rules.keys()].filter((name) => name !== defaultRulesName)
-  const given = (segments ?? []).map(({ dataSource }) => dataSource)
-  return [...new Set([...named, ...given])]
-}
-
-const isListForAll = (rules: PreviewRequest['rules']): rules is readonly Rule[] => Array.isArray(rules)
 
 /** Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission. */
 function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
@@ -320,9 +173,4 @@ function refuseUnreadable(request: PreviewRequest, caller: Caller): void {
     if (name !== previewDatasource && !caller.can('READ', 'DATASOURCE', name))
       throw missingPermission('READ', 'DATASOURCE', name)
   }
-}
-
-function rulesAfter({ rules }: PreviewRequest, stored: RulesByName, dataSource: string): readonly Rule[] {
-  if (isListForAll(rules)) return rules
-  return rules.get(dataSource) ?? stored.get(dataSource) ?? []
 }

@@ -1,0 +1,2 @@
+/** The build of the console, which the router serves. */
+export { buildConsole, keepConsoleCurrent } from './build-console.ts'

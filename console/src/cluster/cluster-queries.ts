@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { fetchJson, send } from '../session/index.ts'
+
+const refreshMs = 4000
+
+interface ClusterState {
+  readonly known: boolean
+  readonly settled: boolean
+  readonly reasons: readonly string[]
+  readonly shortages: readonly string[]
+}
+
+/** Whether the leader knows the cluster, and whether anything is still moving. */
+export const useClusterState = () =>
+  useQuery({
+    queryKey: ['clusterState'],
+    queryFn: () => fetchJson<ClusterState>('/svc/coordinator/v1/clusterState'),
+    refetchInterval: refreshMs,
+  })
+
+/** A server of the cluster. */
+export interface ClusterNode {
+  readonly host: string
+  readonly service: string
+  readonly plaintextPort?: number
+  readonly tlsPort?: number
+}
+
+/** The servers of the cluster by role. */
+export const useClusterNodes = () =>
+  useQuery({
+    queryKey: ['nodes'],
+    queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
+    refetchInterval: refreshMs,
+  })
+
+/** The addresses of the leaders. */
+export const useLeaders = () =>
+  useQuery({
+    queryKey: ['leaders'],
+    queryFn: async () => {
+      const paths = ['/svc/coordinator/v1/leader', '/svc/indexer/v1/leader']
+      return await Promise.all(paths.map(async (path) => await (await send(path)).text()))
+    },
+    refetchInterval: refreshMs,
+  })
+
+/** A server that loads segments. */
+export interface DataServer {
+  readonly host: string
+  readonly tier: string
+  readonly type: string
+  readonly priority: number
+  readonly currSize: number
+  readonly maxSize: number
+}
+
+/** The servers that load segments. */
+export const useDataServers = () =>
+  useQuery({
+    queryKey: ['servers'],
+    queryFn: () => fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple'),
+    refetchInterval: refreshMs,
+  })
+
+/** What a server has not loaded or dropped yet. */
+export interface QueueSize {
+  readonly segmentsToLoad: number
+  readonly segmentsToDrop: number
+  readonly segmentsToLoadSize: number
+  readonly segmentsToDropSize: number
+}
+
+/** The load queues by server. */
+export const useLoadQueues = () =>
+  useQuery({
+    queryKey: ['loadqueue'],
+    queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
+    refetchInterval: refreshMs,
+  })

@@ -1,0 +1,4 @@
+/** What the page knows about the cluster, kept current while it is visible. */
+
+export * from './cluster-queries.ts'
+export * from './queries.ts'

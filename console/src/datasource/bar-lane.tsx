@@ -1,0 +1,80 @@
+import { formatBytes } from '@svc/domain/text'
+import type { ScaleTime } from 'd3-scale'
+import { memo } from 'react'
+import type { PreviewView } from '../preview/index.ts'
+
+/** Bytes of replicas by tier over time: what the rules require as bars, and what is served as a line. */
+export const BarLane = memo(function BarLane({
+  view,
+  colors,
+  scale,
+  height,
+  isEdited,
+}: {
+  readonly view: PreviewView
+  readonly colors: ReadonlyMap<string, number>
+  readonly scale: ScaleTime<number, number>
+  readonly height: number
+  readonly isEdited: boolean
+}) {
+  const { buckets, replicas } = view
+  if (!buckets) return null
+  const start = Date.parse(buckets.start)
+  const xOf = (bucket: number) => scale(start + bucket * buckets.widthMs)
+  const tiers = Object.entries(buckets.tiers).sort(([a], [b]) => (a < b ? -1 : 1))
+  const indexes = Array.from({ length: buckets.count }, (_, index) => index)
+  const sum = (index: number, side: 'before' | 'after') =>
+    tiers.reduce((total, [, bytes]) => total + bytes[side][index]!, 0)
+  // Data that is lost or was never loaded has no replicas, so its own size is drawn.
+  const lostAt = (index: number) => Math.max(buckets.unqueryable[index]!, buckets.unused[index]!)
+  const tops = indexes.map((index) => Math.max(sum(index, 'after') + lostAt(index), sum(index, 'before')))
+  const max = Math.max(1, ...tops) * 1.06
+  const yOf = (bytes: number) => (bytes / max) * (height - 8)
+  const gap = xOf(1) - xOf(0) > 5 ? 1 : 0
+  const served = indexes.map(
+    (index) =>
+      `${index === 0 ? 'M' : 'L'}${xOf(index)},${height - yOf(sum(index, 'before'))}H${xOf(index + 1)}`,
+  )
+  return (
+    <g className="bars">
+      {[0.5, 1].map((share) => (
+        <g key={share} className="grid" transform={`translate(0,${height - yOf((max / 1.06) * share)})`}>
+          <line x2={scale.range()[1]} />
+          <text x={-6} y={4} textAnchor="end">
+            {formatBytes(Math.round((max / 1.06) * share))}
+          </text>
+        </g>
+      ))}
+      {indexes.map((index) => {
+        const x = xOf(index) + gap
+        const width = Math.max(1, xOf(index + 1) - xOf(index) - gap)
+        let bottom = height
+        const parts = tiers.flatMap(([tier, { after }]) => {
+          const size = yOf(after[index]!)
+          if (size === 0) return []
+          bottom -= size
+          return (
+            <rect
+              key={tier}
+              className={`tier-${colors.get(tier)}`}
+              x={x}
+              y={bottom}
+              width={width}
+              height={size}
+            />
+          )
+        })
+        const lost = yOf(lostAt(index))
+        return (
+          <g key={index}>
+            {parts}
+            {lost > 0 && (
+              <rect className="loss" x={x} y={bottom - lost} width={width} height={lost} fill="url(#loss)" />
+            )}
+          </g>
+        )
+      })}
+      {(isEdited || replicas) && <path className="served" d={served.join('')} />}
+    </g>
+  )
+})

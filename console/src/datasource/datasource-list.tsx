@@ -1,0 +1,185 @@
+import { formatBytes, formatCount } from '@svc/domain/text'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useInventory } from '../cluster/index.ts'
+import type { DatasourceFigures, InventoryFigures } from '../preview/index.ts'
+import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
+
+const rowHeight = 36
+
+/** All datasources that the user may read. */
+export function DatasourceList() {
+  const { data, error } = useInventory()
+  const [search, setSearch] = useState('')
+  const [, navigate] = useLocation()
+  const shown = useMemo(() => {
+    const wanted = search.trim().toLowerCase()
+    return data?.datasources.filter(({ name }) => name.toLowerCase().includes(wanted)) ?? []
+  }, [data, search])
+  if (!data)
+    return (
+      <Empty title={error ? 'Datasources cannot be shown' : 'Loading'}>
+        {error && <p>{error.message}</p>}
+      </Empty>
+    )
+  if (data.datasources.length === 0) return <NoDatasources />
+  const open = () => {
+    const [first] = shown
+    if (first) navigate(hrefOf(first.name))
+  }
+  return (
+    <div className="page">
+      <div className="row between">
+        <h1>Datasources</h1>
+        <search>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              open()
+            }}
+          >
+            <input
+              type="search"
+              placeholder="Find a datasource ( / )"
+              aria-label="Find a datasource"
+              value={search}
+              onChange={(event) => setSearch(event.target.value)}
+            />
+          </form>
+        </search>
+      </div>
+      <p className="dim" role="status">
+        {shown.length === data.datasources.length
+          ? `${formatCount(shown.length)} in all`
+          : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
+      </p>
+      <Rows datasources={shown} inventory={data} />
+    </div>
+  )
+}
+
+const hrefOf = (name: string): string => `/datasources/${encodeURIComponent(name)}`
+
+const NoDatasources = () => (
+  <Empty title="No datasources yet">
+    <p>Load sample data into this cluster:</p>
+    <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+    <p>If you expected some, you may lack READ on them.</p>
+  </Empty>
+)
+
+function Rows({
+  datasources,
+  inventory,
+}: {
+  readonly datasources: readonly DatasourceFigures[]
+  readonly inventory: InventoryFigures
+}) {
+  const box = useRef<HTMLDivElement>(null)
+  const colors = useMemo(() => tierColors(inventory.tiers.map(({ name }) => name)), [inventory])
+  const rows = useVirtualizer({
+    count: datasources.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 10,
+  })
+  const max = Math.max(1, ...datasources.map(({ bytes }) => bytes))
+  const shown = rows.getVirtualItems()
+  const before = shown[0]?.start ?? 0
+  const after = rows.getTotalSize() - (shown.at(-1)?.end ?? 0)
+  return (
+    <div ref={box} className="scroll framed" tabIndex={0} role="group" aria-label="List of datasources">
+      <table className="list" aria-rowcount={datasources.length + 1}>
+        <thead>
+          <tr>
+            <th>name</th>
+            <th className="right">segments</th>
+            <th className="right">size</th>
+            <th>replicas by tier</th>
+            <th>data</th>
+            <th>state</th>
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <tr style={{ height: before }} />}
+          {shown.map(({ index }) => (
+            <tr key={datasources[index]!.name} aria-rowindex={index + 2} style={{ height: rowHeight }}>
+              <Cells one={datasources[index]!} colors={colors} max={max} />
+            </tr>
+          ))}
+          {after > 0 && <tr style={{ height: after }} />}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Cells({
+  one,
+  colors,
+  max,
+}: {
+  readonly one: DatasourceFigures
+  readonly colors: ReadonlyMap<string, number>
+  readonly max: number
+}) {
+  const isKnown = one.segments >= 0
+  return (
+    <>
+      <th scope="row">
+        <Link href={hrefOf(one.name)}>
+          <Name>{one.name}</Name>
+        </Link>
+      </th>
+      <td className="right numbers">{isKnown ? formatCount(one.segments) : ''}</td>
+      <td className="right numbers">{isKnown ? formatBytes(one.bytes) : ''}</td>
+      <td className="stack">
+        <Share one={one} colors={colors} max={max} />
+      </td>
+      <td className="dim numbers">
+        {one.extent ? `${formatTime(one.extent.start)} to ${formatTime(one.extent.end)}` : ''}
+      </td>
+      <td>{stateOf(one)}</td>
+    </>
+  )
+}
+
+function Share({
+  one: { bytesByTier, bytes },
+  colors,
+  max,
+}: {
+  readonly one: DatasourceFigures
+  readonly colors: ReadonlyMap<string, number>
+  readonly max: number
+}) {
+  const tiers = Object.entries(bytesByTier).sort(([a], [b]) => (a < b ? -1 : 1))
+  const total = tiers.reduce((sum, [, size]) => sum + size, 0)
+  return (
+    <span className="share" title={tiers.map(([tier, size]) => `${tier}: ${formatBytes(size)}`).join(', ')}>
+      <span className="share-bar" style={{ width: `${Math.max(4, (bytes / max) * 100)}%` }}>
+        {tiers.map(([tier, size]) => (
+          <span
+            key={tier}
+            className={`tier-${colors.get(tier)}`}
+            style={{ flexGrow: size / Math.max(1, total) }}
+          />
+        ))}
+      </span>
+      {tiers.map(([tier]) => (
+        <span key={tier} className="unseen">
+          <TierMark color={colors.get(tier)} /> {tier}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function stateOf({ segments, unserved, underReplicated }: DatasourceFigures): string {
+  if (segments < 0) return ''
+  if (segments === 0) return 'rules only'
+  if (unserved > 0) return `${formatCount(unserved)} not served`
+  if (underReplicated > 0) return `${formatCount(underReplicated)} under-replicated`
+  return 'complete'
+}

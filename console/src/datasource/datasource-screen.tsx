@@ -1,0 +1,232 @@
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import { type RuleJson, useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
+import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
+import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
+import { ClockBar } from './clock-bar.tsx'
+import { ReviewPanel } from './review-panel.tsx'
+import { parseList, replicantsOf } from './rule-text.ts'
+import { RulesPanel } from './rules-panel.tsx'
+import { SegmentsDialog } from './segments-dialog.tsx'
+import { TimelinePanel } from './timeline-panel.tsx'
+import { type RulesEdit, useRulesEdit } from './use-rules-edit.ts'
+import { WhatMoves } from './what-moves.tsx'
+
+// Buckets are at least this many pixels wide.
+const bucketPixels = 9
+
+/** One datasource: its data and rules on one time axis, and what an edit of the rules would do. */
+export function DatasourceScreen({ dataSource }: { readonly dataSource: string }) {
+  const inventory = useInventory()
+  const rules = useRules(dataSource)
+  const problem = inventory.error ?? rules.error
+  if (problem && !(inventory.data && rules.data)) {
+    return (
+      <Empty title="This datasource cannot be shown">
+        <p>{problem.message}</p>
+        <p>
+          <Link href="/datasources">Show all datasources</Link>
+        </p>
+      </Empty>
+    )
+  }
+  if (!inventory.data || !rules.data) return <Empty title="Loading the inventory of the cluster" />
+  return (
+    <Loaded
+      dataSource={dataSource}
+      inventory={inventory.data}
+      own={rules.data.own}
+      defaults={rules.data.defaults}
+    />
+  )
+}
+
+function Loaded({
+  dataSource,
+  inventory,
+  own,
+  defaults,
+}: {
+  readonly dataSource: string
+  readonly inventory: InventoryFigures
+  readonly own: readonly RuleJson[]
+  readonly defaults: readonly RuleJson[]
+}) {
+  const edit = useRulesEdit(own)
+  const [offsetMs, setOffset] = useState(0)
+  const [range, setRange] = useState<TimeRange>()
+  const [explained, setExplained] = useState<TimeRange>()
+  const parsed = useMemo(() => parseList(edit.list), [edit.list])
+  const now = inventory.now + offsetMs
+  const view = usePreview({ dataSource, inventory, edit, isValid: 'rules' in parsed, offsetMs, range })
+  useDiscardKey(edit)
+  const colors = useMemo(
+    () => colorsOf(inventory, [...edit.list, ...defaults], view.data),
+    [inventory, edit.list, defaults, view.data],
+  )
+  const tiers = useMemo(() => [...colors.keys()].sort(), [colors])
+  const explain = useCallback((part: TimeRange) => setExplained(part), [])
+  const isFuture = offsetMs > 0
+  return (
+    <div className="datasource">
+      <div className="picture">
+        <Title dataSource={dataSource} inventory={inventory} tiers={tiers} />
+        <ClockBar now={inventory.now} offsetMs={offsetMs} onOffset={setOffset} isEdited={edit.isEdited} />
+        {view.isError && (
+          <Notice kind="problem" role="alert">
+            The preview failed: {view.error.message}
+          </Notice>
+        )}
+        {view.data && (
+          <TimelinePanel
+            dataSource={dataSource}
+            view={view.data}
+            range={range}
+            onRange={setRange}
+            now={now}
+            colors={colors}
+            edit={edit}
+            defaults={defaults}
+            parsed={parsed}
+            isFuture={isFuture}
+            isStale={view.isPlaceholderData}
+            onExplain={inventory.isLocal ? explain : undefined}
+          />
+        )}
+        {view.data && (
+          <WhatMoves view={view.data} dataSource={dataSource} colors={colors} isEdited={edit.isEdited} />
+        )}
+      </div>
+      <aside aria-label="Rules and review">
+        <RulesPanel edit={edit} defaults={defaults} parsed={parsed} context={{ now, colors, tiers }} />
+        {view.data && (
+          <ReviewPanel
+            dataSource={dataSource}
+            edit={edit}
+            stored={own}
+            view={view.data}
+            isValid={'rules' in parsed && !view.isPlaceholderData}
+            isFuture={isFuture}
+          />
+        )}
+      </aside>
+      {explained && (
+        <SegmentsDialog dataSource={dataSource} range={explained} onClose={() => setExplained(undefined)} />
+      )}
+    </div>
+  )
+}
+
+/** Decides the preview of the edit, or of the stored rules. The last one stays until the next is there. */
+function usePreview({
+  dataSource,
+  inventory,
+  edit,
+  isValid,
+  offsetMs,
+  range,
+}: {
+  readonly dataSource: string
+  readonly inventory: InventoryFigures
+  readonly edit: RulesEdit
+  readonly isValid: boolean
+  readonly offsetMs: number
+  readonly range: TimeRange | undefined
+}) {
+  const maxBuckets = Math.min(300, Math.max(40, Math.floor((innerWidth - 560) / bucketPixels)))
+  const rules = edit.list
+  const now = offsetMs === 0 ? undefined : inventory.now + offsetMs
+  // The coordinator's preview has no parts, so zooming does not need another one.
+  const part = inventory.isLocal ? range : undefined
+  return useQuery({
+    queryKey: ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets],
+    queryFn: () => callWorker('preview', { dataSource, rules, now, range: part, maxBuckets }),
+    placeholderData: keepPreviousData,
+    enabled: isValid,
+    staleTime: inventory.isLocal ? Number.POSITIVE_INFINITY : 5000,
+    gcTime: 10_000,
+    retry: false,
+  })
+}
+
+/** Esc discards the edit, unless a field or a dialog uses it. */
+function useDiscardKey(edit: RulesEdit): void {
+  const { isEdited, discard } = edit
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && isEdited && !document.querySelector('dialog[open]')) discard()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [isEdited, discard])
+}
+
+function colorsOf(
+  inventory: InventoryFigures,
+  rules: readonly RuleJson[],
+  view: PreviewView | undefined,
+): ReadonlyMap<string, number> {
+  return tierColors([
+    ...inventory.tiers.map(({ name }) => name),
+    ...rules.flatMap((rule) => Object.keys(replicantsOf(rule))),
+    ...Object.keys(view?.buckets?.tiers ?? {}),
+  ])
+}
+
+function Title({
+  dataSource,
+  inventory,
+  tiers,
+}: {
+  readonly dataSource: string
+  readonly inventory: InventoryFigures
+  readonly tiers: readonly string[]
+}) {
+  const figures = inventory.datasources.find(({ name }) => name === dataSource)
+  const history = useRuleHistory(dataSource)
+  const { data: caller } = useCaller(dataSource)
+  const last = history.data?.[0]
+  return (
+    <div className="title">
+      <h1>
+        <Name>{dataSource}</Name>
+      </h1>
+      <p className="dim numbers">
+        {figures && figures.segments >= 0 && <Figures {...figures} tiers={tiers.length} />}
+        {last && (
+          <>
+            {' · '}last rule change by <Name>{last.auditInfo.author || last.auditInfo.identity}</Name>,{' '}
+            {formatAge(inventory.now - Date.parse(last.auditTime))}
+            {last.auditInfo.comment && (
+              <>
+                : “<bdi>{last.auditInfo.comment}</bdi>”
+              </>
+            )}
+          </>
+        )}
+        {caller?.datasource?.write === false && ' · read only'}
+      </p>
+    </div>
+  )
+}
+
+function Figures({
+  segments,
+  bytes,
+  overshadowed,
+  tiers,
+}: {
+  readonly segments: number
+  readonly bytes: number
+  readonly overshadowed: number
+  readonly tiers: number
+}) {
+  return (
+    <>
+      {countOf(segments, 'segment')} · {formatBytes(bytes)} · {countOf(tiers, 'tier')}
+      {overshadowed > 0 && ` · ${formatCount(overshadowed)} overshadowed`}
+    </>
+  )
+}

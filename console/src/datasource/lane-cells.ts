@@ -1,0 +1,66 @@
+import type { ReplicaLane } from '@svc/domain/preview'
+import { parseInterval } from '@svc/domain/time'
+import type { CompactionInterval } from '../cluster/index.ts'
+import type { AnsweredBuckets } from '../preview/index.ts'
+import type { LaneCell } from './lanes.tsx'
+
+interface Lane {
+  readonly label: string
+  readonly cells: readonly LaneCell[]
+}
+
+/** Returns the lane of served replicas, and the one of overshadowed data if there is any. */
+export function replicaCells(buckets: AnsweredBuckets, lane: ReplicaLane | undefined): Lane[] {
+  if (!lane) return []
+  const served = cellsOf(buckets.count, (at) =>
+    lane.unserved[at]! > 0
+      ? 'missing'
+      : lane.underReplicated[at]! > 0
+        ? 'partial'
+        : lane.served[at]! > 0
+          ? 'full'
+          : 'none',
+  )
+  const hidden = cellsOf(buckets.count, (at) => (lane.overshadowed[at]! > 0 ? 'hidden' : 'none'))
+  return [
+    { label: 'replicas served', cells: served },
+    ...(hidden.some(({ kind }) => kind === 'hidden') ? [{ label: 'overshadowed', cells: hidden }] : []),
+  ]
+}
+
+interface CompactionIntervals {
+  readonly awaiting: readonly CompactionInterval[]
+  readonly skipped: readonly CompactionInterval[]
+  readonly compacted: readonly CompactionInterval[]
+}
+
+/** Returns the lane of compaction; none if the datasource is not compacted. */
+export function compactionCells(
+  buckets: AnsweredBuckets,
+  intervals: CompactionIntervals | null | undefined,
+): Lane[] {
+  if (!intervals) return []
+  const states = new Uint8Array(buckets.count)
+  const bits = { compacted: 1, skipped: 2, awaiting: 4 }
+  const start = Date.parse(buckets.start)
+  const mark = (list: readonly CompactionInterval[], state: number) => {
+    for (const one of list) {
+      const interval = parseInterval(one.interval)
+      const from = Math.max(0, Math.floor((interval.start - start) / buckets.widthMs))
+      const to = Math.min(buckets.count, Math.ceil((interval.end - start) / buckets.widthMs))
+      for (let at = from; at < to; at += 1) states[at]! |= state
+    }
+  }
+  mark(intervals.compacted, bits.compacted)
+  mark(intervals.skipped, bits.skipped)
+  mark(intervals.awaiting, bits.awaiting)
+  const kindOf = (state: number): LaneCell['kind'] => {
+    if (state & bits.awaiting) return state & bits.compacted ? 'partial' : 'waiting'
+    return state & bits.compacted ? 'full' : state & bits.skipped ? 'skipped' : 'none'
+  }
+  return [{ label: 'compaction', cells: cellsOf(buckets.count, (at) => kindOf(states[at]!)) }]
+}
+
+/** Returns one cell per bucket, so that cells line up with the bars above them. */
+const cellsOf = (count: number, kindOf: (bucket: number) => LaneCell['kind']): LaneCell[] =>
+  Array.from({ length: count }, (_, at) => ({ from: at, to: at + 1, kind: kindOf(at) }))

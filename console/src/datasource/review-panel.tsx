@@ -1,0 +1,273 @@
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { useState } from 'react'
+import { type RuleJson, useCaller, useRuleHistory } from '../cluster/index.ts'
+import type { AnsweredEffects, PreviewView } from '../preview/index.ts'
+import { formatAge, formatDays, Name, Notice } from '../ui/index.ts'
+import { curlOf } from './curl.ts'
+import { describeRule } from './rule-text.ts'
+import { type Applied, useApply } from './use-apply.ts'
+import { type RulesEdit, sameRules } from './use-rules-edit.ts'
+
+interface ReviewInput {
+  readonly dataSource: string
+  readonly edit: RulesEdit
+  /** The rules that are stored at the moment. */
+  readonly stored: readonly RuleJson[]
+  readonly view: PreviewView
+  readonly isValid: boolean
+  readonly isFuture: boolean
+}
+
+/** What the edit does in numbers, what is lost, and the buttons to apply or discard it. */
+export function ReviewPanel(input: ReviewInput) {
+  const { dataSource, edit, stored, view } = input
+  const apply = useApply(dataSource, edit, stored)
+  const effects = view.answer.summary.effects
+  const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
+  return (
+    <section aria-labelledby="review-title" className="review">
+      <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
+      <Loss effects={effects} />
+      {view.answer.warnings
+        .filter(({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit')
+        .slice(0, 5)
+        .map(({ message }) => (
+          <Notice key={message} kind="warning">
+            {sentence(message, dataSource)}
+          </Notice>
+        ))}
+      {isChangedByOther && <ChangedByOther dataSource={dataSource} edit={edit} stored={stored} />}
+      {edit.isEdited ? (
+        <ApplyForm input={input} isBlocked={isChangedByOther} apply={apply} />
+      ) : (
+        apply.applied && (
+          <AppliedBox applied={apply.applied} view={view} onUndo={apply.undo} problem={apply.problem} />
+        )
+      )}
+    </section>
+  )
+}
+
+const sentence = (message: string, dataSource: string): string =>
+  message.replace(`Datasource [${dataSource}]: `, '').replace(/^\w/, (letter) => letter.toUpperCase())
+
+/** Whether applying makes data unqueryable or unused. */
+const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>
+  unqueryable.queryableBefore > 0 || unused.segments > 0
+
+function Loss({ effects }: { readonly effects: AnsweredEffects }) {
+  const { unqueryable, unused } = effects
+  const lost = unqueryable.segments > 0 ? unqueryable : unused
+  if (lost.segments === 0) return null
+  const { days, interval, segments } = lost
+  return (
+    <Notice kind="loss">
+      <b>
+        {days === null ? countOf(segments, 'segment') : countOf(days, 'day')}{' '}
+        {(days ?? segments) === 1 ? 'becomes' : 'become'} unqueryable
+      </b>{' '}
+      ({formatDays(interval!)}; {countOf(segments, 'segment')}, {formatBytes(lost.bytes)}).
+      {unused.segments > 0 &&
+        ' The data stays in deep storage and can be loaded again until a kill task deletes it.'}
+    </Notice>
+  )
+}
+
+function ApplyForm({
+  input,
+  isBlocked,
+  apply,
+}: {
+  readonly input: ReviewInput
+  readonly isBlocked: boolean
+  readonly apply: ReturnType<typeof useApply>
+}) {
+  const { dataSource, edit, view, isValid, isFuture } = input
+  const { data: caller } = useCaller(dataSource)
+  const [author, setAuthor] = useState('')
+  const [comment, setComment] = useState('')
+  const [typed, setTyped] = useState('')
+  const mustConfirm = isLossy(view.answer.summary.effects)
+  const isConfirmed = !mustConfirm || typed === dataSource
+  if (caller?.datasource?.write === false) {
+    return (
+      <>
+        <Notice kind="warning">
+          You can preview this edit, but not apply it: it requires WRITE on the datasource.
+        </Notice>
+        <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
+      </>
+    )
+  }
+  const canApply = isValid && isConfirmed && !isBlocked && !apply.isBusy
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (canApply) void apply.apply(edit.list, { author, comment })
+      }}
+    >
+      <label>
+        <span>
+          Author <span className="dim">(if it is not the user who is logged in)</span>
+        </span>
+        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
+      </label>
+      <label>
+        <span>
+          Comment <span className="dim">(kept in the history)</span>
+        </span>
+        <input value={comment} onChange={(event) => setComment(event.target.value)} />
+      </label>
+      {mustConfirm && (
+        <label>
+          <span>
+            Type{' '}
+            <b>
+              <Name>{dataSource}</Name>
+            </b>{' '}
+            to confirm the loss
+          </span>
+          <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
+        </label>
+      )}
+      {isFuture && <p className="hint">The numbers are a preview of the future. Rules apply from now on.</p>}
+      {apply.problem && (
+        <Notice kind="problem" role="alert">
+          {apply.problem}
+        </Notice>
+      )}
+      <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+    </form>
+  )
+}
+
+function Buttons({
+  input,
+  audit,
+  onApply,
+  isDanger = false,
+}: {
+  readonly input: ReviewInput
+  readonly audit: { readonly author: string; readonly comment: string }
+  /** Whether the edit can be applied now; undefined if the user may not apply anything. */
+  readonly onApply: boolean | undefined
+  readonly isDanger?: boolean
+}) {
+  const { dataSource, edit } = input
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(curlOf(dataSource, edit.list, audit))
+    setIsCopied(true)
+    setTimeout(() => setIsCopied(false), 2000)
+  }
+  return (
+    <div className="row between buttons">
+      <span className="row">
+        {onApply !== undefined && (
+          <button type="submit" className={isDanger ? 'danger' : 'primary'} disabled={!onApply}>
+            Apply
+          </button>
+        )}
+        <button type="button" onClick={edit.discard} title="Esc">
+          Discard
+        </button>
+      </span>
+      <button type="button" onClick={() => void copy()}>
+        {isCopied ? 'Copied' : 'Copy as curl'}
+      </button>
+    </div>
+  )
+}
+
+/** Shows what another person stored while this edit was open. Nothing is applied before both were compared. */
+function ChangedByOther({
+  dataSource,
+  edit,
+  stored,
+}: {
+  readonly dataSource: string
+  readonly edit: RulesEdit
+  readonly stored: readonly RuleJson[]
+}) {
+  const { data: history } = useRuleHistory(dataSource)
+  const last = history?.[0]
+  return (
+    <div className="notice warning" role="alert">
+      <b>These rules have changed while you were editing.</b>{' '}
+      {last && (
+        <>
+          <Name>{last.auditInfo.author || last.auditInfo.identity}</Name> stored the rules below{' '}
+          {formatAge(Date.now() - Date.parse(last.auditTime))}
+          {last.auditInfo.comment && (
+            <>
+              : “<bdi>{last.auditInfo.comment}</bdi>”
+            </>
+          )}
+          .
+        </>
+      )}
+      <ol className="other-rules" start={0}>
+        {stored.map((rule, index) => {
+          const { what, scope, where } = describeRule(rule)
+          const isNew = JSON.stringify(rule) !== JSON.stringify(edit.base[index])
+          return (
+            <li key={index} className={isNew ? 'changed' : ''}>
+              {what} {scope}{' '}
+              {where && (
+                <>
+                  → <Name>{where}</Name>
+                </>
+              )}
+              {isNew && ' (changed)'}
+            </li>
+          )
+        })}
+        {stored.length === 0 && <li>No rules</li>}
+      </ol>
+      <div className="row">
+        <button type="button" onClick={() => edit.rebase(stored)}>
+          Keep my edit, replacing these
+        </button>
+        <button type="button" onClick={edit.discard}>
+          Discard my edit
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** What happens after an edit was applied, and the way back. */
+function AppliedBox({
+  applied,
+  view,
+  onUndo,
+  problem,
+}: {
+  readonly applied: Applied
+  readonly view: PreviewView
+  onUndo(): void
+  readonly problem: string | undefined
+}) {
+  const { loaded, dropped, moved } = view.answer.summary.effects
+  const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
+  const isDone = loads + drops === 0
+  return (
+    <Notice kind="done" role="status">
+      <div className="row between">
+        <span>
+          <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
+          {isDone
+            ? 'All replicas are where the rules require them.'
+            : `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`}
+        </span>
+        {!applied.isUndone && (
+          <button type="button" onClick={onUndo}>
+            Undo
+          </button>
+        )}
+      </div>
+      {problem && <p className="problem">{problem}</p>}
+    </Notice>
+  )
+}

@@ -1,0 +1,133 @@
+import { Failure } from '@svc/domain/failure'
+import { parseRules, type Rule, regionOf } from '@svc/domain/rules'
+import type { RuleJson } from '../cluster/index.ts'
+import { formatTime } from '../ui/index.ts'
+
+/** What a rule does, in the order of the choices of a form. */
+export const actions = ['load', 'drop', 'broadcast'] as const
+export type Action = (typeof actions)[number]
+
+const actionNames: Readonly<Record<Action, string>> = { load: 'Load', drop: 'Drop', broadcast: 'Broadcast' }
+
+/** What each scope means, by the end of the type of a rule. */
+export const scopes = {
+  Forever: 'forever',
+  ByPeriod: 'by period',
+  ByInterval: 'by interval',
+  BeforeByPeriod: 'before a period',
+} as const
+export type Scope = keyof typeof scopes
+
+/** Returns the scopes that rules of an action can have. */
+export const scopesOf = (action: Action): readonly Scope[] =>
+  action === 'drop'
+    ? ['Forever', 'ByPeriod', 'BeforeByPeriod', 'ByInterval']
+    : ['Forever', 'ByPeriod', 'ByInterval']
+
+/** Returns the two parts of the type of a rule. */
+export function partsOf(type: string): { readonly action: Action; readonly scope: Scope } {
+  const action = actions.find((one) => type.startsWith(one)) ?? 'load'
+  const rest = type.slice(action.length)
+  return { action, scope: rest in scopes ? (rest as Scope) : 'Forever' }
+}
+
+/** The number of replicas by tier in a rule as JSON. */
+export const replicantsOf = (rule: RuleJson): Readonly<Record<string, number>> =>
+  typeof rule.tieredReplicants === 'object' && rule.tieredReplicants !== null
+    ? (rule.tieredReplicants as Record<string, number>)
+    : rule.type.startsWith('load') && rule.useDefaultTierForNull !== false
+      ? { _default_tier: 2 }
+      : {}
+
+/** Returns the parts of a sentence about a rule: what it does, for which data, and where. */
+export function describeRule(rule: RuleJson): {
+  readonly what: string
+  readonly scope: string
+  readonly where: string
+} {
+  const { action, scope } = partsOf(rule.type)
+  const what = `${actionNames[action]} ${scopes[scope]}`
+  const text = scope === 'Forever' ? '' : String(rule.period ?? shortInterval(rule.interval) ?? '')
+  const replicants = Object.entries(replicantsOf(rule)).map(([tier, count]) => `${tier} ×${count}`)
+  const where = action === 'load' ? replicants.join(', ') || 'no tier' : ''
+  return { what, scope: text, where }
+}
+
+const shortInterval = (interval: unknown): string | undefined =>
+  typeof interval === 'string' ? interval.replaceAll('T00:00:00.000Z', '') : undefined
+
+/** Returns a sentence with the dates of a rule at a time: `since 2026-08-24`. */
+export function datesOf(rule: Rule, now: number): string {
+  // The time of day is that of the clock, so it says little about a period of days.
+  const dayOrTime = (instantMs: number): string =>
+    'period' in rule && Math.abs(now - instantMs) > 2 * 86_400_000
+      ? formatTime(Math.floor(instantMs / 86_400_000) * 86_400_000)
+      : formatTime(instantMs)
+  const { startFrom, startBefore, endAfter, endUpTo } = regionOf(rule, now)
+  const future = 'includeFuture' in rule && !rule.includeFuture ? ' until now' : ''
+  if (startFrom > -Infinity && endUpTo < Infinity && future === '')
+    return `within ${formatTime(startFrom)} to ${formatTime(endUpTo)}`
+  if (endAfter > -Infinity && startBefore < Infinity && future === '')
+    return `${formatTime(endAfter)} to ${formatTime(startBefore)}`
+  if (endAfter > -Infinity) return `since ${dayOrTime(endAfter)}${future}`
+  if (startFrom > -Infinity) return `starts since ${dayOrTime(startFrom)}${future}`
+  if (endUpTo < Infinity) return `ends before ${dayOrTime(endUpTo)}`
+  return 'everything else'
+}
+
+/** Rules that were parsed, or the first problem, with the index of its rule if it is about one. */
+export type ParsedList =
+  | { readonly rules: readonly Rule[] }
+  | { readonly problem: string; readonly index: number | undefined }
+
+/** Parses rules as the coordinator does. */
+export function parseList(list: readonly object[]): ParsedList {
+  try {
+    return { rules: parseRules(list) }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const index = /rules\[(\d+)\]/.exec(error.message)?.[1]
+    return { problem: error.message, index: index === undefined ? undefined : Number(index) }
+  }
+}
+
+/** A band of the time axis in which one rule applies. */
+export interface RuleBand {
+  readonly start: number
+  readonly end: number
+  /** Index in the list; -1 for the rule that ends every list. */
+  readonly index: number
+}
+
+/** Returns which rule applies when, to short segments, in a part of the time axis. */
+export function ruleBands(
+  rules: readonly Rule[],
+  now: number,
+  { start, end }: { readonly start: number; readonly end: number },
+): RuleBand[] {
+  const regions = rules.map((rule) => regionOf(rule, now))
+  const bounds = regions.flatMap(({ startFrom, startBefore, endAfter, endUpTo }) => [
+    startFrom,
+    startBefore,
+    endAfter,
+    endUpTo,
+  ])
+  const cuts = [start, ...bounds.filter((bound) => bound > start && bound < end), end].sort((a, b) => a - b)
+  const bands: RuleBand[] = []
+  for (let at = 0; at + 1 < cuts.length; at += 1) {
+    const [from, to] = [cuts[at]!, cuts[at + 1]!]
+    if (from === to) continue
+    const middle = Math.floor((from + to) / 2)
+    const index = regions.findIndex(
+      (region) =>
+        middle >= region.startFrom &&
+        middle < region.startBefore &&
+        middle + 1 > region.endAfter &&
+        middle + 1 <= region.endUpTo,
+    )
+    const last = bands.at(-1)
+    if (last?.index === index) bands[bands.length - 1] = { ...last, end: to }
+    else bands.push({ start: from, end: to, index })
+  }
+  return bands
+}

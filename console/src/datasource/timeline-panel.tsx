@@ -1,0 +1,214 @@
+import { parseRules } from '@svc/domain/rules'
+import { formatBytes } from '@svc/domain/text'
+import { useMemo, useState } from 'react'
+import { type RuleJson, useCompaction } from '../cluster/index.ts'
+import type { PreviewView, TimeRange } from '../preview/index.ts'
+import { Empty, formatTime, Name, TierMark } from '../ui/index.ts'
+import { compactionCells, replicaCells } from './lane-cells.ts'
+import type { BandRule } from './lanes.tsx'
+import { describeRule, type ParsedList, partsOf, replicantsOf, ruleBands } from './rule-text.ts'
+import { Timeline } from './timeline.tsx'
+import type { RulesEdit } from './use-rules-edit.ts'
+
+interface PanelInput {
+  readonly dataSource: string
+  readonly view: PreviewView
+  readonly range: TimeRange | undefined
+  onRange(range: TimeRange | undefined): void
+  readonly now: number
+  readonly colors: ReadonlyMap<string, number>
+  readonly edit: RulesEdit
+  readonly defaults: readonly RuleJson[]
+  readonly parsed: ParsedList
+  readonly isFuture: boolean
+  readonly isStale: boolean
+  readonly onExplain: ((range: TimeRange) => void) | undefined
+}
+
+/** The timeline with its legend and the numbers of the bucket under the cursor. */
+export function TimelinePanel(input: PanelInput) {
+  const { view, range, onRange, now, colors, edit, defaults, parsed, isFuture, onExplain } = input
+  const [cursor, setCursor] = useState<number>()
+  const compaction = useCompaction(input.dataSource)
+  const { buckets } = view
+  const shown = range ?? rangeOf(view)
+  const bandsAfter = useBands('rules' in parsed ? edit.list : [], defaults, now, shown, colors)
+  const bandsNow = useBands(edit.base, defaults, now, shown, colors)
+  const cells = useMemo(
+    () =>
+      buckets ? [...replicaCells(buckets, view.replicas), ...compactionCells(buckets, compaction.data)] : [],
+    [buckets, view.replicas, compaction.data],
+  )
+  if (!buckets || !shown) return <NoData dataSource={input.dataSource} />
+  const start = Date.parse(buckets.start)
+  const rangeAt = (bucket: number): TimeRange => ({
+    start: start + bucket * buckets.widthMs,
+    end: start + (bucket + 1) * buckets.widthMs,
+  })
+  return (
+    <section aria-label="Timeline" className={`panel${isFuture || edit.isEdited ? ' previewed' : ''}`}>
+      <Legend colors={colors} view={view} onRange={onRange} isZoomed={range !== undefined} />
+      <Timeline
+        view={view}
+        range={shown}
+        colors={colors}
+        isEdited={edit.isEdited}
+        bandsNow={bandsNow}
+        bandsAfter={bandsAfter}
+        cells={cells}
+        cursor={cursor}
+        onCursor={setCursor}
+        onRange={onRange}
+        onExplain={(bucket) => onExplain?.(rangeAt(bucket))}
+      />
+      <CursorDetails
+        view={view}
+        cursor={cursor}
+        rangeAt={rangeAt}
+        bands={edit.isEdited ? bandsAfter : bandsNow}
+        colors={colors}
+      />
+    </section>
+  )
+}
+
+const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
+  if (!buckets) return undefined
+  const start = Date.parse(buckets.start)
+  return { start, end: start + buckets.widthMs * buckets.count }
+}
+
+const NoData = ({ dataSource }: { readonly dataSource: string }) => (
+  <Empty title="No data yet">
+    <p>
+      <Name>{dataSource}</Name> has no used segments. Rules can be set before there is data. To load a file:
+    </p>
+    <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>
+  </Empty>
+)
+
+/** Returns the bands of rules, with the cluster defaults after the rules of the datasource. */
+function useBands(
+  own: readonly RuleJson[],
+  defaults: readonly RuleJson[],
+  now: number,
+  range: TimeRange | undefined,
+  colors: ReadonlyMap<string, number>,
+): readonly BandRule[] {
+  return useMemo(() => {
+    if (!range) return []
+    const all = [...own, ...defaults]
+    return ruleBands(parseRules(all), now, range).map(({ start, end, index }) => {
+      const rule = all[index] ?? { type: 'loadForever' }
+      const { action } = partsOf(rule.type)
+      const { where } = describeRule(rule)
+      const number = index >= 0 && index < own.length ? `${index} ` : 'default '
+      return {
+        start,
+        end,
+        label: `${number}${action === 'load' ? where : action}`,
+        color: colors.get(Object.keys(replicantsOf(rule))[0] ?? ''),
+        isDrop: action === 'drop',
+        isDefault: index < 0 || index >= own.length,
+      }
+    })
+  }, [own, defaults, now, range, colors])
+}
+
+function Legend({
+  colors,
+  view,
+  onRange,
+  isZoomed,
+}: {
+  readonly colors: ReadonlyMap<string, number>
+  readonly view: PreviewView
+  onRange(range: TimeRange | undefined): void
+  readonly isZoomed: boolean
+}) {
+  const tiers = Object.keys(view.buckets?.tiers ?? {}).sort()
+  const extent = view.extent
+  return (
+    <div className="row between legend-row">
+      <h2>Data by {spanName(view.buckets?.widthMs ?? 0)}</h2>
+      <ul className="legend">
+        {tiers.map((tier) => (
+          <li key={tier}>
+            <TierMark color={colors.get(tier)} />
+            <Name>{tier}</Name>
+          </li>
+        ))}
+        <li>
+          <span className="mark line" aria-hidden="true" />
+          served now
+        </li>
+        <li>
+          <span className="mark loss" aria-hidden="true" />
+          becomes unqueryable
+        </li>
+      </ul>
+      <span className="row">
+        {extent && (
+          <button type="button" className="quiet" disabled={!isZoomed} onClick={() => onRange(undefined)}>
+            Show all data
+          </button>
+        )}
+        <span className="hint">Drag to zoom, click to explain</span>
+      </span>
+    </div>
+  )
+}
+
+const spanNames: readonly (readonly [ms: number, name: string])[] = [
+  [60_000, 'minute'],
+  [3_600_000, 'hour'],
+  [86_400_000, 'day'],
+  [7 * 86_400_000, 'week'],
+]
+
+function spanName(widthMs: number): string {
+  const exact = spanNames.find(([ms]) => ms === widthMs)
+  if (exact) return exact[1]
+  const [ms, name] = spanNames.findLast(([unit]) => widthMs % unit === 0 && unit <= 86_400_000) ?? [1, 'ms']
+  return `${widthMs / ms} ${name}s`
+}
+
+/** The numbers of one bucket. The space for them is always there, so nothing jumps. */
+function CursorDetails({
+  view,
+  cursor,
+  rangeAt,
+  bands,
+  colors,
+}: {
+  readonly view: PreviewView
+  readonly cursor: number | undefined
+  rangeAt(bucket: number): TimeRange
+  readonly bands: readonly BandRule[]
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  const { buckets } = view
+  if (cursor === undefined || !buckets || cursor >= buckets.count)
+    return <p className="details hint">Point at the timeline, or walk it with ← and →, to see the numbers.</p>
+  const { start, end } = rangeAt(cursor)
+  const band = bands.find((one) => (start + end) / 2 >= one.start && (start + end) / 2 < one.end)
+  const lost = buckets.unqueryable[cursor]!
+  return (
+    <p className="details numbers" role="status">
+      <b>
+        {formatTime(start)} to {formatTime(end)}
+      </b>
+      {Object.entries(buckets.tiers).map(([tier, { before, after }]) => (
+        <span key={tier}>
+          <TierMark color={colors.get(tier)} />
+          <Name>{tier}</Name> {formatBytes(after[cursor]!)}
+          {before[cursor] !== after[cursor] && (
+            <span className="dim"> (served {formatBytes(before[cursor]!)})</span>
+          )}
+        </span>
+      ))}
+      {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
+      {band && <span className="dim">rule {band.label}</span>}
+    </p>
+  )
+}

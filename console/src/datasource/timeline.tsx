@@ -1,0 +1,234 @@
+import { type ScaleTime, scaleUtc } from 'd3-scale'
+import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from 'react'
+import type { PreviewView, TimeRange } from '../preview/index.ts'
+import { useWidth } from '../ui/index.ts'
+import { BarLane } from './bar-lane.tsx'
+import { BandLane, type BandRule, CellLane, type LaneCell } from './lanes.tsx'
+
+/** What the timeline shows. Every lane has the same time axis. */
+export interface TimelineInput {
+  readonly view: PreviewView
+  readonly range: TimeRange
+  /** Start of each bucket, in epoch milliseconds. */
+  readonly colors: ReadonlyMap<string, number>
+  readonly isEdited: boolean
+  readonly bandsNow: readonly BandRule[]
+  readonly bandsAfter: readonly BandRule[]
+  readonly cells: readonly { readonly label: string; readonly cells: readonly LaneCell[] }[]
+  readonly cursor: number | undefined
+  onCursor(bucket: number | undefined): void
+  onRange(range: TimeRange | undefined): void
+  /** Asks why the segments of a bucket are where they are. */
+  onExplain(bucket: number): void
+}
+
+/** Space for the names of lanes, in pixels. */
+const labelWidth = 116
+const axisHeight = 20
+const bandHeight = 24
+const cellHeight = 18
+
+/** The time axis with all its lanes. Arrow keys walk it, and dragging zooms. */
+export function Timeline(input: TimelineInput) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = Math.max(200, useWidth(box) - labelWidth)
+  const { range, view, isEdited, bandsNow, bandsAfter, cells, cursor } = input
+  const scale = useMemo(
+    () => scaleUtc([new Date(range.start), new Date(range.end)], [0, width]),
+    [range.start, range.end, width],
+  )
+  const barHeight = Math.round(Math.min(300, Math.max(150, innerHeight * 0.24)))
+  const { onKeyDown, pointer, brush } = useAxisControl(input, scale)
+  const bandsTop = barHeight + axisHeight
+  const cellsTop = bandsTop + bandHeight * (isEdited ? 2 : 1) + 4
+  const height = cellsTop + cells.length * cellHeight
+  const start = Date.parse(view.buckets?.start ?? '')
+  const widthMs = view.buckets?.widthMs ?? 1
+  const xOf = (bucket: number): number => scale(start + bucket * widthMs)
+  return (
+    <div
+      ref={box}
+      className="timeline"
+      role="group"
+      tabIndex={0}
+      aria-label="Time axis. Arrow keys walk it, plus and minus zoom, 0 shows all data, Enter explains."
+      onKeyDown={onKeyDown}
+    >
+      <svg width={width + labelWidth} height={height} aria-hidden="true" {...pointer}>
+        <Patterns />
+        <g transform={`translate(${labelWidth},0)`}>
+          <BarLane view={view} colors={input.colors} scale={scale} height={barHeight} isEdited={isEdited} />
+          <Axis scale={scale} top={barHeight} />
+          <BandLane bands={bandsNow} scale={scale} top={bandsTop} />
+          {isEdited && <BandLane bands={bandsAfter} scale={scale} top={bandsTop + bandHeight} isFuture />}
+          {cells.map((lane, index) => (
+            <CellLane key={lane.label} cells={lane.cells} xOf={xOf} top={cellsTop + index * cellHeight} />
+          ))}
+          {cursor !== undefined && (
+            <rect
+              className="cursor"
+              x={xOf(cursor)}
+              width={Math.max(2, xOf(cursor + 1) - xOf(cursor))}
+              height={height}
+            />
+          )}
+          {brush && <rect className="brush" x={brush.from} width={brush.to - brush.from} height={height} />}
+        </g>
+        <g className="lane-names">
+          <text y={barHeight - 6}>replicas by tier</text>
+          <text y={bandsTop + 16}>{isEdited ? 'rules now' : 'rules'}</text>
+          {isEdited && (
+            <text className="future-text" y={bandsTop + bandHeight + 16}>
+              rules after
+            </text>
+          )}
+          {cells.map(({ label }, index) => (
+            <text key={label} y={cellsTop + index * cellHeight + 12}>
+              {label}
+            </text>
+          ))}
+        </g>
+      </svg>
+    </div>
+  )
+}
+
+// The width of a label, in pixels.
+const minTickGap = 76
+
+/** Returns as many regular ticks as have room for their labels. */
+function ticksOf(scale: Scale, width: number): Date[] {
+  for (let count = Math.floor(width / minTickGap); count > 2; count -= 1) {
+    const ticks = scale.ticks(count)
+    const gaps = ticks.slice(1).map((tick, index) => scale(tick) - scale(ticks[index]!))
+    if (Math.min(...gaps) >= minTickGap) return ticks
+  }
+  return scale.ticks(2)
+}
+
+type Scale = ScaleTime<number, number>
+
+function Axis({ scale, top }: { readonly scale: Scale; readonly top: number }) {
+  const [, width = 0] = scale.range()
+  const ticks = ticksOf(scale, width)
+  const isDaily = ticks.every((tick) => tick.getTime() % 86_400_000 === 0)
+  const isMonthly = isDaily && ticks.every((tick) => tick.getUTCDate() === 1)
+  return (
+    <g className="axis" transform={`translate(0,${top})`}>
+      <line x2={width} />
+      {ticks.map((tick) => {
+        const x = scale(tick)
+        const text = tick.toISOString()
+        const label = isMonthly
+          ? text.slice(0, 7)
+          : isDaily
+            ? text.slice(0, 10)
+            : text.slice(5, 16).replace('T', ' ')
+        const isAtEnd = x > width - 40
+        return (
+          <g key={text} transform={`translate(${x},0)`}>
+            <line y2={4} />
+            <text y={15} textAnchor={isAtEnd ? 'end' : x < 24 ? 'start' : 'middle'}>
+              {label}
+            </text>
+          </g>
+        )
+      })}
+    </g>
+  )
+}
+
+/** The hatching of a loss, and the one of data that is not served, in the size of pixels. */
+const Patterns = () => (
+  <defs>
+    <pattern id="loss" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect className="loss-ground" width="6" height="6" />
+      <rect className="loss-stripe" width="3" height="6" />
+    </pattern>
+    <pattern id="partial" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect className="partial-ground" width="4" height="4" />
+      <rect className="partial-stripe" width="2" height="4" />
+    </pattern>
+  </defs>
+)
+
+interface Brush {
+  readonly from: number
+  readonly to: number
+}
+
+/** Handles keys, pointer, and wheel. */
+function useAxisControl(input: TimelineInput, scale: Scale) {
+  const { view, range, cursor, onCursor, onRange, onExplain } = input
+  const [anchor, setAnchor] = useState<number>()
+  const [brush, setBrush] = useState<Brush>()
+  const count = view.buckets?.count ?? 0
+  const start = Date.parse(view.buckets?.start ?? '')
+  const widthMs = view.buckets?.widthMs ?? 1
+  const zoom = (factor: number, center: number) => onRange(zoomed(range, factor, center))
+  const middle = (range.start + range.end) / 2
+  useEffect(() => () => onCursor(undefined), [onCursor])
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = cursor ?? Math.floor(count / 2)
+    const center = cursor === undefined ? middle : start + (cursor + 0.5) * widthMs
+    const span = range.end - range.start
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => (event.shiftKey ? onRange(shifted(range, -span / 4)) : onCursor(Math.max(0, at - 1))),
+      ArrowRight: () =>
+        event.shiftKey ? onRange(shifted(range, span / 4)) : onCursor(Math.min(count - 1, at + 1)),
+      Home: () => onCursor(0),
+      End: () => onCursor(count - 1),
+      '+': () => zoom(0.5, center),
+      '=': () => zoom(0.5, center),
+      '-': () => zoom(2, center),
+      '0': () => onRange(undefined),
+      Enter: () => cursor !== undefined && onExplain(cursor),
+    }
+    const act = keys[event.key]
+    if (act === undefined || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    act()
+  }
+  const xOf = (event: PointerEvent) =>
+    event.clientX - event.currentTarget.getBoundingClientRect().left - labelWidth
+  const bucketAt = (x: number) => Math.floor((scale.invert(x).getTime() - start) / widthMs)
+  const pointer = {
+    onPointerMove: (event: PointerEvent) => {
+      const x = xOf(event)
+      const bucket = bucketAt(x)
+      onCursor(x >= 0 && bucket >= 0 && bucket < count ? bucket : undefined)
+      if (anchor !== undefined && Math.abs(x - anchor) > 3)
+        setBrush({ from: Math.max(0, Math.min(anchor, x)), to: Math.max(anchor, x) })
+    },
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button === 0 && xOf(event) >= 0) setAnchor(xOf(event))
+    },
+    onPointerUp: (event: PointerEvent) => {
+      if (brush) onRange({ start: scale.invert(brush.from).getTime(), end: scale.invert(brush.to).getTime() })
+      else if (anchor !== undefined) {
+        const bucket = bucketAt(xOf(event))
+        if (bucket >= 0 && bucket < count) onExplain(bucket)
+      }
+      setAnchor(undefined)
+      setBrush(undefined)
+    },
+    onPointerLeave: () => {
+      setAnchor(undefined)
+      setBrush(undefined)
+    },
+  }
+  return { onKeyDown, pointer, brush }
+}
+
+const minSpanMs = 3_600_000
+
+function zoomed({ start, end }: TimeRange, factor: number, center: number): TimeRange {
+  const span = Math.max(minSpanMs, (end - start) * factor)
+  const share = (center - start) / (end - start)
+  return { start: center - span * share, end: center + span * (1 - share) }
+}
+
+const shifted = ({ start, end }: TimeRange, byMs: number): TimeRange => ({
+  start: start + byMs,
+  end: end + byMs,
+})

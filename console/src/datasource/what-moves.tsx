@@ -1,0 +1,142 @@
+import type { TierMove } from '@svc/domain/preview'
+import { formatBytes, formatCount } from '@svc/domain/text'
+import type { PreviewView } from '../preview/index.ts'
+import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
+import { Numbers } from './numbers.tsx'
+
+/** Which replicas go where, and how full the tiers are afterward. */
+export function WhatMoves({
+  view,
+  dataSource,
+  colors,
+  isEdited,
+}: {
+  readonly view: PreviewView
+  readonly dataSource: string
+  readonly colors: ReadonlyMap<string, number>
+  readonly isEdited: boolean
+}) {
+  const moves = view.moves ?? []
+  const changes = Object.entries(view.answer.summary.datasources[dataSource]?.tiers ?? {})
+  return (
+    <div className="tables">
+      <section aria-labelledby="numbers-title">
+        <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
+        <Numbers effects={view.answer.summary.effects} />
+      </section>
+      <section aria-labelledby="moves-title">
+        <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>
+        {moves.length === 0 ? (
+          <p className="hint">
+            {view.moves
+              ? 'Nothing: every replica is where the rules require it.'
+              : 'Moves between tiers are shown to users who may read the state of the cluster.'}
+          </p>
+        ) : (
+          <MovesTable moves={moves} colors={colors} />
+        )}
+      </section>
+      <section aria-labelledby="tiers-title">
+        <h2 id="tiers-title">Tiers</h2>
+        <table>
+          <thead>
+            <tr>
+              <th>tier</th>
+              <th className="right">now</th>
+              <th className="right">after</th>
+              <th>all datasources</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map(([tier, { before, after }]) => (
+              <tr key={tier}>
+                <th scope="row">
+                  <TierMark color={colors.get(tier)} />
+                  <Name>{tier}</Name>
+                </th>
+                <td className="right">{formatBytes(before.bytes)}</td>
+                <td className="right">{formatBytes(after.bytes)}</td>
+                <td>
+                  <Fill totals={view.answer.summary.tiers?.[tier]} color={colors.get(tier)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  )
+}
+
+function MovesTable({
+  moves,
+  colors,
+}: {
+  readonly moves: readonly TierMove[]
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>replicas</th>
+          <th className="right">segments</th>
+          <th className="right">replicas</th>
+          <th className="right">bytes</th>
+        </tr>
+      </thead>
+      <tbody>
+        {moves.map(({ from, to, segments, copies, bytes }) => (
+          <tr key={`${from} ${to}`}>
+            <th scope="row">
+              {from === undefined ? (
+                'new'
+              ) : (
+                <>
+                  <TierMark color={colors.get(from)} />
+                  <Name>{from}</Name>
+                </>
+              )}
+              <span className="arrow"> → </span>
+              {to === undefined ? (
+                'dropped'
+              ) : (
+                <>
+                  <TierMark color={colors.get(to)} />
+                  <Name>{to}</Name>
+                </>
+              )}
+            </th>
+            <td className="right">{formatCount(segments)}</td>
+            <td className="right">{formatCount(copies)}</td>
+            <td className="right">{formatBytes(bytes)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+type TierTotals = NonNullable<PreviewView['answer']['summary']['tiers']>[string]
+
+function Fill({
+  totals,
+  color,
+}: {
+  readonly totals: TierTotals | undefined
+  readonly color: number | undefined
+}) {
+  if (!totals) return <span className="dim">not shown</span>
+  const { bytesAfter, capacityBytes, servers, doesNotFit } = totals
+  if (servers === 0) return <span>no servers</span>
+  if (capacityBytes === null) return <span>{formatBytes(bytesAfter)}, unlimited</span>
+  return (
+    <span className="fill">
+      <Meter label="Fill" value={bytesAfter} max={capacityBytes} color={color} />
+      <span>
+        {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
+        {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}
+      </span>
+    </span>
+  )
+}

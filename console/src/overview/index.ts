@@ -1,0 +1,3 @@
+/** The first screen: what the cluster is doing. */
+export { OverviewScreen } from './overview-screen.tsx'
+export { TierFills } from './tier-fills.tsx'

@@ -1,0 +1,260 @@
+import {
+  bucketsOf,
+  type CompleteInventory,
+  decideRequest,
+  formatBuckets,
+  formatDecided,
+  type Outcome,
+  parsePreviewRequest,
+  replicaLaneOf,
+  type TierMove,
+  tierMovesOf,
+} from '@svc/domain/preview'
+import { formatRule, ruleBoundariesOf } from '@svc/domain/rules'
+import { segmentId } from '@svc/domain/segment'
+import { finish } from '@svc/domain/steps'
+import { formatInterval } from '@svc/domain/time'
+import type {
+  AnsweredBuckets,
+  DatasourceFigures,
+  DroppedTask,
+  ExplainedSegment,
+  ExplainedSegments,
+  ExplainTask,
+  InventoryFigures,
+  PreviewAnswer,
+  PreviewTask,
+  PreviewView,
+  TimeRange,
+} from './messages.ts'
+
+/** A decided preview, with everything that does not depend on the part of the time axis. */
+interface Decision {
+  readonly outcome: Outcome
+  readonly answer: PreviewAnswer
+  readonly moves: readonly TierMove[]
+  readonly extent: TimeRange | undefined
+}
+
+// The stored rules and the latest edits. Each takes about ten bytes per segment.
+const maxDecisions = 4
+
+const reader = { canRead: () => true, canReadTiers: true }
+
+/** An inventory in the memory of the page. Decides previews with the same code as the coordinator. */
+export class LocalInventory {
+  private readonly inventory: CompleteInventory
+  // Zooming changes only the buckets, so the last decisions are kept.
+  private readonly decisions = new Map<string, Decision>()
+
+  constructor(inventory: CompleteInventory) {
+    this.inventory = inventory
+  }
+
+  /** Returns what the page shows about datasources and tiers. */
+  figures(revision: string): InventoryFigures {
+    const { now, servers, datasources, rules } = this.inventory
+    const historicals = servers.filter(({ type }) => type === 'historical')
+    const byTier = Map.groupBy(historicals, ({ tier }) => tier)
+    const withRulesOnly = [...rules.keys()].filter(
+      (name) => name !== '_default' && !datasources.some(({ segments }) => segments.dataSource === name),
+    )
+    return {
+      revision,
+      now,
+      isLocal: true,
+      tiers: [...byTier].map(([name, list]) => ({ name, servers: list.length })),
+      datasources: [
+        ...datasources.map((_, index) => this.datasourceFigures(index)),
+        ...withRulesOnly.map((name) => ({
+          name,
+          segments: 0,
+          bytes: 0,
+          overshadowed: 0,
+          extent: undefined,
+          unserved: 0,
+          underReplicated: 0,
+          bytesByTier: {},
+        })),
+      ].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    }
+  }
+
+  private datasourceFigures(index: number): DatasourceFigures {
+    const { servers, rules, now } = this.inventory
+    const { segments, columns } = this.inventory.datasources[index]!
+    const boundaries = ruleBoundariesOf(rules, segments.dataSource, now)
+    const bytesByTier = new Map<string, number>()
+    const withServers = new Set(servers.map(({ tier }) => tier))
+    let unserved = 0
+    let underReplicated = 0
+    const { count, indexes, starts, ends, bytesBefore, overshadowed } = columns!
+    for (let position = 0; position < count; position += 1) {
+      const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
+      let served = 0
+      segments.forEachCopy(indexes[position]!, (server) => {
+        const { tier, type } = servers[server]!
+        if (type !== 'historical') return
+        served += 1
+        bytesByTier.set(tier, (bytesByTier.get(tier) ?? 0) + sizeBytes)
+      })
+      const wanted = boundaries.wantedBy(boundaries.match({ start: starts[position]!, end: ends[position]! }))
+      if (wanted.action !== 'load') continue
+      let required = 0
+      for (const [tier, copies] of wanted.tieredReplicants) if (withServers.has(tier)) required += copies
+      if (served === 0 && required > 0) unserved += 1
+      else if (served < required) underReplicated += 1
+    }
+    return {
+      name: segments.dataSource,
+      segments: count,
+      bytes: bytesBefore[count]!,
+      overshadowed: overshadowed.segments,
+      extent: extentOf(starts, ends),
+      unserved,
+      underReplicated,
+      bytesByTier: Object.fromEntries(bytesByTier),
+    }
+  }
+
+  /** Decides a preview. Throws a Failure for invalid rules. */
+  preview({ dataSource, rules, now, range, maxBuckets }: PreviewTask): PreviewView {
+    const startedAt = performance.now()
+    const { outcome, answer, moves, extent } = this.decide(dataSource, rules, now)
+    const stored = this.decide(dataSource, undefined, undefined)
+    const buckets = finish(bucketsOf(outcome, new Set([dataSource]), maxBuckets, range))
+    const names = outcome.cluster.tiers.map(({ name }) => name)
+    return {
+      answer,
+      buckets: buckets && (formatBuckets(buckets, names) as unknown as AnsweredBuckets),
+      replicas: buckets && finish(replicaLaneOf(stored.outcome, dataSource, buckets)),
+      moves,
+      extent,
+      tookMs: performance.now() - startedAt,
+    }
+  }
+
+  private decide(dataSource: string, rules: PreviewTask['rules'], now: number | undefined): Decision {
+    const { inventory } = this
+    const list = rules ?? inventory.rules.get(dataSource)?.map(formatRule) ?? []
+    const key = JSON.stringify([dataSource, list, now])
+    const known = this.decisions.get(key)
+    if (known) return known
+    const request = finish(
+      parsePreviewRequest({ rules: Object.fromEntries([[dataSource, list]]) }, inventory.now),
+    )
+    const decided = finish(decideRequest({ ...request, now }, inventory, reader))
+    if (this.decisions.size >= maxDecisions) this.decisions.clear()
+    const { outcome } = decided.result
+    const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
+    const page = { full: false, offset: 0, limit: 1 }
+    const decision: Decision = {
+      outcome,
+      answer: finish(formatDecided(decided, page)) as unknown as PreviewAnswer,
+      moves: finish(tierMovesOf(outcome, dataSource)),
+      extent: columns && extentOf(columns.starts, columns.ends),
+    }
+    this.decisions.set(key, decision)
+    return decision
+  }
+
+  /** Returns the ids of the segments that rules would mark unused. */
+  dropped({ dataSource, rules }: DroppedTask): string[] {
+    const { outcome } = this.decide(dataSource, rules, undefined)
+    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
+    if (datasource === undefined) return []
+    const { segments, columns, stretches, targetOf } = datasource
+    return stretches
+      .filter(({ rule }) => targetOf(rule).action === 'drop')
+      .flatMap(({ from, to }) => Array.from(columns.indexes.subarray(from, to)))
+      .map((index) =>
+        segmentId({
+          dataSource,
+          interval: { start: segments.start(index), end: segments.end(index) },
+          version: segments.version(index),
+          partitionNum: segments.partitionNum(index),
+        }),
+      )
+  }
+
+  /** Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. */
+  explain({ dataSource, range, limit }: ExplainTask): ExplainedSegments {
+    const datasource = this.inventory.datasources.find(({ segments }) => segments.dataSource === dataSource)
+    if (datasource === undefined) return { total: 0, segments: [] }
+    const { segments } = datasource
+    const found: number[] = []
+    for (let index = 0; index < segments.count; index += 1)
+      if (segments.start(index) < range.end && segments.end(index) > range.start) found.push(index)
+    found.sort(
+      (a, b) => segments.start(a) - segments.start(b) || segments.partitionNum(a) - segments.partitionNum(b),
+    )
+    return {
+      total: found.length,
+      segments: found.slice(0, limit).map((index) => this.explainOne(segments, index)),
+    }
+  }
+
+  private explainOne(
+    segments: CompleteInventory['datasources'][number]['segments'],
+    index: number,
+  ): ExplainedSegment {
+    const { servers, rules, now } = this.inventory
+    const { dataSource } = segments
+    const interval = { start: segments.start(index), end: segments.end(index) }
+    const key = {
+      dataSource,
+      interval,
+      version: segments.version(index),
+      partitionNum: segments.partitionNum(index),
+    }
+    const isOvershadowed = segments.isOvershadowed(index)
+    const boundaries = ruleBoundariesOf(rules, dataSource, now)
+    const number = boundaries.match(interval)
+    const own = rules.get(dataSource)?.length ?? 0
+    const wanted = boundaries.wantedBy(number)
+    const served = new Map<string, number>()
+    const names: string[] = []
+    segments.forEachCopy(index, (server) => {
+      const { name, tier, type } = servers[server]!
+      names.push(name)
+      const holder = type === 'broker' ? 'brokers' : tier
+      served.set(holder, (served.get(holder) ?? 0) + 1)
+    })
+    const required =
+      !isOvershadowed && wanted.action === 'load' ? wanted.tieredReplicants : new Map<string, number>()
+    return {
+      id: segmentId(key),
+      interval: formatInterval(interval),
+      version: key.version,
+      partitionNum: key.partitionNum,
+      sizeBytes: segments.sizeBytes(index),
+      isOvershadowed,
+      rule: isOvershadowed
+        ? undefined
+        : number < own
+          ? { index: number, source: 'datasource' }
+          : { index: number - own, source: 'default' },
+      action: wanted.action,
+      tiers: [...new Set([...required.keys(), ...served.keys()])].map((tier) => ({
+        tier,
+        wanted: required.get(tier) ?? 0,
+        served: served.get(tier) ?? 0,
+      })),
+      servers: names,
+    }
+  }
+}
+
+/** Returns the time from the first finite start to the last finite end. */
+function extentOf(starts: Float64Array, ends: Float64Array): TimeRange | undefined {
+  let start = Infinity
+  let end = -Infinity
+  for (let position = 0; position < starts.length; position += 1) {
+    for (const instant of [starts[position]!, ends[position]!]) {
+      if (!Number.isFinite(instant)) continue
+      if (instant < start) start = instant
+      if (instant > end) end = instant
+    }
+  }
+  return start < end ? { start, end } : undefined
+}

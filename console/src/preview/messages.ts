@@ -1,0 +1,187 @@
+import type { EffectName, PreviewWarning, ReplicaLane, TierMove } from '@svc/domain/preview'
+
+/** The segments with one effect, as the coordinator returns them. */
+export interface AnsweredEffect {
+  readonly segments: number
+  readonly copies?: number
+  readonly bytes: number
+  readonly days: number | null
+  readonly interval: string | null
+}
+
+/** The effects of a preview, as the coordinator returns them. */
+export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
+  readonly unqueryable: { readonly queryableBefore: number }
+  readonly waitingForTier: { readonly tiers: readonly string[] }
+}
+
+interface AnsweredCopies {
+  readonly segments: number
+  readonly copies: number
+  readonly bytes: number
+}
+
+/** How the replicas in one tier change. */
+export interface AnsweredTierChange {
+  readonly before: AnsweredCopies
+  readonly after: AnsweredCopies
+  readonly loaded: AnsweredCopies
+  readonly dropped: AnsweredCopies
+}
+
+/** Bytes over time, as the coordinator returns them. */
+export interface AnsweredBuckets {
+  readonly start: string
+  readonly widthMs: number
+  readonly count: number
+  readonly tiers: Readonly<
+    Record<string, { readonly before: readonly number[]; readonly after: readonly number[] }>
+  >
+  readonly unqueryable: readonly number[]
+  readonly unused: readonly number[]
+}
+
+/** The answer to a preview request. */
+export interface PreviewAnswer {
+  readonly now: string
+  readonly known: boolean
+  readonly reasons?: readonly string[]
+  readonly summary: {
+    readonly effects: AnsweredEffects
+    readonly buckets?: AnsweredBuckets
+    readonly datasources: Readonly<
+      Record<
+        string,
+        {
+          readonly effects: AnsweredEffects
+          readonly tiers: Readonly<Record<string, AnsweredTierChange>>
+          readonly oldestInterval: string | null
+          readonly newestInterval: string | null
+        }
+      >
+    >
+    readonly tiers?: Readonly<
+      Record<
+        string,
+        {
+          readonly servers: number
+          readonly bytesBefore: number
+          readonly bytesAfter: number
+          readonly capacityBytes: number | null
+          readonly doesNotFit: AnsweredCopies
+        }
+      >
+    >
+  }
+  readonly warnings: readonly PreviewWarning[]
+}
+
+/** A part of the time axis, in epoch milliseconds. */
+export interface TimeRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** What to preview for one datasource. */
+export interface PreviewTask {
+  readonly dataSource: string
+  /** The rules as JSON; undefined for the stored ones. */
+  readonly rules: readonly object[] | undefined
+  /** When the rules are evaluated; undefined for the current time of the cluster. */
+  readonly now: number | undefined
+  /** The part of the time axis to show; undefined for all data. */
+  readonly range: TimeRange | undefined
+  readonly maxBuckets: number
+}
+
+/** A preview, decided by the page itself or by the coordinator. */
+export interface PreviewView {
+  readonly answer: PreviewAnswer
+  readonly buckets: AnsweredBuckets | undefined
+  /** How completely segments are served; undefined if the coordinator decided the preview. */
+  readonly replicas: ReplicaLane | undefined
+  readonly moves: readonly TierMove[] | undefined
+  /** From the start of the first segment to the end of the last. */
+  readonly extent: TimeRange | undefined
+  /** How long the decision took. */
+  readonly tookMs: number
+}
+
+/** A datasource in the inventory. */
+export interface DatasourceFigures {
+  readonly name: string
+  readonly segments: number
+  readonly bytes: number
+  readonly overshadowed: number
+  readonly extent: TimeRange | undefined
+  /** Visible segments without any replica, although their rule requires one. */
+  readonly unserved: number
+  /** Visible segments with some of their replicas. */
+  readonly underReplicated: number
+  /** Bytes of served replicas by tier. */
+  readonly bytesByTier: Readonly<Record<string, number>>
+}
+
+/** What the page knows about the cluster without asking for more. */
+export interface InventoryFigures {
+  readonly revision: string
+  readonly now: number
+  /** Whether previews are decided in the page. */
+  readonly isLocal: boolean
+  readonly tiers: readonly { readonly name: string; readonly servers: number }[]
+  readonly datasources: readonly DatasourceFigures[]
+}
+
+/** One segment, with what its rule requires and who serves it. */
+export interface ExplainedSegment {
+  readonly id: string
+  readonly interval: string
+  readonly version: string
+  readonly partitionNum: number
+  readonly sizeBytes: number
+  readonly isOvershadowed: boolean
+  /** Number of the rule in the list of the datasource, or in the cluster defaults. */
+  readonly rule: { readonly index: number; readonly source: 'datasource' | 'default' } | undefined
+  readonly action: 'load' | 'drop' | 'broadcast'
+  /** Replicas by tier: required by the rule, and served. */
+  readonly tiers: readonly { readonly tier: string; readonly wanted: number; readonly served: number }[]
+  readonly servers: readonly string[]
+}
+
+/** Which segments to explain. */
+export interface ExplainTask {
+  readonly dataSource: string
+  readonly range: TimeRange
+  readonly limit: number
+}
+
+/** The segments of a part of the time axis, oldest first. */
+export interface ExplainedSegments {
+  readonly total: number
+  readonly segments: readonly ExplainedSegment[]
+}
+
+/** Which rules to apply to a datasource. */
+export type DroppedTask = Pick<PreviewTask, 'dataSource' | 'rules'>
+
+/** Requests to the worker, by kind. */
+export interface WorkerCalls {
+  readonly refresh: { readonly input: Record<string, never>; readonly output: InventoryFigures }
+  readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
+  /** The ids of the segments that rules would mark unused. */
+  readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
+  readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
+}
+
+/** A message to the worker. */
+export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCalls> {
+  readonly id: number
+  readonly kind: Kind
+  readonly authorization: string | undefined
+  readonly input: WorkerCalls[Kind]['input']
+}
+
+/** The answer of the worker. */
+export type WorkerResponse =
+  | { readonly id: number; readonly output: WorkerCalls[keyof WorkerCalls]['output'] }
+  | { readonly id: number; readonly status: number; readonly message: string }

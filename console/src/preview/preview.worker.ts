@@ -1,0 +1,151 @@
+// Runs next to the page: fetches the inventory, and decides previews with the code of the coordinator.
+import { decodeInventory } from '@svc/domain/preview'
+import { formatInstant, parseInstant } from '@svc/domain/time'
+import { LocalInventory } from './local-inventory.ts'
+import type {
+  InventoryFigures,
+  PreviewAnswer,
+  PreviewTask,
+  PreviewView,
+  WorkerRequest,
+  WorkerResponse,
+} from './messages.ts'
+
+class WorkerFailure extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+let local: LocalInventory | undefined
+let tag: string | undefined
+let figures: InventoryFigures | undefined
+let revision = 0
+
+self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
+  void answer(data).then((response) => self.postMessage(response))
+})
+
+async function answer(request: WorkerRequest): Promise<WorkerResponse> {
+  const { id } = request
+  try {
+    return { id, output: await outputOf(request) }
+  } catch (error) {
+    const status = error instanceof WorkerFailure ? error.status : 400
+    return { id, status, message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function outputOf({ kind, input, authorization }: WorkerRequest) {
+  if (kind === 'refresh') return refresh(authorization)
+  if (kind === 'dropped') return local?.dropped(input as never) ?? []
+  if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
+  return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
+}
+
+async function request(
+  path: string,
+  authorization: string | undefined,
+  init: RequestInit = {},
+): Promise<Response> {
+  const response = await fetch(path, {
+    ...init,
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: { ...init.headers, ...(authorization === undefined ? {} : { Authorization: authorization }) },
+  }).catch(() => {
+    throw new WorkerFailure(0, 'The router is unreachable. Check that the cluster is running.')
+  })
+  if (response.ok || response.status === 304) return response
+  const text = await response.text()
+  let message = `The router returned status ${response.status}`
+  try {
+    message = (JSON.parse(text) as { errorMessage: string }).errorMessage
+  } catch {
+    // Not every error has a JSON body.
+  }
+  throw new WorkerFailure(response.status, message)
+}
+
+async function refresh(authorization: string | undefined): Promise<InventoryFigures> {
+  try {
+    const headers: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
+    const response = await request('/svc/coordinator/v1/inventory', authorization, { headers })
+    if (response.status === 304 && figures) return figures
+    const inventory = decodeInventory(await response.arrayBuffer())
+    // Previews must count the space that other datasources take, so the coordinator decides if some are unreadable.
+    const decoded = new LocalInventory(inventory)
+    tag = response.headers.get('etag') ?? undefined
+    revision += 1
+    local = inventory.isComplete ? decoded : undefined
+    figures = { ...decoded.figures(String(revision)), isLocal: inventory.isComplete }
+    return figures
+  } catch (error) {
+    if (!(error instanceof WorkerFailure) || error.status !== 403) throw error
+    return await refreshWithoutInventory(authorization)
+  }
+}
+
+/** Lists the datasources for users who may not read the state of the cluster. */
+async function refreshWithoutInventory(authorization: string | undefined): Promise<InventoryFigures> {
+  const response = await request('/svc/coordinator/v1/metadata/datasources', authorization)
+  const names = (await response.json()) as string[]
+  local = undefined
+  tag = undefined
+  revision += 1
+  figures = {
+    revision: String(revision),
+    now: Date.now(),
+    isLocal: false,
+    tiers: [],
+    datasources: names.map((name) => ({
+      name,
+      segments: -1,
+      bytes: 0,
+      overshadowed: 0,
+      extent: undefined,
+      unserved: 0,
+      underReplicated: 0,
+      bytesByTier: {},
+    })),
+  }
+  return figures
+}
+
+async function previewAtCoordinator(
+  { dataSource, rules, now, maxBuckets }: PreviewTask,
+  authorization: string | undefined,
+): Promise<PreviewView> {
+  const startedAt = performance.now()
+  const list = rules ?? (await storedRules(dataSource, authorization))
+  const response = await request(`/svc/coordinator/v1/rules/simulate?buckets=${maxBuckets}`, authorization, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      rules: Object.fromEntries([[dataSource, list]]),
+      ...(now === undefined ? {} : { now: formatInstant(now) }),
+    }),
+  })
+  const answered = (await response.json()) as PreviewAnswer
+  if (!answered.known)
+    throw new WorkerFailure(503, answered.reasons?.[0] ?? 'The leader does not know the cluster yet')
+  const { buckets } = answered.summary
+  const start = buckets && parseInstant(buckets.start)
+  return {
+    answer: answered,
+    buckets,
+    replicas: undefined,
+    moves: undefined,
+    extent:
+      buckets && start !== undefined ? { start, end: start + buckets.widthMs * buckets.count } : undefined,
+    tookMs: performance.now() - startedAt,
+  }
+}
+
+async function storedRules(dataSource: string, authorization: string | undefined): Promise<object[]> {
+  const response = await request(`/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`, authorization)
+  return (await response.json()) as object[]
+}

@@ -1,0 +1,40 @@
+import { currentSession, endSession, RequestFailure } from '../session/index.ts'
+import type { WorkerCalls, WorkerRequest, WorkerResponse } from './messages.ts'
+
+interface Waiting {
+  resolve(output: unknown): void
+  reject(error: unknown): void
+}
+
+let worker: Worker | undefined
+let nextId = 0
+const waiting = new Map<number, Waiting>()
+
+function startWorker(): Worker {
+  const started = new Worker(new URL('./preview.worker.ts', import.meta.url), { type: 'module' })
+  started.addEventListener('message', ({ data }: MessageEvent<WorkerResponse>) => {
+    const call = waiting.get(data.id)
+    waiting.delete(data.id)
+    if ('output' in data) {
+      call?.resolve(data.output)
+      return
+    }
+    if (data.status === 401) endSession()
+    call?.reject(new RequestFailure(data.status, data.message))
+  })
+  return started
+}
+
+/** Calls the worker in the name of this tab's user. Fails with a RequestFailure. */
+export function callWorker<Kind extends keyof WorkerCalls>(
+  kind: Kind,
+  input: WorkerCalls[Kind]['input'],
+): Promise<WorkerCalls[Kind]['output']> {
+  worker ??= startWorker()
+  const id = nextId
+  nextId += 1
+  const { authorization } = currentSession()
+  const request: WorkerRequest<Kind> = { id, kind, authorization, input }
+  worker.postMessage(request)
+  return new Promise((resolve, reject) => waiting.set(id, { resolve: resolve as Waiting['resolve'], reject }))
+}

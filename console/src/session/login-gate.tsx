@@ -1,0 +1,83 @@
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { endSession, logIn, useSession } from './session.ts'
+
+/**
+ * Shows its children once a user has logged in. If the session ends later, the login form covers them, so that nothing
+ * that was edited is lost.
+ */
+export function LoginGate({ children }: { readonly children: ReactNode }) {
+  const { state, user } = useSession()
+  const [hasStarted, setHasStarted] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    if (isLoginRequired()) endSession()
+    else void logIn('', '').then(setProblem)
+  }, [])
+  useEffect(() => {
+    if (state === 'loggedIn') setHasStarted(true)
+  }, [state])
+  if (state === 'unknown') return <main className="centered">{problem && <p role="alert">{problem}</p>}</main>
+  return (
+    <>
+      {hasStarted && children}
+      {state === 'loggedOut' && <LoginForm isAgain={hasStarted} name={user} />}
+    </>
+  )
+}
+
+/** The router says in the page whether its cluster requires a login. */
+const isLoginRequired = (): boolean =>
+  document.querySelector('meta[name=svc-login]')?.getAttribute('content') !== 'none'
+
+function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name: string }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [problem, setProblem] = useState<string>()
+  const [isBusy, setIsBusy] = useState(false)
+  useEffect(() => {
+    dialog.current?.showModal()
+  }, [])
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    setIsBusy(true)
+    setProblem(await logIn(String(form.get('name')), String(form.get('password'))))
+    setIsBusy(false)
+  }
+  return (
+    <dialog
+      ref={dialog}
+      className={isAgain ? 'login' : 'login opaque'}
+      aria-labelledby="login-title"
+      onCancel={(event) => event.preventDefault()}
+    >
+      <form onSubmit={(event) => void submit(event)}>
+        <h1 id="login-title">svc console</h1>
+        <p className="dim">
+          {isAgain
+            ? 'Your session has ended. Log in again to continue; nothing you edited is lost.'
+            : 'Log in with a user of this cluster.'}
+        </p>
+        <label>
+          Name
+          <input name="name" autoComplete="username" required defaultValue={name || 'admin'} />
+        </label>
+        <label>
+          Password
+          <input name="password" type="password" autoComplete="current-password" required autoFocus />
+        </label>
+        {problem && (
+          <p role="alert" className="problem">
+            {problem}
+          </p>
+        )}
+        <button type="submit" className="primary" disabled={isBusy}>
+          Log in
+        </button>
+        <p className="hint">
+          <code>./svc password</code> prints the password of <code>admin</code>. It stays in the memory of
+          this tab.
+        </p>
+      </form>
+    </dialog>
+  )
+}

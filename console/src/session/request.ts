@@ -1,0 +1,65 @@
+import { currentSession, endSession } from './session.ts'
+
+/** A request that failed, with a message that can be shown. */
+export class RequestFailure extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'RequestFailure'
+    this.status = status
+  }
+}
+
+/** What to send in addition to the path. */
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** Sends a request of this tab's user. Throws RequestFailure unless the status is below 400. */
+export async function send(
+  path: string,
+  { method = 'GET', body, headers, signal }: RequestOptions = {},
+): Promise<Response> {
+  const { authorization } = currentSession()
+  const response = await fetch(path, {
+    method,
+    // With credentials, a response with status 401 would open the browser's own login form.
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: {
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    throw new RequestFailure(0, 'The router is unreachable. Check that the cluster is running.')
+  })
+  if (response.status === 401) endSession()
+  if (!response.ok) throw new RequestFailure(response.status, await messageOf(response))
+  return response
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => '')
+  try {
+    const { errorMessage } = JSON.parse(text) as { errorMessage?: unknown }
+    if (typeof errorMessage === 'string') return errorMessage
+  } catch {
+    // Not every error has a JSON body.
+  }
+  return `The router returned status ${response.status}`
+}
+
+/** Sends a request and returns its JSON. */
+export async function fetchJson<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
+  const response = await send(path, options)
+  const text = await response.text()
+  return (text === '' ? undefined : JSON.parse(text)) as Answer
+}

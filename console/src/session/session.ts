@@ -1,0 +1,66 @@
+import { useSyncExternalStore } from 'react'
+
+/** What this tab knows about its user. Credentials stay in memory, so closing or reloading the tab logs out. */
+export interface Session {
+  /** `unknown` until the first response. */
+  readonly state: 'unknown' | 'loggedOut' | 'loggedIn'
+  /** The Authorization header; undefined without a login, which some clusters do not require. */
+  readonly authorization: string | undefined
+  readonly user: string
+}
+
+let session: Session = { state: 'unknown', authorization: undefined, user: '' }
+const listeners = new Set<() => void>()
+
+function setSession(next: Session): void {
+  session = next
+  for (const listener of listeners) listener()
+}
+
+/** Returns the current session. */
+export const currentSession = (): Session => session
+
+/** Returns the current session, and renders again when it changes. */
+export function useSession(): Session {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, currentSession)
+}
+
+/** Marks the session as ended: the next page shows the login form, and keeps everything else. */
+export function endSession(): void {
+  if (session.state !== 'loggedOut') setSession({ ...session, state: 'loggedOut', authorization: undefined })
+}
+
+interface CallerAnswer {
+  readonly identity: string
+}
+
+/** Logs in, or checks that no login is needed if both are empty. Returns why the login failed, or undefined. */
+export async function logIn(name: string, password: string): Promise<string | undefined> {
+  const authorization = name === '' && password === '' ? undefined : basicAuthorization(name, password)
+  const response = await fetch('/svc/router/v1/caller', {
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: authorization === undefined ? {} : { Authorization: authorization },
+  }).catch(() => undefined)
+  if (response === undefined) return 'The router is unreachable. Check that the cluster is running.'
+  if (response.status === 401) {
+    setSession({ state: 'loggedOut', authorization: undefined, user: name })
+    return 'Wrong name or password.'
+  }
+  if (response.status === 429) return 'Too many failed logins. Wait a moment, then try again.'
+  if (!response.ok) return `The router returned status ${response.status}. Try again in a moment.`
+  const { identity } = (await response.json()) as CallerAnswer
+  setSession({ state: 'loggedIn', authorization, user: identity })
+  return undefined
+}
+
+/** Returns a header for HTTP basic authentication in UTF-8. */
+const basicAuthorization = (name: string, password: string): string =>
+  `Basic ${btoa(inBytes(`${name}:${password}`))}`
+
+/** Returns the UTF-8 bytes of a text as characters, which is what headers can carry. */
+export const inBytes = (text: string): string =>
+  Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')

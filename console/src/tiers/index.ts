@@ -1,0 +1,2 @@
+/** The screen of tiers and servers. */
+export { TiersScreen } from './tiers-screen.tsx'

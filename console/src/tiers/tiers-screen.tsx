@@ -1,0 +1,200 @@
+import { formatBytes, formatCount } from '@svc/domain/text'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
+import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
+import { TierFills } from '../overview/index.ts'
+import { Empty, formatShare, Meter, Name, TierMark, tierColors } from '../ui/index.ts'
+
+type Order = 'tier' | 'fill' | 'queue'
+
+/** All tiers and their servers: how full they are, and what they still have to load and drop. */
+export function TiersScreen() {
+  const servers = useDataServers()
+  const { data: queues } = useLoadQueues()
+  const [selected, setSelected] = useState<string>()
+  const [order, setOrder] = useState<Order>('tier')
+  if (servers.error && !servers.data)
+    return (
+      <Empty title="Servers cannot be shown">
+        <p>{servers.error.message}</p>
+      </Empty>
+    )
+  if (!servers.data) return <Empty title="Loading" />
+  if (servers.data.length === 0)
+    return (
+      <Empty title="No server has reported yet">
+        <p>Historicals load segments. To add one when a cluster starts:</p>
+        <pre>./svc up --historicals hot=1,_default_tier=1</pre>
+      </Empty>
+    )
+  return (
+    <Loaded
+      servers={servers.data}
+      queues={queues ?? {}}
+      selected={selected}
+      onSelect={setSelected}
+      order={order}
+      onOrder={setOrder}
+    />
+  )
+}
+
+interface LoadedInput {
+  readonly servers: readonly DataServer[]
+  readonly queues: Readonly<Record<string, QueueSize>>
+  readonly selected: string | undefined
+  onSelect(tier: string | undefined): void
+  readonly order: Order
+  onOrder(order: Order): void
+}
+
+function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedInput) {
+  const colors = useMemo(() => tierColors(servers.map(({ tier }) => tier)), [servers])
+  const tiers = [...colors.keys()].sort()
+  const shown = useMemo(
+    () =>
+      sorted(
+        servers.filter(({ tier }) => selected === undefined || tier === selected),
+        order,
+        queues,
+      ),
+    [servers, selected, order, queues],
+  )
+  return (
+    <div className="page">
+      <h1>Tiers and servers</h1>
+      <TierFills servers={servers} colors={colors} />
+      <div className="row between">
+        <fieldset className="row choices">
+          <legend className="unseen">Tier</legend>
+          <button
+            type="button"
+            className="chip"
+            aria-pressed={selected === undefined}
+            onClick={() => onSelect(undefined)}
+          >
+            All tiers
+          </button>
+          {tiers.map((tier) => (
+            <button
+              key={tier}
+              type="button"
+              className="chip"
+              aria-pressed={selected === tier}
+              onClick={() => onSelect(tier)}
+            >
+              <TierMark color={colors.get(tier)} />
+              <Name>{tier}</Name>
+            </button>
+          ))}
+        </fieldset>
+        <label className="row">
+          Sort by
+          <select value={order} onChange={(event) => onOrder(event.target.value as Order)}>
+            <option value="tier">tier and name</option>
+            <option value="fill">fill</option>
+            <option value="queue">load queue</option>
+          </select>
+        </label>
+      </div>
+      <ServerGrid servers={shown} queues={queues} colors={colors} />
+    </div>
+  )
+}
+
+const fillOf = ({ currSize, maxSize }: DataServer): number => (maxSize === 0 ? 0 : currSize / maxSize)
+const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
+  (queues[host]?.segmentsToLoad ?? 0) + (queues[host]?.segmentsToDrop ?? 0)
+
+function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
+  const byName = (a: DataServer, b: DataServer) =>
+    a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : a.host < b.host ? -1 : 1
+  if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
+  if (order === 'queue')
+    return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
+  return servers.toSorted(byName)
+}
+
+const cardHeight = 74
+const cardsPerRow = 4
+
+/** The servers as cards, of which only the visible ones exist. */
+function ServerGrid({
+  servers,
+  queues,
+  colors,
+}: {
+  readonly servers: readonly DataServer[]
+  readonly queues: LoadedInput['queues']
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  const box = useRef<HTMLDivElement>(null)
+  const rows = useVirtualizer({
+    count: Math.ceil(servers.length / cardsPerRow),
+    getScrollElement: () => box.current,
+    estimateSize: () => cardHeight + 8,
+    overscan: 4,
+  })
+  return (
+    <div
+      ref={box}
+      className="scroll servers"
+      tabIndex={0}
+      role="group"
+      aria-label={`${servers.length} servers`}
+    >
+      <div style={{ height: rows.getTotalSize() }} className="virtual">
+        {rows.getVirtualItems().map(({ index, start }) => (
+          <div key={index} className="card-row" style={{ transform: `translateY(${start}px)` }}>
+            {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
+              <ServerCard
+                key={server.host}
+                server={server}
+                queue={queues[server.host]}
+                color={colors.get(server.tier)}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function ServerCard({
+  server,
+  queue,
+  color,
+}: {
+  readonly server: DataServer
+  readonly queue: QueueSize | undefined
+  readonly color: number | undefined
+}) {
+  const { host, tier, type, currSize, maxSize } = server
+  return (
+    <article className="card" aria-label={host}>
+      <div className="row between">
+        <span>
+          <TierMark color={color} />
+          <b>
+            <Name>{host}</Name>
+          </b>
+        </span>
+        <span className="dim">{type === 'historical' ? <Name>{tier}</Name> : type}</span>
+      </div>
+      <Meter label="Fill" value={currSize} max={maxSize} color={color} />
+      <div className="row between numbers small">
+        <span>
+          {formatBytes(currSize)} of {formatBytes(maxSize)}, {formatShare(currSize, maxSize)}
+        </span>
+        <span className="dim">{queueText(queue)}</span>
+      </div>
+    </article>
+  )
+}
+
+function queueText(queue: QueueSize | undefined): string {
+  const { segmentsToLoad = 0, segmentsToDrop = 0 } = queue ?? {}
+  if (segmentsToLoad + segmentsToDrop === 0) return 'idle'
+  return `${formatCount(segmentsToLoad)} to load, ${formatCount(segmentsToDrop)} to drop`
+}

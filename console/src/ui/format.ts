@@ -1,0 +1,34 @@
+import { dayMs, formatInstant } from '@svc/domain/time'
+
+/** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
+export function formatTime(instantMs: number): string {
+  if (instantMs === -Infinity) return 'the beginning'
+  if (instantMs === Infinity) return 'the end'
+  const text = formatInstant(instantMs)
+  return instantMs % dayMs === 0 ? text.slice(0, -14) : text.slice(0, -8).replace('T', ' ')
+}
+
+/** Returns the minute of an instant in UTC: `2026-01-31 06:00 UTC`. */
+export const formatMinute = (instantMs: number): string =>
+  `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`
+
+/** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`. */
+export function formatDays(interval: string): string {
+  const [start = '', end = ''] = interval.split('/')
+  const last = formatInstant(Date.parse(end) - 1)
+  const isUnlimited = Number.isNaN(Date.parse(end)) || Number.isNaN(Date.parse(start))
+  return isUnlimited ? 'all of time' : `${start.split('T')[0]} to ${last.split('T')[0]}`
+}
+
+/** Returns how long ago something happened: `3 min ago`. */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  if (seconds < 60) return `${seconds} s ago`
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h ago`
+  return `${Math.round(seconds / 86_400)} days ago`
+}
+
+/** Returns a share in percent with at most one digit after the point. */
+export const formatShare = (part: number, total: number): string =>
+  total === 0 ? '0%' : `${((100 * part) / total).toFixed(part / total < 0.1 ? 1 : 0)}%`

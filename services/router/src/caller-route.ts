@@ -1,0 +1,40 @@
+import { omittable, readText } from '@svc/domain/validation'
+import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
+import type { Caller } from '@svc/shared/security'
+import { z } from 'zod'
+
+const callerQuery = { dataSource: omittable(readText) }
+
+const grantShape = z.object({ read: z.boolean(), write: z.boolean() })
+const callerShape = z
+  .object({
+    identity: z.string(),
+    state: grantShape.describe('Permissions on the state of the cluster'),
+    config: grantShape.describe('Permissions on the configuration of the cluster'),
+    datasource: grantShape
+      .nullable()
+      .describe('Permissions on the datasource in the query; null without one'),
+  })
+  .meta({ title: 'Caller' })
+
+/** Returns the endpoint that shows a page who is logged in, and what that user may do. */
+export const callerRoute = (): Route =>
+  route({
+    method: 'GET',
+    path: '/svc/router/v1/caller',
+    access: authenticated,
+    summary: 'Get the name of the caller and what the caller may read and write',
+    query: callerQuery,
+    answers: [jsonAnswer(callerShape)],
+    handle: ({ caller, query: { dataSource } }) => ({
+      identity: caller.identity,
+      state: grantOf(caller, 'STATE', 'STATE'),
+      config: grantOf(caller, 'CONFIG', 'CONFIG'),
+      datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
+    }),
+  })
+
+const grantOf = (caller: Caller, type: 'STATE' | 'CONFIG' | 'DATASOURCE', name: string) => ({
+  read: caller.can('READ', type, name),
+  write: caller.can('WRITE', type, name),
+})

@@ -1,0 +1,305 @@
+// The console in Chromium, over TLS and with logins, on a cluster with an imported inventory. With --update, every screen is
+// drawn into docs/console.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { waitUntil } from '@svc/shared/testing'
+import type { Browser, Page } from 'playwright-core'
+import { svcCommand } from '../support/svc-command.ts'
+import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
+import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
+import { addUsers, credentialsOf } from '../support/test-users.ts'
+import { type ConsolePage, chromiumFile, logIn, openBrowser, openPage } from './open-browser.ts'
+import { hostileName, writeSampleInventory } from './sample-inventory.ts'
+
+const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
+const rulesPath = '/svc/coordinator/v1/rules'
+const pictures = path.join(repositoryRoot, 'docs/console')
+
+describe('the console', { skip }, () => {
+  let cluster: TestCluster
+  let browser: Browser
+  let dark: ConsolePage
+  let page: Page
+  let segmentCount = 0
+  const snapshot = newTestFolder()
+
+  const urlOf = (screen: string): string => `${cluster.routerUrl}/console/${screen}`
+  const draw = async (of: Page, name: string): Promise<void> => {
+    if (process.env.SVC_DOCS_UPDATE === '1') await of.screenshot({ path: path.join(pictures, `${name}.png`) })
+  }
+  const settled = async (): Promise<boolean> => {
+    const state = await cluster.router.get<{ settled: boolean }>('/svc/coordinator/v1/clusterState')
+    return state.settled
+  }
+  const rulesOf = (dataSource: string) =>
+    cluster.router.get<{ type: string; period?: string }[]>(`${rulesPath}/${encodeURIComponent(dataSource)}`)
+  const periodsOf = async (dataSource: string) => (await rulesOf(dataSource)).map(({ period = '' }) => period)
+
+  before(async () => {
+    mkdirSync(pictures, { recursive: true })
+    writeSampleInventory(snapshot)
+    cluster = await startTestCluster({
+      placeHome: (home) => {
+        execFileSync(svcCommand, ['import', '--from', snapshot, '--home', home], { stdio: 'ignore' })
+      },
+      set: ['coordinator.svc.coordinator.period=PT1S', 'svc.simulation.clock.enabled=true'],
+    })
+    await waitUntil('the cluster is settled', settled)
+    await addUsers(cluster, {
+      reader: [
+        { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
+        { resource: { type: 'DATASOURCE', name: '.*' }, action: 'READ' },
+      ],
+      narrow: [{ resource: { type: 'DATASOURCE', name: 'koalas' }, action: 'READ' }],
+      nobody: [],
+    })
+    browser = await openBrowser()
+    dark = await openPage(browser)
+    page = dark.page
+  })
+  after(async () => {
+    await browser?.close()
+    await cluster?.end()
+    removeTestFolder(snapshot)
+  })
+  afterEach(() => {
+    assert.deepEqual(dark.problems.splice(0), [])
+  })
+
+  const openWikipedia = async () => {
+    await page.getByRole('link', { name: 'Datasources', exact: true }).click()
+    await page.getByRole('link', { name: 'wikipedia', exact: true }).click()
+    await page.getByRole('region', { name: 'Timeline' }).waitFor()
+  }
+  const editPeriod = async (of: Page, from: string, to: string) => {
+    const rule = of.getByRole('button', { name: new RegExp(`Load by period ${from}`) })
+    if ((await rule.getAttribute('aria-expanded')) === 'false') await rule.click()
+    await of.getByLabel(/^Period/).fill(to)
+    await of.getByText(`was ${from}`).waitFor()
+  }
+
+  test('opens from the address of the router, and asks for a login without help of the browser', async () => {
+    await logIn(page, cluster.routerUrl, 'admin', cluster.adminPassword!)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/')
+    await page.getByText('The cluster is settled').waitFor()
+    await page
+      .getByRole('cell', { name: /router/ })
+      .or(page.getByRole('rowheader', { name: 'router' }))
+      .waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'overview')
+  })
+
+  test('lists datasources with the numbers of the API, and finds them with the keyboard', async () => {
+    await page.keyboard.press('/')
+    await page.getByRole('searchbox').pressSequentially('wiki')
+    await page.getByText('1 of 5').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('searchbox').fill('')
+    const row = page.getByRole('row', { name: /wikipedia/ })
+    await row.waitFor()
+    const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'
+    segmentCount = (await cluster.router.get<string[]>(path)).length
+    assert.ok((await row.textContent())!.includes(String(segmentCount)), (await row.textContent())!)
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'datasources')
+  })
+
+  test('previews an edit while it is typed, with the numbers of the coordinator', async () => {
+    await openWikipedia()
+    await editPeriod(page, 'P13M', 'P1Y')
+    await page.getByText(/days become unqueryable/).waitFor()
+    const rules = (await rulesOf('wikipedia')).map((rule) =>
+      rule.period === 'P13M' ? { ...rule, period: 'P1Y' } : rule,
+    )
+    const { json } = await cluster.router.post(`${rulesPath}/simulate`, { rules: { wikipedia: rules } })
+    const { effects } = (json as { summary: { effects: Record<string, { segments: number; days: number }> } })
+      .summary
+    const review = (await page.locator('.datasource').textContent())!
+    assert.ok(effects.unqueryable!.segments > 0)
+    assert.ok(review.includes(`${effects.unqueryable!.segments} segments`), review)
+    assert.ok(review.includes(`${effects.unqueryable!.days} days become unqueryable`), review)
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'datasource')
+  })
+
+  test('applies a loss only after it was confirmed, and undoes it', async () => {
+    const apply = page.getByRole('button', { name: 'Apply' })
+    assert.ok(await apply.isDisabled())
+    await page.getByLabel(/Comment/).fill('Keep one year – schön')
+    await page.getByLabel(/to confirm the loss/).fill('wikipedia')
+    await apply.click()
+    await page.getByText('Applied.').waitFor()
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P1Y', ''])
+    const history = await cluster.router.get<{ auditInfo: { comment: string } }[]>(
+      `${rulesPath}/wikipedia/history?count=1`,
+    )
+    assert.equal(history[0]!.auditInfo.comment, 'Keep one year – schön')
+    await page.getByText('All replicas are where the rules require them.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Undone.').waitFor()
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P13M', ''])
+    await waitUntil('all segments are used again', async () => {
+      const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'
+      return (await cluster.router.get<string[]>(path)).length === segmentCount
+    })
+    await waitUntil('the cluster is settled', settled)
+  })
+
+  test('reorders, adds, removes, and discards rules with the keyboard', async () => {
+    const rules = page.getByRole('region', { name: 'Rules' })
+    await rules.getByRole('button', { name: /Load by period P7D/ }).focus()
+    await page.keyboard.press('Alt+ArrowDown')
+    await page.getByText('Preview of an unsaved edit').waitFor()
+    await page.getByText(/is never reached/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('Preview of an unsaved edit').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByText('new', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Remove rule 0' }).click()
+    await page.getByText('Preview of an unsaved edit').waitFor({ state: 'detached' })
+  })
+
+  test('says what is wrong with an invalid rule, and keeps the last preview', async () => {
+    await page.getByRole('button', { name: /Load by period P90D/ }).click()
+    await page.getByLabel(/^Period/).fill('P9X')
+    await page.getByText(/Invalid value \[P9X\]/).waitFor()
+    await page.getByRole('region', { name: 'Timeline' }).waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Apply' }).isDisabled())
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('previews the future, which looks different from the present', async () => {
+    for (let month = 0; month < 3; month += 1) await page.getByRole('button', { name: '+1 month' }).click()
+    await page.getByText(/^Preview of \d{4}/).waitFor()
+    await page.getByText(/days become unqueryable/).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'future')
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByText('Now', { exact: true }).waitFor()
+  })
+
+  test('walks and zooms the time axis with the keyboard, and explains segments', async () => {
+    const axis = page.getByRole('group', { name: /Time axis/ })
+    await axis.focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('+')
+    await page.getByRole('heading', { name: 'Data by day' }).or(page.getByText('Data by')).first().waitFor()
+    await page.keyboard.press('0')
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    await page
+      .getByText(/Rule 0 applies\. hot: 2 of 2 served/)
+      .first()
+      .waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'why')
+    await page.keyboard.press('Escape')
+  })
+
+  test('shows a second person the change of the first before anything is applied', async () => {
+    const other = await openPage(browser, 'light')
+    await logIn(other.page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await editPeriod(page, 'P90D', 'P60D')
+    await editPeriod(other.page, 'P7D', 'P14D')
+    await other.page.getByRole('button', { name: 'Apply' }).click()
+    await other.page.getByText('Applied.').waitFor()
+    await page.getByText('These rules have changed while you were editing.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Apply' }).isDisabled())
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByRole('button', { name: 'Keep my edit' }).click()
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Applied.').waitFor()
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P60D', 'P13M', ''])
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Undone.').waitFor()
+    assert.deepEqual(other.problems, [])
+    await other.context.close()
+  })
+
+  test('shows tiers and servers', async () => {
+    await page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()
+    await page.getByRole('button', { name: 'cold' }).click()
+    await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'All tiers' }).click()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'tiers')
+  })
+
+  test('shows hostile names as text', async () => {
+    await page.goto(urlOf(''))
+    await logIn(
+      page,
+      urlOf(`datasources/${encodeURIComponent(hostileName)}`),
+      'admin',
+      cluster.adminPassword!,
+    )
+    await page.getByRole('heading', { name: /<img src=x/ }).waitFor()
+    await page.getByRole('region', { name: 'Timeline' }).waitFor()
+    assert.equal(await page.locator('img').count(), 0)
+    assert.ok(!(await page.locator('h1').textContent())!.includes('\u202e'))
+    await page.goto(urlOf('datasources/no%2Fsuch'))
+    await logIn(page, page.url(), 'admin', cluster.adminPassword!)
+    await page
+      .getByText(/No data yet|cannot be shown/)
+      .first()
+      .waitFor()
+    dark.problems.splice(0)
+  })
+
+  test('looks as good in light', async () => {
+    const light = await openPage(browser, 'light')
+    await logIn(light.page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await editPeriod(light.page, 'P13M', 'P1Y')
+    await light.page.getByText(/days become unqueryable/).waitFor()
+    assert.deepEqual(await light.findings(), [])
+    await draw(light.page, 'datasource-light')
+    await light.page.goto(urlOf(''))
+    await logIn(light.page, urlOf(''), 'admin', cluster.adminPassword!)
+    await light.page.getByText('The cluster is settled').waitFor()
+    assert.deepEqual(await light.findings(), [])
+    assert.deepEqual(light.problems, [])
+    await light.context.close()
+  })
+
+  test('offers a user without permissions only what they may do', async () => {
+    const reader = await openPage(browser)
+    const [, password] = credentialsOf('reader').split(':')
+    await logIn(reader.page, urlOf('datasources/wikipedia'), 'reader', password!)
+    await editPeriod(reader.page, 'P13M', 'P1Y')
+    await reader.page.getByText(/requires WRITE on the datasource/).waitFor()
+    assert.equal(await reader.page.getByRole('button', { name: 'Apply' }).count(), 0)
+    await reader.page.goto(urlOf('datasources'))
+    await logIn(reader.page, urlOf('datasources'), 'narrow', password!)
+    await reader.page.getByRole('link', { name: 'koalas' }).click()
+    await reader.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    assert.equal(await reader.page.getByText('wikipedia').count(), 0)
+    await reader.page.goto(urlOf('datasources'))
+    await logIn(reader.page, urlOf('datasources'), 'nobody', password!)
+    await reader.page.getByText('No datasources yet').waitFor()
+    assert.deepEqual(await reader.findings(), [])
+    await reader.context.close()
+  })
+
+  test('keeps an edit when the session ends', async () => {
+    await logIn(page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await editPeriod(page, 'P13M', 'P14M')
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByText('nothing you edited is lost').waitFor()
+    await page.getByLabel('Password').fill('wrong')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Wrong name or password.').waitFor()
+    await page.getByLabel('Password').fill(cluster.adminPassword!)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('was P13M').waitFor()
+    // The browser reports the status of the wrong password.
+    dark.problems.splice(0)
+  })
+})

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import axe from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+/** Chromium on this machine; undefined if there is none. */
+export const chromiumFile = ['chromium', 'chromium-browser', 'google-chrome']
+  .flatMap((name) => (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)))
+  .find(existsSync)
+
+/** A page of the console, with everything that went wrong in it. */
+export interface ConsolePage {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Errors in the browser's console, exceptions, and reports of the content security policy. */
+  readonly problems: string[]
+  /** Returns what axe finds, as one line for each kind. */
+  findings(): Promise<string[]>
+}
+
+/** Starts Chromium. */
+export async function openBrowser(): Promise<Browser> {
+  // Chromium has no sandbox for root, and the shared memory of a container is small.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
+  return await chromium.launch({ executablePath: chromiumFile!, args, timeout: 120_000 })
+}
+
+/** Opens a page in a context of its own, like a tab in another window. */
+export async function openPage(
+  browser: Browser,
+  colorScheme: 'dark' | 'light' = 'dark',
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    // The authority of a test cluster is not known to this browser.
+    ignoreHTTPSErrors: true,
+    viewport: { width: 1440, height: 900 },
+    colorScheme,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(`The page failed: ${error.stack}`))
+  // As text, because tests have no types of browsers.
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      console.error('Content security policy: ' + violatedDirective + ' blocked ' + blockedURI))`,
+  )
+  return { page, context, problems, findings: () => findingsIn(page) }
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string
+    readonly help: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[]
+  }[]
+}
+
+async function findingsIn(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the content security policy does not affect.
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
+  )) as AxeResult
+  return violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}: ${nodes
+        .slice(0, 3)
+        .map(
+          ({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary?.split('\n').at(-1) ?? ''}`,
+        )
+        .join(' | ')}`,
+  )
+}
+
+/** Opens a path of the console and logs in. */
+export async function logIn(page: Page, url: string, name: string, password: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
