@@ -311,7 +311,7 @@ const isLoggedIn = ({ identity, authenticator }: Caller): boolean => identity !=
  */
 function callerLeaving(response: Response): () => AbortSignal {
   let controller: AbortController | undefined
-  let hasLeft = false
+  let hasLeft = response.destroyed && !response.writableFinished
   response.once('close', () => {
     hasLeft = !response.writableFinished
     if (hasLeft) controller?.abort()
@@ -333,6 +333,7 @@ async function authenticate(request: Request, response: Response, security: Secu
     address: addressOf(response),
     peer: peerAddress(request),
     server: headerText(request, 'x-svc-from'),
+    leaving: () => callerLeaving(response)(),
   })
   const outcome: LoginOutcome = result.kind === 'known' ? 'accepted' : result.kind
   if (request.headers.authorization !== undefined) response.locals.loginOutcome = outcome
