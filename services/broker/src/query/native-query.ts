@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
 import { type AnswerPlan, isWithinAny, joinTimes } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
-import { hasControlCharacter } from '@svc/domain/validation'
+import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
 import { jsonOfMembers } from '@svc/shared/http'
 import { type Parser, parserOf } from '@svc/shared/wire'
@@ -36,8 +36,12 @@ const integerSchema = (min: number) =>
     .number({ error: `an integer of at least ${min}` })
     .int({ error: `an integer of at least ${min}` })
     .min(min, { error: `an integer of at least ${min}` })
+const datasourceName = text.refine(isDatasourceName, { error: datasourceNameRule })
 const tableSchema = z.union(
-  [name, z.object({ type: z.literal('table'), name }).transform((table) => table.name)],
+  [
+    datasourceName,
+    z.object({ type: z.literal('table'), name: datasourceName }).transform((table) => table.name),
+  ],
   { error: 'a datasource name or {"type": "table", "name": "<datasource>"}' },
 )
 const intervalsSchema = z
