@@ -1,5 +1,5 @@
 /**
- * Installs what the ./svc command needs: a Node.js that runs TypeScript directly (if the one on PATH is older), a library
+ * Installs what the ./svc command needs: a newer Node.js (if the one on PATH is too old), a library
  * that Node.js needs, and the dependencies in the lock file. Plain JavaScript for Node.js 20 without dependencies. Prints
  * progress to stderr, and the output of tools only if they fail.
  */
@@ -23,8 +23,8 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const cache = path.join(root, '.cache/launcher')
 const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
 
-/** The first major version of Node.js that runs TypeScript directly. */
-const minNodeForTypeScript = 24
+/** The first version of Node.js that runs the build, which decompresses zstd, and TypeScript directly, for tests. */
+const minNode = [22, 18]
 
 try {
   await prepare()
@@ -48,7 +48,8 @@ async function prepare() {
 
 /** The path of a working Node.js that runs TypeScript. */
 async function ensureNode() {
-  if (Number(process.versions.node.split('.')[0]) >= minNodeForTypeScript) return process.execPath
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > minNode[0] || (major === minNode[0] && minor >= minNode[1])) return process.execPath
   const tools = path.join(root, 'tools')
   const installed = path.join(tools, 'node_modules/.svc-installed')
   const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
@@ -68,7 +69,7 @@ function checkIsAvailable(lock) {
   const packages = Object.values(lock.packages)
   if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
   throw new Error(
-    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${minNodeForTypeScript} or newer.`,
+    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${minNode.join('.')} or newer.`,
   )
 }
 

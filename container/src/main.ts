@@ -1,6 +1,7 @@
 // The entry point of the image. The first argument selects what the container does; see docker-compose.yml and Dockerfile.
 import { describeError, Failure } from '@svc/domain/failure'
 import { roles } from '@svc/shared/config'
+import { stackOf } from '@svc/shared/runtime'
 
 const [task, argument] = process.argv.slice(2)
 
@@ -8,7 +9,7 @@ try {
   await run()
 } catch (error) {
   // One line for expected failures; anything else is a bug, so the stack helps to fix it.
-  const stack = error instanceof Failure || !(error instanceof Error) ? '' : `${error.stack}\n`
+  const stack = error instanceof Failure || !(error instanceof Error) ? '' : `${stackOf(error)}\n`
   process.stderr.write(`svc: ${describeError(error)}\n${stack}`)
   process.exit(1)
 }

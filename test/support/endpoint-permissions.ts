@@ -115,6 +115,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc/coordinator/v1/datasources/:dataSource/markUnused',
     'POST /svc/coordinator/v1/datasources/:dataSource/markUsed',
     'POST /svc/coordinator/v1/rules/:dataSource',
+    'POST /svc/coordinator/v1/rules/:dataSource/markUsed',
     'DELETE /svc/indexer/v1/compaction/config/datasources/:dataSource',
     'POST /svc/indexer/v1/compaction/config/datasources/:dataSource',
     'DELETE /svc/indexer/v1/datasources/:dataSource',

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { repositoryRoot } from '@svc/cli/home'
+import { bundleOf } from '@svc/cli/build'
 import type { Role } from '@svc/shared/config'
 
 const timeoutMs = 20_000
@@ -50,9 +50,8 @@ export async function runService(start: ServiceStart): Promise<ServiceEnd> {
     writeFileSync(files[name], `${lines.join('\n')}\n`)
     args.push(`--${name}`, files[name])
   }
-  const main = path.join(repositoryRoot, 'services', start.role, 'src/main.ts')
   const began = performance.now()
-  const child = spawn(process.execPath, [main, ...args, ...(start.args ?? [])], {
+  const child = spawn(process.execPath, [bundleOf(start.role), ...args, ...(start.args ?? [])], {
     cwd: start.folder,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...start.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { bundleOf } from '@svc/cli/build'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import type { Role } from '@svc/shared/config'
@@ -84,10 +85,7 @@ describe('a cluster on several machines', { skip }, () => {
     writeFileSync(path.join(own, 'runtime.properties'), `${runtime.join('\n')}\n`)
     net.machines[machine]!.start(
       process.execPath,
-      [
-        path.join(repositoryRoot, 'services', role, 'src/main.ts'),
-        ...['--common', 'common.properties', '--runtime', 'runtime.properties'],
-      ],
+      [bundleOf(role), ...['--common', 'common.properties', '--runtime', 'runtime.properties']],
       path.join(own, 'log'),
     )
   }

@@ -18,7 +18,8 @@ import {
   secretPath,
   storageFolder,
   tableFile,
-  virtualServersPath,
+  virtualHomeFiles,
+  virtualHomePaths,
 } from './manifest.ts'
 
 /** Progress of a backup. */
@@ -94,7 +95,7 @@ export async function backUp(
   })
 }
 
-/** Writes the secrets and virtual servers of a home, as far as it has any; returns what was written. */
+/** Writes the secrets and the files of virtual servers of a home, as far as it has any; returns what was written. */
 async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile[]> {
   await mkdir(path.join(folder, 'secrets'), { mode: 0o700 })
   const found: HomeFile[] = []
@@ -107,9 +108,11 @@ async function keepHomeFiles(home: HomeLayout, folder: string): Promise<HomeFile
     // A full disk leaves an empty file, which was never used as a password.
     if (secret) await keep(secretPath(name), Buffer.from(secret), null)
   }
-  if (existsSync(home.virtualServers)) {
-    const content = await readFile(home.virtualServers)
-    await keep(virtualServersPath, content, createHash('sha256').update(content).digest('hex'))
+  for (const name of virtualHomePaths) {
+    const file = home[virtualHomeFiles[name]]
+    if (!existsSync(file)) continue
+    const content = await readFile(file)
+    await keep(name, content, createHash('sha256').update(content).digest('hex'))
   }
   return found
 }

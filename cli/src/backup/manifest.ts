@@ -30,15 +30,21 @@ export const tableFile = (folder: string, table: string): string =>
   path.join(folder, 'tables', `${table}.copy.gz`)
 export const storageFolder = (folder: string): string => path.join(folder, 'deep-storage')
 
-/** Only in the backup of an imported home, whose segments only virtual servers can load. */
-export const virtualServersPath = 'virtual-servers.json'
+/** The files of a home of virtual servers, by path in the backup: their names in the layout of the home. */
+export const virtualHomeFiles = {
+  'virtual-servers.json': 'virtualServers',
+  'placement.jsonl': 'placement',
+  'import-report.json': 'importReport',
+} as const
+type VirtualHomePath = keyof typeof virtualHomeFiles
+export const virtualHomePaths = Object.keys(virtualHomeFiles) as VirtualHomePath[]
 /** The passwords that users and servers of the restored cluster continue to use. */
 export const keptSecrets = ['admin-password', 'internal-client-password'] as const
 type KeptSecret = (typeof keptSecrets)[number]
 export const secretPath = (name: KeptSecret) => `secrets/${name}` as const
 /** Path of a file of the home in a backup. */
-export type HomeFilePath = typeof virtualServersPath | ReturnType<typeof secretPath>
-export const homeFilePaths: readonly HomeFilePath[] = [...keptSecrets.map(secretPath), virtualServersPath]
+export type HomeFilePath = VirtualHomePath | ReturnType<typeof secretPath>
+export const homeFilePaths: readonly HomeFilePath[] = [...keptSecrets.map(secretPath), ...virtualHomePaths]
 
 const described = {
   createdAt: z.string(),

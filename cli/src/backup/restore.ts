@@ -18,7 +18,8 @@ import {
   secretPath,
   storageFolder,
   tableFile,
-  virtualServersPath,
+  virtualHomeFiles,
+  virtualHomePaths,
 } from './manifest.ts'
 
 /** Result of a restore. */
@@ -132,5 +133,6 @@ async function fillHome(
       throw conflict(`Backup [${folder}] is damaged: in its deep storage, ${describeProblems(copied)}`)
     await rm(listFile)
   })
-  if (has.has(virtualServersPath)) await copyFile(path.join(folder, virtualServersPath), home.virtualServers)
+  for (const name of virtualHomePaths)
+    if (has.has(name)) await copyFile(path.join(folder, name), home[virtualHomeFiles[name]])
 }

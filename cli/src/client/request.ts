@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import type { Agent, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 import { timedOut } from '@svc/domain/failure'
 
 /** One request to a service. */
@@ -13,6 +13,8 @@ export interface ServiceRequest {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
+  /** Reuses connections; by default, each request has its own. */
+  readonly agent?: Agent
 }
 
 /** The answer: its status, headers, and body, parsed if it is JSON. */
@@ -32,7 +34,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
   const body = request.body === undefined ? undefined : JSON.stringify(request.body)
   const options: RequestOptions & { ca?: string } = {
     method: request.method ?? 'GET',
-    agent: false,
+    agent: request.agent ?? false,
     timeout: request.timeoutMs ?? 10_000,
     headers: {
       accept: 'application/json',

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { Agent as PlainAgent } from 'node:http'
+import { Agent as TlsAgent } from 'node:https'
 import { connect } from 'node:net'
 import { describeConnectionError, errorMessageOf, sendRequest } from '../client/index.ts'
 
@@ -21,11 +23,42 @@ export async function fetchReadiness(url: string, trusted: string | undefined): 
   return query(`${url}/status/ready`, url, trusted)
 }
 
-async function query(healthUrl: string, url: string, trusted: string | undefined): Promise<Health> {
+/** Queries repeatedly whether a service is ready to serve. Keeps its connection, because TLS handshakes take time. */
+export interface HealthProbe {
+  fetch(): Promise<Health>
+  close(): void
+}
+
+/** Creates a probe of a service, which may not have started yet. */
+export function createHealthProbe(url: string, trusted: string | undefined): HealthProbe {
+  const agent = new (url.startsWith('https:') ? TlsAgent : PlainAgent)({ keepAlive: true, maxSockets: 1 })
+  let isConnected = false
+  return {
+    fetch: async () => {
+      const health = await query(`${url}/status/health`, url, trusted, { agent, isConnected })
+      isConnected = health.isReported
+      return health
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+async function query(
+  healthUrl: string,
+  url: string,
+  trusted: string | undefined,
+  connection?: { readonly agent: PlainAgent; readonly isConnected: boolean },
+): Promise<Health> {
   // The port is usually closed during startup, and a plain connection is the cheapest way to find out.
-  if (!(await isListening(url))) return { isHealthy: false, problem: undefined, isReported: false }
+  if (!connection?.isConnected && !(await isListening(url)))
+    return { isHealthy: false, problem: undefined, isReported: false }
   try {
-    const answer = await sendRequest({ url: healthUrl, trusted, timeoutMs: 2000 })
+    const answer = await sendRequest({
+      url: healthUrl,
+      trusted,
+      timeoutMs: 2000,
+      ...(connection ? { agent: connection.agent } : {}),
+    })
     if (answer.status === 200 && answer.body === true)
       return { isHealthy: true, problem: undefined, isReported: true }
     return { isHealthy: false, problem: errorMessageOf(answer), isReported: true }

@@ -289,6 +289,17 @@ for (const { profile, ldap } of [
   })
 }
 
+test('an imported home keeps its placement, and waits before it marks overshadowed segments', () => {
+  const virtual = { ...surroundings, virtualServers: '[{"name":"a:1","size":1}]' }
+  const { services } = planCluster(parseOptions({}), { ...virtual, isImported: true })
+  const propertyOf = (role: string, name: string) =>
+    services.find((service) => service.role === role)?.properties[name]
+  assert.match(propertyOf('historical', 'svc.simulation.placementFile') ?? '', /placement\.jsonl$/)
+  assert.equal(propertyOf('coordinator', 'svc.coordinator.waitBeforeMarkingOvershadowed'), 'true')
+  const own = planCluster(parseOptions({}), virtual).services
+  assert.ok(own.every(({ properties }) => !('svc.simulation.placementFile' in properties)))
+})
+
 test('a home of virtual servers has one historical process and no workers', () => {
   const virtualServers = '[{"name":"a:1","size":1}]'
   const { common, services } = planCluster(parseOptions({ set: ['svc.worker.capacity=3'] }), {

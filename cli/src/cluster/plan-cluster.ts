@@ -45,11 +45,14 @@ export interface PlanSurroundings {
   readonly dataFolder: string
   /** The home's virtual servers, as the value of their property; undefined if it has none. */
   readonly virtualServers?: string | undefined
+  /** Whether the home was imported from another cluster. */
+  readonly isImported?: boolean
 }
 
-const authenticatorName = 'MyBasicMetadataAuthenticator'
-const authorizerName = 'MyBasicMetadataAuthorizer'
-const internalUser = 'svc_system'
+/** The authenticator and the authorizer that store users and roles, and the user of the servers. */
+export const authenticatorName = 'MyBasicMetadataAuthenticator'
+export const authorizerName = 'MyBasicMetadataAuthorizer'
+export const internalUser = 'svc_system'
 const defaultTier = '_default_tier'
 
 const postgresPort = 15432
@@ -156,7 +159,7 @@ function planService(
   { role, instance, index, tier }: Instance,
   options: PlanOptions,
   common: Properties,
-  { home, virtualServers }: PlanSurroundings,
+  { home, virtualServers, isImported = false }: PlanSurroundings,
 ): ServicePlan {
   const { plaintextPort, tlsPort } = portsOf(role, index, options.portOffset)
   const forAll = new Set(options.set.filter(({ target }) => target === undefined).map(({ name }) => name))
@@ -165,7 +168,8 @@ function planService(
   const speaksTls = isOn(common, fromUser, 'svc.enableTlsPort')
   const defaults = {
     ...roleProperties(role, instance, tier, home),
-    ...(virtualServers === undefined ? {} : rehearsalProperties(role, virtualServers)),
+    ...(virtualServers === undefined ? {} : virtualProperties(role, virtualServers)),
+    ...(isImported ? importedProperties(role, home) : {}),
     ...(speaksTls ? keyStore(instance, home) : {}),
   }
   const properties: Properties = {
@@ -350,9 +354,15 @@ function checkTargets(options: PlanOptions, services: readonly ServicePlan[]): v
 }
 
 /** Properties for a cluster of virtual servers and segments, which have no data that tasks could rewrite. */
-function rehearsalProperties(role: Role, virtualServers: string): Properties {
+function virtualProperties(role: Role, virtualServers: string): Properties {
   if (role === 'historical') return { 'svc.simulation.virtualServers': virtualServers }
   return role === 'overlord' ? { 'svc.worker.capacity': '0' } : {}
+}
+
+/** Properties with which an imported cluster starts in the state of its source, and treats it as Druid does. */
+function importedProperties(role: Role, home: HomeLayout): Properties {
+  if (role === 'historical') return { 'svc.simulation.placementFile': home.placement }
+  return role === 'coordinator' ? { 'svc.coordinator.waitBeforeMarkingOvershadowed': 'true' } : {}
 }
 
 function isOn(

@@ -1,16 +1,15 @@
-import path from 'node:path'
-import { type HomeLayout, logFile, repositoryRoot } from '../home/index.ts'
+import { bundleOf, sourceOf } from '../build/index.ts'
+import { type HomeLayout, logFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { ServicePlan } from './plan-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** How to run the process of a service; with `watch`, it restarts when its source changes. */
+/** How to run the process of a service; with `watch`, it runs its source, and restarts when that changes. */
 export function serviceSpec(
   home: HomeLayout,
   { role, instance }: Pick<ServicePlan, 'role' | 'instance'>,
   watch = false,
 ): ProcessSpec {
-  const main = path.join(repositoryRoot, 'services', role, 'src/main.ts')
   const files = ['--common', commonPropertiesFile(home), '--runtime', runtimePropertiesFile(home, instance)]
   return {
     instance,
@@ -22,7 +21,7 @@ export function serviceSpec(
       ...(watch ? ['--watch', '--watch-preserve-output'] : []),
       '--max-semi-space-size=2',
       '--no-parallel-scavenge',
-      main,
+      watch ? sourceOf(role) : bundleOf(role),
       ...files,
     ],
     cwd: home.root,

@@ -34,7 +34,7 @@ import { adoptAdminPassword, hasFirstAdminPassword } from './admin-password.ts'
 import { ClusterProcesses } from './cluster-processes.ts'
 import { endLeftovers } from './end-cluster.ts'
 import { checkPortsAreFree } from './free-ports.ts'
-import { fetchHealth, isListening } from './health.ts'
+import { createHealthProbe, fetchHealth, isListening } from './health.ts'
 import { parseOptions, type WrittenOptions } from './options.ts'
 import { type ClusterPlan, planCluster, type ServicePlan } from './plan-cluster.ts'
 import {
@@ -105,6 +105,8 @@ export interface Cluster {
 
 const readyTimeoutMs = 60_000
 const pollMs = 20
+/** The other services wait for a coordinator, so until it is ready, they are queried less often. */
+const waitingPollMs = 200
 /** Why a service is not ready is reported only after this time. */
 const quietWaitMs = 5000
 
@@ -127,6 +129,7 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
     home: layout,
     dataFolder: path.join(repositoryRoot, 'data'),
     virtualServers: virtualServersOf(layout, options),
+    isImported: existsSync(layout.importReport),
   }
   const plan = planCluster(parseOptions(options), surroundings)
   const selected = options.storesOnly ? { ...plan, services: [], hasTls: false } : plan
@@ -277,17 +280,22 @@ class ClusterStart {
     let reportAfter = performance.now() + quietWaitMs
     let problem: string | undefined
     let reported: string | undefined
+    const probe = createHealthProbe(url, this.trusted)
+    const mayBeReady = () => role === 'coordinator' || this.hasReadyCoordinator()
+    let nextQueryAt = 0
     const isReady = await this.until(async () => {
-      const health = await fetchHealth(url, this.trusted)
+      if (!mayBeReady() && performance.now() < nextQueryAt) return false
+      nextQueryAt = performance.now() + waitingPollMs
+      const health = await probe.fetch()
       problem = health.problem ?? problem
       // All other services wait for a coordinator, so until then only its own reason is worth reporting.
-      if (role !== 'coordinator' && !this.hasReadyCoordinator()) reportAfter = performance.now() + quietWaitMs
+      if (!mayBeReady()) reportAfter = performance.now() + quietWaitMs
       if (problem !== undefined && problem !== reported && performance.now() > reportAfter) {
         this.report(`Waiting for ${instance}: ${asClause(problem)}`)
         reported = problem
       }
       return health.isHealthy
-    }, deadline)
+    }, deadline).finally(probe.close)
     if (isReady) {
       this.reportStarted(instance)
       return undefined

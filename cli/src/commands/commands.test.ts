@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { bundleOf } from '../build/index.ts'
 import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
 import { isRunning, type ProcessIdentity } from '../processes/index.ts'
@@ -21,7 +22,7 @@ import { isRunning, type ProcessIdentity } from '../processes/index.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-commands-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const main = path.join(repositoryRoot, 'cli/src/main.ts')
+const main = bundleOf('svc')
 
 interface Outcome {
   readonly status: number | null
@@ -338,10 +339,11 @@ test('reports a full disk and leaves nothing running', async (context) => {
   const args = ['up', '--home', home, '--port-offset', String(await pickPortOffset())]
   // Enough space for the first check, but not for Postgres.
   mkdirSync(home)
+  const filling = Buffer.alloc(85 * 1024 * 1024)
   const full = start(args)
   const outcome = outcomeOf(full)
   while (!existsSync(path.join(home, 'postgres.new'))) await new Promise((resolve) => setTimeout(resolve, 5))
-  writeFileSync(path.join(disk, 'fill'), Buffer.alloc(85 * 1024 * 1024))
+  writeFileSync(path.join(disk, 'fill'), filling)
   const { status, stderr } = await outcome
   assert.equal(status, 1)
   assert.match(stderr, /^svc: No space left on the disk of \[.*\]\. Free up space, .*\n$/)

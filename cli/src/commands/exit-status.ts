@@ -1,4 +1,5 @@
 import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
+import { stackOf } from '@svc/shared/runtime'
 
 /** The exit statuses. They mean the same for every command, so that scripts can branch on them. */
 export const exitStatus = {
@@ -42,7 +43,7 @@ export function exitStatusOf(error: unknown): ExitStatus {
     return statusOfCode[error.code] ?? exitStatus.failed
   }
   // An unexpected error is a bug; its stack helps to fix it.
-  process.stderr.write(`svc: ${describeError(error)}\n${error instanceof Error ? `${error.stack}\n` : ''}`)
+  process.stderr.write(`svc: ${describeError(error)}\n${error instanceof Error ? `${stackOf(error)}\n` : ''}`)
   return exitStatus.failed
 }
 

@@ -7,6 +7,8 @@ import { openSource, type SourceOptions, withSource } from './transfer-source.ts
 interface ExportOptions extends SourceOptions {
   readonly home?: string
   readonly from?: string
+  readonly complete?: boolean
+  readonly unused?: boolean
   readonly json?: boolean
 }
 
@@ -24,6 +26,11 @@ export function addExport(program: Command): void {
     'URL of the router or coordinator of another cluster (svc or Druid), or a folder (default: the cluster of this home)',
   )
   withSource(command)
+    .option(
+      '--complete',
+      'Also export which server has which segments, suspended supervisors, and users and roles without passwords',
+    )
+    .option('--unused', 'Also export unused segments')
     .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
@@ -46,6 +53,8 @@ async function runExport(folder: string, options: ExportOptions): Promise<void> 
   const source = await openSource(options.from ?? existingHome(options.home), options, signal)
   const result = await exportSnapshot(source, folder, {
     skipBad: options.skipBad ?? false,
+    complete: options.complete,
+    unused: options.unused,
     problemsFile: options.problems,
     onProgress: (segments) => printProgress(countOf(segments, 'segment')),
     signal,

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { openHome, repositoryRoot, writeAddedProcess, writeRunFile } from '../home/index.ts'
+import { bundleOf } from '../build/index.ts'
+import { openHome, writeAddedProcess, writeRunFile } from '../home/index.ts'
 import { identify } from '../processes/index.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-fault-'))
@@ -54,7 +55,7 @@ writeAddedProcess(home, { instance: 'worker-added-1', role: 'worker', url: url('
 const cut = (target: string) => fault('cut', target)
 
 async function fault(...given: string[]) {
-  const args = [path.join(repositoryRoot, 'cli/src/main.ts'), 'fault', ...given, '--home', folder]
+  const args = [bundleOf('svc'), 'fault', ...given, '--home', folder]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
   return { stderr, status }

@@ -171,8 +171,8 @@ async function readPeriodOption(
   { min, max }: { readonly min: number; readonly max: number },
   why = '',
 ): Promise<number> {
-  const { addPeriod, readPeriod } = await import('@svc/domain/time')
-  const period = readPeriod(text)
+  const { addPeriod, periodOf } = await import('@svc/domain/time')
+  const period = periodOf(text)
   const periodMs = period === undefined ? Number.NaN : addPeriod(0, period)
   if (periodMs >= min && periodMs <= max) return periodMs
   const [from, to] = [min, max].map((ms) => formatPeriodMs(ms))

@@ -8,6 +8,8 @@ interface ImportOptions extends SourceOptions {
   readonly from: string
   readonly home?: string
   readonly loadBytesPerSecond: string
+  readonly unused?: boolean
+  readonly partial?: boolean
   readonly json?: boolean
 }
 
@@ -24,6 +26,11 @@ export function addImport(program: Command): void {
     'URL of the router or coordinator of the source cluster (svc or Druid), or a folder written by ./svc export',
   )
   withSource(command)
+    .option('--unused', 'Also import unused segments')
+    .option(
+      '--partial',
+      'Import the visible part if the login sees only part of the cluster, instead of exiting with status 4',
+    )
     .option('--load-bytes-per-second <size>', 'Load rate of each virtual server', '1TiB')
     .option('--json', 'Print a JSON summary')
     .addHelpText(
@@ -31,6 +38,8 @@ export function addImport(program: Command): void {
       `
 svc only reads from the source. If the import fails, no home is created. Segments are imported without their data:
 rules, previews, and compaction status work on the real inventory, but there is no data for queries and tasks.
+The import ends with a fidelity report: what was read, what differs from the source and why, and what could not be seen.
+./svc import-report shows it again.
 
 Examples:
   ./svc import --from https://cluster.example:9088 --user reader --password-file secret --trust ca.pem --home rehearsal
@@ -42,11 +51,11 @@ Examples:
 
 async function runImport(options: ImportOptions): Promise<void> {
   const [
-    { createRehearsal },
+    { createRehearsal, formatImportReport },
     { openSource },
     { printSkipped },
     { stopRequest },
-    { defaultHome, homeArgument },
+    { defaultHome, homeArgument, homeLayout, recordingFailure },
   ] = await Promise.all([
     import('../rehearsal/index.ts'),
     import('./transfer-source.ts'),
@@ -55,14 +64,19 @@ async function runImport(options: ImportOptions): Promise<void> {
     import('../home/index.ts'),
   ])
   const { signal } = stopRequest()
-  const source = await openSource(options.from, options, signal)
-  const result = await createRehearsal(source, {
-    home: options.home ?? defaultHome,
-    loadBytesPerSecond: options.loadBytesPerSecond,
-    skipBad: options.skipBad ?? false,
-    problemsFile: options.problems,
-    signal,
-    onStep: printProgress,
+  const folder = options.home ?? defaultHome
+  const { result, report } = await recordingFailure(homeLayout(folder), async () => {
+    const source = await openSource(options.from, options, signal)
+    return await createRehearsal(source, {
+      home: folder,
+      loadBytesPerSecond: options.loadBytesPerSecond,
+      skipBad: options.skipBad ?? false,
+      unused: options.unused,
+      partial: options.partial,
+      problemsFile: options.problems,
+      signal,
+      onStep: printProgress,
+    })
   })
   if (options.json) {
     printJson(result)
@@ -77,7 +91,7 @@ async function runImport(options: ImportOptions): Promise<void> {
     countOf(compactionConfigs, 'compaction configuration'),
   ]
   process.stdout.write(
-    `Created home [${home}] from [${from}]: ${parts.join(', ')}\n` +
+    `${formatImportReport(report)}\nCreated home [${home}] from [${from}]: ${parts.join(', ')}\n` +
       `Start it with ./svc up${homeArgument(home)} --detach\n`,
   )
 }

@@ -12,6 +12,7 @@ import { addDown } from './down.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
+import { addImportReport } from './import-report.ts'
 import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
@@ -58,6 +59,7 @@ export function addCommands(program: Command): void {
     addClock,
     addExport,
     addImport,
+    addImportReport,
     addBackup,
     addDemo,
     addSimulate,

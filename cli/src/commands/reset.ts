@@ -1,5 +1,6 @@
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { defaultHome, deleteHome, forgetFailedImport, homeLayout, isHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { existingHome, selectAnother, withHome } from './home-option.ts'
 
@@ -11,8 +12,12 @@ export function addReset(program: Command): void {
   withHome(command)
     .option('--yes', 'Skip the confirmation')
     .action(async (options: { home?: string; yes?: boolean }) => {
+      const layout = homeLayout(options.home ?? defaultHome)
+      if (!isHome(layout) && forgetFailedImport(layout)) {
+        process.stdout.write(`Deleted the record of a failed import into [${layout.root}].\n`)
+        return
+      }
       const home = existingHome(options.home, selectAnother)
-      const { deleteHome } = await import('../home/index.ts')
       const { isAnythingRunning } = await import('../cluster/index.ts')
       if (isAnythingRunning(home)) {
         throw conflict(`The cluster in [${home.root}] is running. Stop it first with ./svc down.`)

@@ -1,13 +1,21 @@
-import { writeFileSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredPreview, AnsweredRule, PreviewAnswer, RuleBands, RulesChange } from '../rules/index.ts'
+import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
 import type { Table } from '../terminal/index.ts'
 import { type ConnectionOptions, connect, withConnection, withSvcConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
 import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
+import { printJson, printProgress } from './print.ts'
+import {
+  allRulesPath,
+  bandsOf,
+  type PreviewFormat,
+  pictureColumns,
+  printPreview,
+  printWarnings,
+  showTimeline,
+} from './rules-output.ts'
+import { addRevert } from './rules-revert.ts'
 
 interface GetOptions extends ConnectionOptions {
   readonly datasource?: string
@@ -18,6 +26,7 @@ interface GetOptions extends ConnectionOptions {
 interface SetOptions extends ConnectionOptions {
   readonly datasource: string
   readonly create?: boolean
+  readonly markUsed?: boolean
   readonly author?: string
   readonly comment?: string
   readonly json?: boolean
@@ -29,23 +38,19 @@ interface HistoryOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-interface PreviewCommandOptions extends ConnectionOptions {
+interface PreviewCommandOptions extends ConnectionOptions, PreviewFormat {
   readonly datasource?: string
   readonly horizon?: string
   readonly now?: string
   readonly full?: boolean
   readonly failOn?: string
-  readonly html?: string
-  readonly markdown?: boolean
-  readonly json?: boolean
+  readonly markUsed?: boolean
 }
 
 interface DiffOptions extends ConnectionOptions {
   readonly datasource: string
   readonly json?: boolean
 }
-
-const allRulesPath = '/svc/coordinator/v1/rules'
 
 /** Adds `./svc rules` with its commands. */
 export function addRules(program: Command): void {
@@ -57,6 +62,7 @@ export function addRules(program: Command): void {
   addDiff(rules)
   addSet(rules)
   addHistory(rules)
+  addRevert(rules)
 }
 
 function addGet(rules: Command): void {
@@ -103,6 +109,7 @@ function addPreview(rules: Command): void {
     .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Evaluate rules as of this time (default: the cluster time)')
+    .option('--mark-used', 'Also mark unused segments as used that drop rules marked and the new rules keep')
     .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
       '--fail-on <effects>',
@@ -128,11 +135,13 @@ Examples:
       const room = await import('../rules/index.ts')
       const json = room.readJson(file)
       const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
-      const body = room.previewRequestOf(json, options)
+      const body = {
+        ...room.previewRequestOf(json, options),
+        ...(options.markUsed ? { markUsedSince: 0 } : {}),
+      }
       const client = await connect(options)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
-      const columns = Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
-      const query = `?buckets=${room.bucketsIn(columns)}${options.full ? '&full&limit=10000' : ''}`
+      const query = `?buckets=${room.bucketsIn(pictureColumns())}${options.full ? '&full&limit=10000' : ''}`
       const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as PreviewAnswer
       if (!room.isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
@@ -144,67 +153,11 @@ Examples:
       if (reason !== undefined) process.exitCode = exitStatus.refused
       const { datasource } = options
       const list = Array.isArray(json) && datasource !== undefined ? json : undefined
-      await printPreview(answer, options, await bandsOf(client, answer, datasource, list), columns)
+      await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
       if (list !== undefined && answer.summary.buckets === undefined && !options.json && !options.markdown)
         await showTimeline(client, [datasource!, list], { now: answer.now })
       if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
     })
-}
-
-/** Which rule applies over time, if the preview is about one list of rules. */
-async function bandsOf(
-  client: ClusterClient,
-  { now, summary: { buckets } }: AnsweredPreview,
-  datasource: string | undefined,
-  list: readonly unknown[] | undefined,
-): Promise<RuleBands | undefined> {
-  if (buckets === undefined || list === undefined || datasource === undefined) return undefined
-  const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
-    import('../rules/index.ts'),
-    import('@svc/domain/rules'),
-    import('@svc/domain/time'),
-  ])
-  const own = parseRules(list)
-  const defaults =
-    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
-  return ruleBandsOf(buckets, {
-    own: own.length,
-    all: [...own, ...defaults, defaultRule],
-    now: parseInstant(now),
-  })
-}
-
-/** Prints a preview as JSON, Markdown, or text, and writes it as a page if requested. */
-async function printPreview(
-  answer: AnsweredPreview,
-  { json, markdown, html }: PreviewCommandOptions,
-  bands: RuleBands | undefined,
-  columns: number,
-): Promise<void> {
-  const [room, { formatTable, painted }] = await Promise.all([
-    import('../rules/index.ts'),
-    import('../terminal/index.ts'),
-  ])
-  const report = room.reportOf(answer, bands)
-  if (html !== undefined) writeFileSync(html, room.previewHtml(report))
-  if (json) {
-    printJson(answer)
-    return
-  }
-  if (markdown) {
-    process.stdout.write(room.previewMarkdown(report))
-    return
-  }
-  const { now, sentences, effects, warnings, details, buckets } = report
-  process.stdout.write(
-    `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
-  )
-  printWarnings(warnings)
-  for (const { table } of details) process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
-  if (buckets === undefined) return
-  const colors = { before: 'gray', after: 'cyan', lost: 'red' } as const
-  const lines = room.dataPicture(buckets, bands, columns, (color, text) => painted(colors[color], text))
-  process.stdout.write(`\n${lines.join('\n')}\n`)
 }
 
 function addDiff(rules: Command): void {
@@ -255,6 +208,7 @@ function addSet(rules: Command): void {
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--create', 'Also set rules of a datasource that does not exist yet')
+    .option('--mark-used', 'Also mark unused segments as used that drop rules marked and the new rules keep')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')
@@ -268,18 +222,25 @@ Examples:
   echo '[{"type":"loadByPeriod","period":"P1M"},{"type":"dropForever"}]' | ./svc rules set - --datasource flights`,
     )
     .action(
-      async (file: string, { datasource, create, author, comment, json, ...connection }: SetOptions) => {
+      async (
+        file: string,
+        { datasource, create, markUsed, author, comment, json, ...connection }: SetOptions,
+      ) => {
         const room = await import('../rules/index.ts')
         const headers = room.auditHeaders({ author, comment })
         const list = room.readRules(file)
         const client = await connect(connection)
         if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
+        if (markUsed) room.checkCanMarkUsed(client)
         const warnings = await room.setRules(client, datasource, list, headers)
         const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
         const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
         await printAnswer(json, stored, ({ rulesTable }) => rulesTable({ [datasource]: stored }), none)
         if (!json) await showTimeline(client, [datasource, stored])
         printWarnings(warnings)
+        if (!markUsed) return
+        const marked = await room.markKeptUsed(client, datasource, 0, headers)
+        printProgress(room.markedText(marked))
       },
     )
 }
@@ -301,50 +262,13 @@ Examples:
       const client = await connect(connection)
       const path =
         datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
-      const query = count === undefined ? '' : `?count=${count}`
+      const query = count === undefined ? '?full' : `?full&count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
       // Without a count the interface answers the oldest first.
       const changes = count === undefined ? answered.toReversed() : answered
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'
       await printAnswer(json, changes, (room) => room.historyTable(changes), none)
     })
-}
-
-/** Prints warnings to standard error, so that standard output stays machine-readable. */
-function printWarnings(messages: readonly string[]): void {
-  for (const message of messages) process.stderr.write(`svc: Warning: ${message}\n`)
-}
-
-const maxPictureColumns = 120
-
-/** Draws which tiers a list of rules, followed by the cluster defaults, loads over time. */
-async function showTimeline(
-  client: ClusterClient,
-  [datasource, list]: readonly [string, readonly unknown[]],
-  shown: { readonly now?: string; readonly data?: { start: string; end: string } | undefined } = {},
-): Promise<void> {
-  const [{ timelinePicture }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
-    import('../rules/index.ts'),
-    import('@svc/domain/rules'),
-    import('@svc/domain/time'),
-  ])
-  const now = shown.now ?? (await timeOf(client))
-  const defaults =
-    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
-  const lines = timelinePicture({
-    rules: [...parseRules(list), ...defaults, defaultRule],
-    now: parseInstant(now),
-    data: shown.data && { start: parseInstant(shown.data.start), end: parseInstant(shown.data.end) },
-    columns: Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns),
-  })
-  process.stdout.write(`\n${lines.join('\n')}\n`)
-}
-
-/** The time of the cluster, which may differ from this machine's: an empty preview returns it. Druid has no previews. */
-async function timeOf(client: ClusterClient): Promise<string> {
-  if (client.interfaceName === 'druid') return new Date().toISOString()
-  const nothing = { rules: {}, segments: [], servers: [] }
-  return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
 }
 
 type RulesRoom = typeof import('../rules/index.ts')

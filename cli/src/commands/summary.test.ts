@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleUsers } from '../ldap/index.ts'
-import { directoryLines, plainProfileText } from './summary.ts'
+import { directoryLines, plainProfileText, stepDisplay } from './summary.ts'
 
 for (const [certificateFile, requiresLogin, text] of [
   [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
@@ -19,4 +19,32 @@ test('lists the users of the sample directory with their passwords', () => {
     'Directory users: alice (password alice-password), bob (password bob-password), carol (password carol-password)',
   ])
   assert.deepEqual(directoryLines({ directoryUsers: [] }), [])
+})
+
+/** What a start prints with two steps. */
+function printedOn(terminal: { isTTY?: boolean; columns?: number }): string {
+  let printed = ''
+  const display = stepDisplay({
+    ...terminal,
+    write: (text) => {
+      printed += text
+    },
+  })
+  display.show('Started redis')
+  display.show('Started postgres')
+  display.end()
+  return printed
+}
+
+test('shows the steps of a start as lines', () => {
+  assert.match(printedOn({}), /^ +\d+\.\d s {2}Started redis\n +\d+\.\d s {2}Started postgres\n$/)
+})
+
+test('shows the steps of a start on a terminal as one line, which is cleared at the end', () => {
+  const lines = printedOn({ isTTY: true, columns: 80 }).split('\r\u001b[K')
+  assert.equal(lines.length, 4)
+  assert.match(lines[1]!, /^ +\d+\.\d s {2}Started redis$/)
+  assert.match(lines[2]!, /^ +\d+\.\d s {2}Started postgres$/)
+  assert.equal(lines[3], '')
+  assert.equal(printedOn({ isTTY: true, columns: 12 }).split('\r\u001b[K')[1]?.length, 11)
 })

@@ -70,8 +70,35 @@ export function plainProfileText({
 
 /** Prints a step of the start with the time since the command began. */
 export function printStep(out: NodeJS.WritableStream, step: string): void {
-  out.write(`${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}\n`)
+  out.write(`${stepText(step)}\n`)
 }
+
+/** Shows the steps of a start until `end`: on a terminal as one line that changes, otherwise as lines. */
+export interface StepDisplay {
+  show(step: string): void
+  end(): void
+}
+
+/** Where steps are shown. */
+interface StepOutput {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+const clearLine = '\r\u001b[K'
+
+/** Shows steps on a stream. */
+export function stepDisplay(out: StepOutput): StepDisplay {
+  if (!out.isTTY) return { show: (step) => out.write(`${stepText(step)}\n`), end: () => undefined }
+  return {
+    // A line that wraps could not be cleared.
+    show: (step) => out.write(`${clearLine}${stepText(step).slice(0, (out.columns ?? 80) - 1)}`),
+    end: () => out.write(clearLine),
+  }
+}
+
+const stepText = (step: string): string => `${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}`
 
 /** Prints the summary as JSON, or as a table with the next steps. */
 export function printSummary(summary: Summary, options: { json?: boolean | undefined }): void {

@@ -1,6 +1,7 @@
 // The process that ./svc up --detach leaves running. It receives its options from the command that started it over an
 // IPC channel, reports its progress there, and keeps running when that command exits.
 import { describeError, Failure } from '@svc/domain/failure'
+import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
@@ -20,7 +21,7 @@ try {
 } catch (error) {
   const code = error instanceof Failure ? error.code : 'internalServerError'
   report({ kind: 'failed', code, message: describeError(error) })
-  if (!(error instanceof Failure)) console.error(error)
+  if (!(error instanceof Failure)) process.stderr.write(`${stackOf(error) ?? String(error)}\n`)
   process.exitCode = exitStatus.failed
   if (process.connected) process.disconnect?.()
 }

@@ -1,12 +1,12 @@
 import { fork } from 'node:child_process'
 import { openSync } from 'node:fs'
-import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
-import { printStep, printSummary, type Summary } from './summary.ts'
+import { printSummary, type Summary, stepDisplay } from './summary.ts'
 
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =
@@ -43,7 +43,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   const logPath = logFile(home, 'supervisor')
   const log = openSync(logPath, 'a', 0o600)
   const { json, home: _home, portOffset, historicals, instances, profile, set, ldap, adminPassword } = options
-  const child = fork(path.join(import.meta.dirname, 'up-detached-process.ts'), [home.root], {
+  const child = fork(fileURLToPath(new URL('./up-detached-process.ts', import.meta.url)), [home.root], {
     detached: true,
     cwd: home.root,
     stdio: ['ignore', log, log, 'ipc'],
@@ -63,9 +63,10 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     ldap,
     adminPassword,
   } satisfies DetachedOptions)
+  const steps = stepDisplay(out)
   const summary = await new Promise<Summary>((resolve, reject) => {
     child.on('message', (message: DetachedMessage) => {
-      if (message.kind === 'step') printStep(out, message.step)
+      if (message.kind === 'step') steps.show(message.step)
       else if (message.kind === 'ready') resolve(message.summary)
       else reject(new Failure(message.code, message.message))
     })
@@ -74,7 +75,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
       const reason = signal ?? `exit status ${status}`
       reject(unavailable(`The supervisor exited (${reason}); see its log [${logPath}]`))
     })
-  })
+  }).finally(steps.end)
   child.disconnect()
   child.unref()
   const isReady = summary.notReady.length === 0

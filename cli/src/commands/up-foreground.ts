@@ -1,7 +1,7 @@
 import { type StartOptions, startCluster } from '../cluster/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { stopRequest } from './stop-request.ts'
-import { printStep, printSummary, summarize } from './summary.ts'
+import { printSummary, stepDisplay, summarize } from './summary.ts'
 
 /** Options of a run in the foreground, in addition to those of the cluster. */
 export interface ForegroundOptions extends StartOptions {
@@ -13,14 +13,15 @@ export async function runInForeground(options: ForegroundOptions): Promise<void>
   // With --json, standard output contains only the JSON document.
   const out = options.json ? process.stderr : process.stdout
   const { signal, requested } = stopRequest()
+  const steps = stepDisplay(out)
   const cluster = await startCluster({
     ...options,
     signal,
-    onStep: (step) => printStep(out, step),
+    onStep: steps.show,
     onEnd: ({ instance, reason, restartDelayMs = 0 }) => {
       out.write(`${instance} exited (${reason}); restarting in ${formatSeconds(restartDelayMs)}\n`)
     },
-  })
+  }).finally(steps.end)
   printSummary(summarize(cluster), options)
   if (!options.json) out.write('Press Ctrl-C to stop the cluster.\n')
   await requested

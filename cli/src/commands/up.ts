@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { defaultHome } from '../home/index.ts'
+import { assertNoFailedImport, defaultHome, homeLayout, isHome } from '../home/index.ts'
 import { collect } from './collect.ts'
 import { withHome } from './home-option.ts'
 
@@ -56,6 +56,8 @@ Examples:
     )
     .action(async (options: UpOptions) => {
       const home = options.home ?? defaultHome
+      const layout = homeLayout(home)
+      if (!isHome(layout)) assertNoFailedImport(layout)
       if (options.detach) {
         const { runDetached } = await import('./up-detached.ts')
         await runDetached({ ...options, home })

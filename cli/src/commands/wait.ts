@@ -26,7 +26,11 @@ const reached: Readonly<Record<(typeof states)[number], string>> = {
 
 /** Adds `./svc wait`. */
 export function addWait(program: Command): void {
-  withConnection(program.command('wait').description('Wait until a cluster has reached a state'))
+  withConnection(
+    program
+      .command('wait')
+      .description('Wait until a cluster has reached a state (known and settled: svc clusters only)'),
+  )
     .argument('<state>', `State: ${states.join(', ')}`)
     .option('--datasource <name>', 'Wait only for this datasource (states loaded and tasks)')
     .option(
@@ -44,8 +48,6 @@ States:
   settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded   servers have loaded the segments that rules require
   tasks    all tasks are done: none is running or waiting
-
-Druid does not report whether it is known or settled.
 
 Exit status: 0 when the state is reached, 6 if it times out; the error lists what is missing.
 

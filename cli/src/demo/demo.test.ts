@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { bundleOf } from '../build/index.ts'
 import { connectToCluster } from '../client/index.ts'
 import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot, secretFile } from '../home/index.ts'
@@ -23,7 +24,7 @@ interface Run {
 }
 
 function run(args: readonly string[], options: { stdin?: string; env?: NodeJS.ProcessEnv } = {}): Run {
-  const child = spawn(process.execPath, [path.join(repositoryRoot, 'cli/src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [bundleOf('svc'), ...args], {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
+import { repositoryRoot } from '../home/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
 
 /** Measurements of one cluster size; medians of all rounds. */
@@ -118,7 +119,7 @@ interface Size {
 }
 
 async function measureOwn({ segments, servers, datasources }: Size): Promise<Round> {
-  const script = path.join(import.meta.dirname, 'bench-coordinator-run.ts')
+  const script = path.join(repositoryRoot, 'cli/src/development/bench-coordinator-run.ts')
   const output = await outputOf(process.execPath, [script, ...[segments, servers, datasources].map(String)])
   return JSON.parse(output) as Round
 }

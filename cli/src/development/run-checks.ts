@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
+import { bundleOf } from '../build/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { emphasized, formatSeconds } from '../terminal/index.ts'
 
@@ -24,7 +25,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
       'test',
     ],
   },
-  { name: 'wording', command: [process.execPath, 'cli/src/main.ts', 'dev', 'wording'] },
+  { name: 'wording', command: [process.execPath, bundleOf('svc'), 'dev', 'wording'] },
 ]
 
 /** Runs all checks and prints each result with its findings. Returns whether all passed. */

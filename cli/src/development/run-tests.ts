@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
+import { bundleOf } from '../build/index.ts'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
@@ -122,7 +123,8 @@ async function runProgram(file: string, options: readonly string[]): Promise<num
   process.on('SIGINT', () => undefined)
   const program = path.join(repositoryRoot, file)
   // In the user's working directory, because options may be relative paths.
-  return statusOf(spawn(process.execPath, [program, ...options], { stdio: 'inherit' }))
+  const env = { ...process.env, ...sourcesAndBuild() }
+  return statusOf(spawn(process.execPath, [program, ...options], { env, stdio: 'inherit' }))
 }
 
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {
@@ -141,10 +143,18 @@ async function runNodeTests(
   const args = ['--test', `--test-concurrency=${atOnce}`, '--test-reporter=spec', ...files]
   const child = spawn(process.execPath, args, {
     cwd: repositoryRoot,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...sourcesAndBuild(), ...environment },
     stdio: 'inherit',
   })
   return statusOf(child)
+}
+
+/** Tests run the sources, whose compile cache outlives a build; what they start uses the build of this command. */
+function sourcesAndBuild(): Readonly<Record<string, string>> {
+  return {
+    SVC_BUILD: path.dirname(bundleOf('svc')),
+    NODE_COMPILE_CACHE: path.join(repositoryRoot, '.cache/compile'),
+  }
 }
 
 // A file may start a whole cluster, with its stores and tasks.

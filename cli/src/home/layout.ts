@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** The paths of one cluster's state; all are absolute. */
 export interface HomeLayout {
@@ -24,10 +25,14 @@ export interface HomeLayout {
   readonly tasks: string
   /** The imported virtual servers, as the value of their property; most homes have none. */
   readonly virtualServers: string
+  /** Which segments the virtual servers have while no cluster runs. */
+  readonly placement: string
+  /** What an import read, and how it differs from its source; only in homes that ./svc import created. */
+  readonly importReport: string
 }
 
 /** The root of this checkout. */
-export const repositoryRoot = path.resolve(import.meta.dirname, '../../..')
+export const repositoryRoot = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)))
 
 /** The default home: next to the ./svc command, whatever the working directory. */
 export const defaultHome = path.join(repositoryRoot, '.svc')
@@ -64,6 +69,8 @@ export function homeLayout(folder: string): HomeLayout {
     taskLogs: path.join(root, 'task-logs'),
     tasks: path.join(root, 'tasks'),
     virtualServers: path.join(root, 'virtual-servers.json'),
+    placement: path.join(root, 'placement.jsonl'),
+    importReport: path.join(root, 'import-report.json'),
   }
 }
 

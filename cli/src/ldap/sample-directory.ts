@@ -1,4 +1,3 @@
-import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type HomeLayout, logFile, secretFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
@@ -88,7 +87,7 @@ export function directoryProperties(
 
 /** How to run the sample directory of a home. */
 export function directoryServer(home: HomeLayout, port: number): ProcessSpec {
-  const main = path.join(path.dirname(fileURLToPath(import.meta.url)), 'run-directory.ts')
+  const main = fileURLToPath(new URL('./run-directory.ts', import.meta.url))
   return {
     instance: 'directory',
     program: 'node',

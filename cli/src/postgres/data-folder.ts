@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   chownSync,
   existsSync,
@@ -10,11 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { conflict, unavailable } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 import { identify, isRunning } from '../processes/index.ts'
 import { postgresMajor } from './binaries.ts'
 import type { RunAs } from './run-as.ts'
+import { storeTemplate, templateFor } from './template.ts'
 
 /** The superuser of the embedded Postgres, and the name of its database. */
 export const postgresUser = 'svc'
@@ -38,7 +41,8 @@ export function checkDataFolder(home: HomeLayout): void {
 }
 
 /**
- * Creates the data folder with its superuser and database if there is none; the folder appears only when it is complete.
+ * Creates the data folder with its superuser and database if there is none, from a template if there is one already;
+ * the folder appears only when it is complete.
  * Returns whether it was created. Throws a Failure with the error of Postgres, or the reason of the signal.
  */
 export async function ensureDataFolder(
@@ -49,21 +53,22 @@ export async function ensureDataFolder(
 ): Promise<boolean> {
   if (existsSync(home.postgres)) return false
   const staging = `${home.postgres}.new`
-  const passwordFile = `${home.postgres}.password`
+  const template = templateFor(runAs)
   rmSync(staging, { recursive: true, force: true })
   try {
     mkdirSync(staging, { mode: 0o700 })
-    writeFileSync(passwordFile, password, { mode: 0o600 })
-    if (runAs.id !== undefined) {
-      chownSync(staging, runAs.id, runAs.id)
-      chownSync(passwordFile, runAs.id, runAs.id)
+    if (runAs.id !== undefined) chownSync(staging, runAs.id, runAs.id)
+    if (existsSync(template)) await copyFolder(template, staging, signal)
+    else {
+      await initialize(runAs, staging, `${home.postgres}.password`, signal)
+      await runStatement(runAs, staging, `CREATE DATABASE ${postgresUser}`, signal)
+      await storeTemplate(template, (folder) => copyFolder(staging, folder, signal))
     }
-    await initialize(runAs, staging, passwordFile, signal)
-    await createDatabase(runAs, staging, signal)
+    const literal = `'${password.replaceAll("'", "''")}'`
+    await runStatement(runAs, staging, `ALTER ROLE ${postgresUser} PASSWORD ${literal}`, signal)
     renameSync(staging, home.postgres)
     return true
   } finally {
-    rmSync(passwordFile, { force: true })
     // A canceled initdb may still be writing files.
     rmSync(staging, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
@@ -103,21 +108,41 @@ async function initialize(
   passwordFile: string,
   signal: AbortSignal,
 ): Promise<void> {
+  // Nobody knows this password: templates must not contain the password of a home.
+  writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  if (runAs.id !== undefined) chownSync(passwordFile, runAs.id, runAs.id)
   // --no-sync: if the machine crashes in this half second, the folder does not exist and is created again.
   const args = ['-D', folder, '-U', postgresUser, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
-  await runTool(
-    runAs,
-    'initdb',
-    [...args, '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    '',
-    signal,
-  )
+  const more = ['-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions']
+  try {
+    await runTool(runAs, 'initdb', [...args, ...more], '', signal)
+  } finally {
+    rmSync(passwordFile, { force: true })
+  }
 }
 
 // Single-user mode needs no server, no port, and no client library.
-async function createDatabase(runAs: RunAs, folder: string, signal: AbortSignal): Promise<void> {
-  const args = ['--single', '-D', folder, '-c', 'log_checkpoints=off', 'postgres']
-  await runTool(runAs, 'postgres', args, `CREATE DATABASE ${postgresUser}\n`, signal)
+async function runStatement(
+  runAs: RunAs,
+  folder: string,
+  statement: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = ['--single', '-D', folder, '-c', 'log_checkpoints=off', '-c', 'fsync=off', 'postgres']
+  await runTool(runAs, 'postgres', args, `${statement}\n`, signal)
+}
+
+/** Copies the contents of a folder with owners and permissions; `to` may exist. */
+async function copyFolder(from: string, to: string, signal: AbortSignal): Promise<void> {
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+  await promisify(execFile)('cp', ['-a', `${from}/.`, to], {
+    signal,
+    env: { ...process.env, LC_ALL: 'C' },
+  }).catch((error: Error & { stderr?: string }) => {
+    signal.throwIfAborted()
+    if (error.stderr?.includes('No space left on device')) throw Object.assign(error, { code: 'ENOSPC' })
+    throw unavailable(`Failed to copy the Postgres data folder: ${error.stderr?.split('\n')[0]}`)
+  })
 }
 
 async function runTool(

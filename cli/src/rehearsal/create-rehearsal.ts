@@ -1,36 +1,16 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { invalidInput } from '@svc/domain/failure'
-import { formatRule } from '@svc/domain/rules'
-import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
+import { type Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import { parseSizeBytes } from '@svc/domain/validation'
 import { maxVirtualServers } from '@svc/shared/config'
-import { coordinatorConfigName } from '@svc/shared/coordinator-config'
-import {
-  changeClusterCompactionConfig,
-  copyManySegments,
-  type Database,
-  type InsertedSegment,
-  migrateSchema,
-  type StoredCompactionState,
-  saveCompactionConfig,
-  saveCompactionState,
-  saveCompactionSupervisor,
-  saveConfig,
-  saveRules,
-} from '@svc/shared/postgres'
 import { createNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome } from '../home/index.ts'
 import { countOf } from '../terminal/index.ts'
-import {
-  openFolder,
-  readSegmentRow,
-  type Snapshot,
-  type SnapshotDocuments,
-  type SnapshotServer,
-  type SnapshotSource,
-  takeSnapshot,
-} from '../transfer/index.ts'
+import { type Snapshot, type SnapshotServer, type SnapshotSource, takeSnapshot } from '../transfer/index.ts'
+import { countsOf, differencesOf, type StoredImport, unseenParts } from './describe-import.ts'
+import { fillStore, type StagedSnapshot } from './fill-store.ts'
+import { type ImportReport, writeImportReport } from './import-report.ts'
+import { signsOfPartialView } from './partial-view.ts'
 
 /** What to create, and how to report progress. */
 export interface RehearsalOptions {
@@ -40,6 +20,10 @@ export interface RehearsalOptions {
   readonly loadBytesPerSecond: string
   /** Whether to skip unreadable parts instead of failing. */
   readonly skipBad: boolean
+  /** Whether to also import unused segments. */
+  readonly unused?: boolean | undefined
+  /** Whether to import the visible part of a cluster of which the login sees only a part. */
+  readonly partial?: boolean | undefined
   /** A file to write unreadable parts to, one per line. */
   readonly problemsFile?: string | undefined
   readonly signal: AbortSignal
@@ -66,27 +50,33 @@ export interface RehearsalResult {
   readonly notices: readonly string[]
 }
 
+/** A new home, and how it differs from its source. */
+export interface Rehearsal {
+  readonly result: RehearsalResult
+  readonly report: ImportReport
+}
+
 /**
  * Creates a home from the inventory of a cluster; the home appears only when it is complete. Reads and checks everything,
- * then fills the home's own store. Nothing runs in the home afterwards. Throws a Failure if the home exists or the source
- * is unreadable.
+ * then fills the home's own store. Nothing runs in the home afterwards. Throws a Failure if the home exists, the source is
+ * unreadable, or the login sees only a part of it.
  */
-export async function createRehearsal(
-  source: SnapshotSource,
-  options: RehearsalOptions,
-): Promise<RehearsalResult> {
+export async function createRehearsal(source: SnapshotSource, options: RehearsalOptions): Promise<Rehearsal> {
   const { root } = homeLayout(options.home)
   if (!parseSizeBytes(options.loadBytesPerSecond)) {
     throw invalidInput(
       `Invalid value [${options.loadBytesPerSecond}] for [--load-bytes-per-second]: expected a size such as 1GiB`,
     )
   }
+  const readAt = new Date().toISOString()
   return await createNewHome(root, async (growing) => {
     const home = openHome(growing)
     const folder = path.join(home.tasks, 'snapshot')
     await mkdir(folder)
     const snapshot = await takeSnapshot(source, folder, {
       skipBad: options.skipBad,
+      complete: true,
+      unused: options.unused,
       problemsFile: options.problemsFile,
       signal: options.signal,
       onProgress: (segments) => options.onStep(`Read ${countOf(segments, 'segment')}`),
@@ -101,12 +91,35 @@ export async function createRehearsal(
         `[${source.name}] has [${servers.length}] servers, expected at most ${maxVirtualServers}`,
       )
     }
-    await fillHome(home, folder, source.name, snapshot, options)
+    const stored = await fillHome(home, { snapshot, folder, from: source.name }, options)
+    const report = describeImport(stored, source.name, readAt)
+    if (report.partialView.length > 0 && !options.partial) throw partialFailure(report)
+    writeImportReport(home, report)
     await rm(folder, { recursive: true })
     options.signal.throwIfAborted()
-    return describe(root, source.name, snapshot)
+    return { result: describe(root, source.name, snapshot), report }
   })
 }
+
+function describeImport(stored: StoredImport, source: string, readAt: string): ImportReport {
+  const { snapshot, segments, placement } = stored
+  const { rules } = snapshot.documents
+  const counts = snapshot.details?.counts ?? { unseen: 'not read' }
+  return {
+    format: 1,
+    source,
+    readAt,
+    partialView: signsOfPartialView({ segments, rules, counts, placement }),
+    read: countsOf(stored),
+    differences: differencesOf(stored),
+    unseen: unseenParts(snapshot),
+  }
+}
+
+const partialFailure = ({ source, partialView }: ImportReport): Failure =>
+  forbidden(
+    `This login sees only part of the cluster at [${source}], so nothing was created. Use a login with READ on all datasources and on STATE, or add --partial to import the visible part.\n${partialView.map((sign) => `  ${sign}`).join('\n')}`,
+  )
 
 function describe(home: string, from: string, snapshot: Snapshot): RehearsalResult {
   const { segments, overshadowed, leftOut, problems, notices, documents } = snapshot
@@ -127,27 +140,20 @@ function describe(home: string, from: string, snapshot: Snapshot): RehearsalResu
 
 async function fillHome(
   home: HomeLayout,
-  folder: string,
-  from: string,
-  { documents, segments }: Snapshot,
-  { signal, onStep, loadBytesPerSecond }: RehearsalOptions,
-): Promise<void> {
-  await withStoreOf(home, signal, async (database) => {
-    await migrateSchema(database)
-    const now = Date.now()
-    await saveDocuments(database, documents, from, now)
-    onStep('Wrote rules and configuration')
-    const rows = virtualSegments(database, openFolder(folder), signal)
-    await copyManySegments(database, rows, now, (written) =>
-      onStep(`Wrote ${written.toLocaleString('en-US')} of ${countOf(segments, 'segment')}`),
-    )
-  })
+  staged: StagedSnapshot,
+  options: RehearsalOptions,
+): Promise<StoredImport> {
+  const { servers } = staged.snapshot.documents
+  const stored = await withStoreOf(home, options.signal, (database) =>
+    fillStore(database, staged, home.placement, options),
+  )
   // Written last: this file makes the home one of virtual servers.
   await writeFile(
     home.virtualServers,
-    `${JSON.stringify(documents.servers.map((server) => virtualServer(server, loadBytesPerSecond)))}\n`,
+    `${JSON.stringify(servers.map((server) => virtualServer(server, options.loadBytesPerSecond)))}\n`,
     { mode: 0o600 },
   )
+  return stored
 }
 
 const virtualServer = ({ host, tier, priority, maxSize }: SnapshotServer, loadBytesPerSecond: string) => ({
@@ -157,54 +163,3 @@ const virtualServer = ({ host, tier, priority, maxSize }: SnapshotServer, loadBy
   size: maxSize,
   loadBytesPerSecond,
 })
-
-async function saveDocuments(
-  database: Database,
-  { rules, compaction, config }: SnapshotDocuments,
-  from: string,
-  now: number,
-): Promise<void> {
-  const author = { author: 'svc import', comment: `Imported from ${from}`, identity: '', ip: '' }
-  for (const [dataSource, list] of rules) {
-    await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), author, now)
-  }
-  if (compaction) {
-    const { cluster, configs } = compaction
-    await changeClusterCompactionConfig(database, () => cluster, author, now)
-    for (const one of configs) {
-      if (cluster.useSupervisors)
-        await saveCompactionSupervisor(database, { config: one, suspended: false }, author, now)
-      else await saveCompactionConfig(database, one, author, now)
-    }
-  }
-  if (config) {
-    await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, author, now)
-  }
-}
-
-/** The segments of a checked snapshot, without data. Stores each compaction state when it occurs for the first time. */
-async function* virtualSegments(
-  database: Database,
-  snapshot: SnapshotSource,
-  signal: AbortSignal,
-): AsyncGenerator<InsertedSegment> {
-  const states = new Map<string, StoredCompactionState>()
-  for await (const { value } of snapshot.segments()) {
-    signal.throwIfAborted()
-    const read = readSegmentRow(value)
-    if ('problem' in read) throw new Error(`Invalid row in a checked snapshot: ${read.problem}`)
-    const { segment, dimensions, metrics, lastCompactionState: state } = read
-    const payload = payloadOf(segment, { loadSpec: virtualLoadSpec, dimensions, metrics })
-    if (state === undefined) {
-      yield { segment, payload }
-      continue
-    }
-    const { dataSource } = segment
-    const text = JSON.stringify([dataSource, state])
-    const stored = states.get(text) ?? (await saveCompactionState(database, { dataSource, state }))
-    states.set(text, stored)
-    const { id, fingerprint } = stored
-    const compacted = { lastCompactionState: state, indexingStateFingerprint: fingerprint }
-    yield { segment, payload: { ...payload, ...compacted }, compactionState: id }
-  }
-}

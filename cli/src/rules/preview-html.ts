@@ -1,5 +1,5 @@
 import type { Table } from '../terminal/index.ts'
-import { formatBytes } from '../terminal/index.ts'
+import { formatBytes, withoutEmptyColumns } from '../terminal/index.ts'
 import { maxOf, widthText } from './data-picture.ts'
 import { escapedText } from './escaped-text.ts'
 import type { PreviewReport } from './preview-report.ts'
@@ -17,15 +17,8 @@ svg { width: 100%; height: auto; } ol, ul { padding-left: 1.2rem; } .legend { li
 `
 
 /** A preview as one self-contained HTML page. */
-export function previewHtml({
-  now,
-  sentences,
-  effects,
-  warnings,
-  details,
-  buckets,
-  bands,
-}: PreviewReport): string {
+export function previewHtml(report: PreviewReport): string {
+  const { now, sentences, effects, warnings, details, buckets, bands } = report
   const title = `Preview of a rule change as of ${now}`
   const hasLoss = sentences.some((sentence) => /will be|not fit|cannot load/.test(sentence))
   const parts = [
@@ -51,7 +44,11 @@ export function previewHtml({
     )
     if (rules.length > 0) parts.push(`<ul class="legend">${rules.join('')}</ul>`)
   }
-  for (const { heading, table } of details) parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
+  for (const { heading, table, notes = [] } of details) {
+    parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
+    if (notes.length > 0)
+      parts.push(`<ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`)
+  }
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -63,13 +60,10 @@ ${parts.join('\n')}
 `
 }
 
-function htmlTable({ header, rows }: Table): string {
-  const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
+function htmlTable(table: Table): string {
+  const { header, rows } = withoutEmptyColumns(table)
   const cells = (row: readonly string[], tag: string): string =>
-    row
-      .filter((_, column) => shown[column])
-      .map((cell) => `<${tag}>${escapedText(cell)}</${tag}>`)
-      .join('')
+    row.map((cell) => `<${tag}>${escapedText(cell)}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n')
   return `<table><thead><tr>${cells(header, 'th')}</tr></thead><tbody>\n${body}\n</tbody></table>`
 }

@@ -1,19 +1,12 @@
-import type { Table } from '../terminal/index.ts'
+import { type Table, withoutEmptyColumns } from '../terminal/index.ts'
 import { dataPicture } from './data-picture.ts'
 import type { PreviewReport } from './preview-report.ts'
 
 const columns = 80
 
 /** A preview as Markdown, for a change ticket. */
-export function previewMarkdown({
-  now,
-  sentences,
-  effects,
-  warnings,
-  details,
-  buckets,
-  bands,
-}: PreviewReport): string {
+export function previewMarkdown(report: PreviewReport): string {
+  const { now, sentences, effects, warnings, details, buckets, bands } = report
   const picture = buckets === undefined ? [] : dataPicture(buckets, bands, columns, (_, text) => text)
   const parts = [
     `## Preview of a rule change as of ${now}`,
@@ -23,18 +16,18 @@ export function previewMarkdown({
       ? ['### Warnings', warnings.map((message) => `- ${escaped(message)}`).join('\n')]
       : []),
     ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
-    ...details.flatMap(({ heading, table }) => [`### ${heading}`, markdownTable(table)]),
+    ...details.flatMap(({ heading, table, notes = [] }) => [
+      `### ${heading}`,
+      markdownTable(table),
+      ...(notes.length > 0 ? [notes.map((note) => `- ${escaped(note)}.`).join('\n')] : []),
+    ]),
   ]
   return `${parts.join('\n\n')}\n`
 }
 
-function markdownTable({ header, rows }: Table): string {
-  const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
-  const lineOf = (row: readonly string[]): string =>
-    `| ${row
-      .filter((_, column) => shown[column])
-      .map(escaped)
-      .join(' | ')} |`
+function markdownTable(table: Table): string {
+  const { header, rows } = withoutEmptyColumns(table)
+  const lineOf = (row: readonly string[]): string => `| ${row.map(escaped).join(' | ')} |`
   return [lineOf(header), lineOf(header.map(() => '---')), ...rows.map(lineOf)].join('\n')
 }
 

@@ -1,8 +1,18 @@
 import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
+import { loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
+import { restorableSentences } from './restorable-text.ts'
 import type { RuleBands } from './rule-bands.ts'
+
+/** A table of a preview with its heading. */
+interface PreviewDetail {
+  readonly heading: string
+  readonly table: Table
+  /** Sentences below the table, without periods. */
+  readonly notes?: readonly string[]
+}
 
 /** A preview for people, independent of its format. */
 export interface PreviewReport {
@@ -13,7 +23,7 @@ export interface PreviewReport {
   readonly effects: Table
   readonly warnings: readonly string[]
   /** Tables with rows, with their headings. */
-  readonly details: readonly { readonly heading: string; readonly table: Table }[]
+  readonly details: readonly PreviewDetail[]
   readonly buckets: AnsweredBuckets | undefined
   readonly bands: RuleBands | undefined
 }
@@ -21,16 +31,26 @@ export interface PreviewReport {
 /** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
 export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined): PreviewReport {
   const { summary, warnings, now } = answer
-  const details = [
+  const { loadTime } = summary
+  const details: PreviewDetail[] = [
     { heading: 'Replicas by tier', table: previewTable(answer) },
     { heading: 'Tiers', table: tiersTable(answer) },
+    ...(loadTime
+      ? [{ heading: 'Load time', table: loadTimeTable(loadTime), notes: loadTime.assumptions }]
+      : []),
     { heading: 'Later changes', table: stepsTable(answer) },
   ]
   return {
     now,
-    sentences: lossSentences(summary.effects),
+    sentences: [
+      ...lossSentences(summary.effects),
+      ...(summary.restorable ? restorableSentences(summary.restorable) : []),
+      ...(loadTime ? loadTimeSentences(loadTime) : []),
+    ],
     effects: effectsTable(summary.effects, summary.datasources),
-    warnings: warnings.map(({ message }) => message),
+    warnings: warnings.map(({ type, message }) =>
+      type === 'unusedSegmentsStay' ? `${message}: add --mark-used` : message,
+    ),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,
     bands,

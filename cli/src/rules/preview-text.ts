@@ -1,5 +1,7 @@
 import { formatBytes, type Table } from '../terminal/index.ts'
 import type { AnsweredEffects } from './effects-text.ts'
+import type { AnsweredLoadTime } from './load-time-text.ts'
+import type { RestorableSegments } from './restorable-text.ts'
 
 interface CopyTally {
   readonly segments: number
@@ -71,6 +73,8 @@ export interface AnsweredPreview {
   readonly known?: true
   readonly summary: {
     readonly effects: AnsweredEffects
+    readonly restorable?: RestorableSegments
+    readonly loadTime?: AnsweredLoadTime
     readonly datasources: Readonly<Record<string, DatasourceSummary & { readonly effects: AnsweredEffects }>>
     readonly tiers?: Readonly<Record<string, TierSummary>>
     readonly buckets?: AnsweredBuckets

@@ -6,6 +6,8 @@ export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: 
 
 /** A change of rules as returned by the coordinator. */
 export interface RulesChange {
+  /** Druid does not return it. */
+  readonly id?: number
   readonly key: string
   readonly auditInfo: {
     readonly author: string
@@ -14,6 +16,8 @@ export interface RulesChange {
   }
   /** The rules as JSON. */
   readonly payload: string
+  /** The rules before the change as JSON; null or undefined if they are unknown. */
+  readonly replaced?: string | null
   readonly auditTime: string
 }
 
@@ -30,8 +34,9 @@ export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly A
 /** One row per change, in the given order. */
 export function historyTable(changes: readonly RulesChange[]): Table {
   return {
-    header: ['time', 'datasource', 'author', 'as user', 'comment', 'rules'],
-    rows: changes.map(({ key, auditInfo, payload, auditTime }) => [
+    header: ['ID', 'time', 'datasource', 'author', 'as user', 'comment', 'rules'],
+    rows: changes.map(({ id = '', key, auditInfo, payload, auditTime }) => [
+      String(id),
       auditTime,
       key,
       inOneLine(auditInfo.author),

@@ -69,6 +69,7 @@ test('numbers rules from 0 within their datasource, in the given order', () => {
 test('a change is one row without control characters', () => {
   const { header, rows } = historyTable([
     {
+      id: 7,
       key: 'flights',
       auditInfo: { author: 'me\x1b[2J', identity: 'admin', comment: 'first\nsecond' },
       payload: '[{"type":"loadForever"},{"type":"dropForever"}]',
@@ -83,8 +84,16 @@ test('a change is one row without control characters', () => {
   ])
   assert.equal(rows[0]!.length, header.length)
   assert.deepEqual(rows, [
-    ['2026-01-01T00:00:00.000Z', 'flights', 'me [2J', 'admin', 'first second', 'loadForever, dropForever'],
-    ['2026-01-02T00:00:00.000Z', 'flights', '', 'admin', '', 'none'],
+    [
+      '7',
+      '2026-01-01T00:00:00.000Z',
+      'flights',
+      'me [2J',
+      'admin',
+      'first second',
+      'loadForever, dropForever',
+    ],
+    ['', '2026-01-02T00:00:00.000Z', 'flights', '', 'admin', '', 'none'],
   ])
 })
 

@@ -7,11 +7,17 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Lines of aligned columns under a header. Omits empty columns, and does not pad the last one. */
-export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Returns a table without its empty columns. */
+export function withoutEmptyColumns({ header, rows }: Table): Table {
   const shown = header.map((_, column) => rows.some((row) => row[column] !== ''))
   const pick = (row: readonly string[]) => row.filter((_, column) => shown[column])
-  const table = [header, ...rows].map(pick)
+  return { header: pick(header), rows: rows.map(pick) }
+}
+
+/** Lines of aligned columns under a header. Omits empty columns, and does not pad the last one. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = withoutEmptyColumns({ header, rows })
+  const table = [shown.header, ...shown.rows]
   const widths = table[0]!.map((_, column) =>
     table.reduce((widest, row) => Math.max(widest, row[column]!.length), 0),
   )

@@ -7,12 +7,17 @@ import { snapshotManifestFile, writeSnapshotManifest } from './snapshot-manifest
 import { snapshotNotices } from './snapshot-notices.ts'
 import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
 import { documents, type SnapshotSource } from './snapshot-source.ts'
+import { type StagedDetails, stageDetails } from './stage-details.ts'
 import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
 
 /** Options of a snapshot. */
 export interface SnapshotOptions {
   /** Whether to skip unreadable parts instead of failing. */
   readonly skipBad: boolean
+  /** Whether to also read which server has which segments, supervisors, users, roles, and the source's own counts. */
+  readonly complete?: boolean | undefined
+  /** Whether to also read unused segments. */
+  readonly unused?: boolean | undefined
   /** A file to write problems to, one per line. */
   readonly problemsFile?: string | undefined
   readonly onProgress: (segments: number) => void
@@ -22,6 +27,8 @@ export interface SnapshotOptions {
 /** A snapshot in a folder. */
 export interface Snapshot extends StagedSegments {
   readonly documents: SnapshotDocuments
+  /** Undefined unless they were requested. */
+  readonly details: StagedDetails | undefined
   /** The files that were written. */
   readonly files: readonly string[]
   /** Number of unreadable parts that were skipped. */
@@ -33,7 +40,7 @@ export interface Snapshot extends StagedSegments {
 }
 
 /** Result of an export. */
-export interface ExportResult extends Omit<Snapshot, 'documents'> {
+export interface ExportResult extends Omit<Snapshot, 'documents' | 'details'> {
   readonly folder: string
 }
 
@@ -47,7 +54,7 @@ export async function exportSnapshot(
   options: SnapshotOptions,
 ): Promise<ExportResult> {
   return await createNewFolder(folder, async (growing) => {
-    const { documents: _, files, ...summary } = await takeSnapshot(source, growing, options)
+    const { documents: _, details: __, files, ...summary } = await takeSnapshot(source, growing, options)
     await writeSnapshotManifest(growing, files)
     return { folder, ...summary, files: [...files, snapshotManifestFile] }
   })
@@ -74,7 +81,7 @@ async function writeSnapshot(
   source: SnapshotSource,
   folder: string,
   problems: SnapshotProblems,
-  { skipBad, onProgress, signal }: SnapshotOptions,
+  { skipBad, complete = false, unused = false, onProgress, signal }: SnapshotOptions,
 ): Promise<Snapshot> {
   const sourceNotices = await source.check()
   signal.throwIfAborted()
@@ -89,11 +96,15 @@ async function writeSnapshot(
   const staged = await stageSegments(source, folder, problems, { signal, onProgress }).catch((error) => {
     throw signal.aborted ? signal.reason : error
   })
+  const servers = snapshot.servers.map(({ host }) => host)
+  const details =
+    complete || unused ? await stageDetails(source, folder, servers, problems, { unused, signal }) : undefined
   if (problems.count > 0 && !skipBad) throw problemsFailure(source.name, problems)
   return {
     ...staged,
     documents: snapshot,
-    files: [...files, segmentsFile],
+    details,
+    files: [...files, segmentsFile, ...(details?.files ?? [])],
     leftOut: problems.count,
     problems: problemLines(problems),
     notices: [...sourceNotices, ...snapshotNotices(source.name, snapshot, staged)],

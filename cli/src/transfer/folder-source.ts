@@ -6,10 +6,22 @@ import { linesOf } from '@svc/shared/wire'
 import { withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
 import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
-import { documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
+import {
+  details,
+  documents,
+  placementFile,
+  type Seen,
+  type SegmentRow,
+  type ServedSegments,
+  type SnapshotSource,
+  unusedSegmentsFile,
+} from './snapshot-source.ts'
 
 const filesOfSnapshot = [
   ...Object.values(documents).map(({ file }) => file),
+  ...Object.values(details),
+  placementFile,
+  unusedSegmentsFile,
   'segments.jsonl',
   'segments.json',
 ]
@@ -46,16 +58,46 @@ export function openFolder(folder: string): SnapshotSource {
         if (needed) throw invalidInput(`Folder [${folder}] has no file [${file}]`)
         return undefined
       }
-      const text = await readFile(full, 'utf8').catch((error: unknown) => {
-        throw unreadable(full, error)
-      })
-      try {
-        return JSON.parse(withoutMark(text)) as unknown
-      } catch (error) {
-        throw invalidInput(`Invalid file [${full}]: expected JSON (${describeError(error)})`)
-      }
+      return await readJsonFile(full)
     },
+    detail: async (name) => {
+      const full = path.join(folder, details[name])
+      return existsSync(full) ? { value: await readJsonFile(full) } : missing(folder, details[name])
+    },
+    placement: async () => seeRows(folder, placementFile, servedSegmentsOf),
+    unusedSegments: async () => seeRows(folder, unusedSegmentsFile, (rows) => rows),
     segments: () => (existsSync(lines) ? rowsOf(lines) : elementsOf(createReadStream(list), list)),
+  }
+}
+
+const missing = (folder: string, file: string) => ({ unseen: `Folder [${folder}] has no [${file}]` })
+
+function seeRows<Row>(
+  folder: string,
+  file: string,
+  read: (rows: AsyncIterable<SegmentRow>) => AsyncIterable<Row>,
+): Seen<AsyncIterable<Row>> {
+  const full = path.join(folder, file)
+  return existsSync(full) ? { value: read(rowsOf(full)) } : missing(folder, file)
+}
+
+async function* servedSegmentsOf(rows: AsyncIterable<SegmentRow>): AsyncGenerator<ServedSegments> {
+  for await (const { row, value } of rows) {
+    const { server, segments } = (value ?? {}) as Partial<ServedSegments>
+    if (typeof server !== 'string' || !Array.isArray(segments))
+      throw invalidInput(`Invalid row [${row}] in [${placementFile}]: expected a server and its segments`)
+    yield { server, segments: segments.map(String) }
+  }
+}
+
+async function readJsonFile(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw unreadable(file, error)
+  })
+  try {
+    return JSON.parse(withoutMark(text)) as unknown
+  } catch (error) {
+    throw invalidInput(`Invalid file [${file}]: expected JSON (${describeError(error)})`)
   }
 }
 

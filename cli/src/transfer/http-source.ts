@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { describeConnectionError, hintFor, parseClusterUrl, withoutLogin } from '../client/index.ts'
+import { type HttpReader, openHttpDetails } from './http-details.ts'
 import { elementsOf } from './json-list.ts'
-import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
+import { type DocumentName, documents, type Seen, type SnapshotSource } from './snapshot-source.ts'
 
 /** How to reach a cluster. */
 export interface HttpAccess {
@@ -29,7 +30,8 @@ const compactionConfigsPath = '/indexer/v1/compaction/config/datasources'
 /** A running cluster with the management API. Throws a Failure if there is none at the URL. */
 export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
   const base = parseClusterUrl(access.url)
-  const prefix = `${base}/${await findPrefix(base, access)}`
+  const word = await findPrefix(base, access)
+  const prefix = `${base}/${word}`
 
   async function read(path: string, needed: boolean): Promise<unknown> {
     const url = `${prefix}${path}`
@@ -52,6 +54,7 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
 
   return {
     name: base,
+    ...openHttpDetails(openReader(base, word, access)),
     check: async () => [],
     document: async (name: DocumentName) =>
       name === 'compaction'
@@ -65,6 +68,34 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
       } catch (error) {
         throw access.signal?.aborted ? access.signal.reason : error
       }
+    },
+  }
+}
+
+/** Reads parts that the cluster may refuse or not have. */
+function openReader(base: string, word: string, access: HttpAccess): HttpReader {
+  async function open(url: string): Promise<Seen<IncomingMessage>> {
+    const response = await get(url, access)
+    if (response.statusCode === 200) return { value: await expectJson(response, url) }
+    response.resume()
+    return { unseen: `[${new URL(url).pathname}] returned status [${response.statusCode}]` }
+  }
+  async function see(url: string): Promise<Seen<unknown>> {
+    const opened = await open(url)
+    return 'unseen' in opened ? opened : { value: await readJson(opened.value, url, access) }
+  }
+  const paths = [`${base}/proxy/coordinator/${word}-ext/basic-security`, `${base}/${word}-ext/basic-security`]
+  return {
+    see: (path) => see(`${base}/${word}${path}`),
+    seeList: async (path) => {
+      const url = `${base}/${word}${path}`
+      const opened = await open(url)
+      return 'unseen' in opened ? opened : { value: elementsOf(opened.value, url) }
+    },
+    seeSecurity: async (path) => {
+      // Only routers have the first one.
+      const seen = await see(`${paths[0]}${path}`)
+      return 'unseen' in seen ? await see(`${paths[1]}${path}`) : seen
     },
   }
 }

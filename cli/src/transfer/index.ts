@@ -9,5 +9,14 @@ export {
 export { openFolder } from './folder-source.ts'
 export { openHttp } from './http-source.ts'
 export { readSegmentRow, type SnapshotSegment } from './segment-row.ts'
+export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './snapshot-details.ts'
 export type { SnapshotDocuments, SnapshotServer } from './snapshot-documents.ts'
-export { type DocumentName, documents, type SegmentRow, type SnapshotSource } from './snapshot-source.ts'
+export {
+  type DocumentName,
+  documents,
+  type Seen,
+  type SegmentRow,
+  type ServedSegments,
+  type SnapshotSource,
+} from './snapshot-source.ts'
+export type { StagedDetails } from './stage-details.ts'

@@ -5,18 +5,19 @@ import {
   defaultClusterConfig,
   formatClusterConfig,
   formatCompactionConfig,
-  parseClusterConfig,
   parseCompactionConfig,
+  parseStoredClusterConfig,
 } from '@svc/domain/compaction'
-import { describeError, Failure, invalidInput } from '@svc/domain/failure'
+import { invalidInput } from '@svc/domain/failure'
 import { formatRule, parseRules, type Rule } from '@svc/domain/rules'
 import { readName } from '@svc/domain/validation'
 import {
   type CoordinatorConfig,
-  parseConfigChange,
+  readConfigChange,
   readCoordinatorConfig,
 } from '@svc/shared/coordinator-config'
 import { shorten } from './segment-row.ts'
+import { attempt } from './snapshot-details.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 
@@ -131,7 +132,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
       `Invalid value [${shorten(compactionConfigs)}] for [compactionConfigs]: expected a list`,
     )
   const { file } = documents.compaction
-  const cluster = attempt(problems, file, () => parseClusterConfig(others)) ?? defaultClusterConfig
+  const cluster = attempt(problems, file, () => parseStoredClusterConfig(others)) ?? defaultClusterConfig
   const configs: CompactionConfig[] = []
   for (const [index, entry] of compactionConfigs.entries()) {
     attempt(problems, file, () => {
@@ -144,18 +145,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
 }
 
 const readConfig = (document: unknown): CoordinatorConfig =>
-  readCoordinatorConfig({ value: JSON.stringify(parseConfigChange(withoutNulls(objectOf(document)))) })
-
-/** The parsed value; undefined if it is invalid, which is recorded as a problem. */
-function attempt<Value>(problems: SnapshotProblems, where: string, read: () => Value): Value | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    problems.note(`${where}: ${describeError(error)}`)
-    return undefined
-  }
-}
+  readCoordinatorConfig({ value: JSON.stringify(readConfigChange(withoutNulls(objectOf(document)), '')) })
 
 function objectOf(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

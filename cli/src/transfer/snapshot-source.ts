@@ -11,6 +11,29 @@ export const documents = {
 
 export type DocumentName = keyof typeof documents
 
+/** Parts that not every source has and not every user may read, and their files in a folder. */
+export const details = {
+  counts: 'counts.json',
+  supervisors: 'supervisors.json',
+  security: 'security.json',
+} as const
+
+export type DetailName = keyof typeof details
+
+/** The file of a snapshot that lists which server has loaded which segments. */
+export const placementFile = 'placement.jsonl'
+/** The file of a snapshot with its unused segments, one per line. */
+export const unusedSegmentsFile = 'unused-segments.jsonl'
+
+/** A part of a source, or why it could not be read. */
+export type Seen<Value> = { readonly value: Value } | { readonly unseen: string }
+
+/** Some of the segments that one server has loaded. */
+export interface ServedSegments {
+  readonly server: string
+  readonly segments: readonly string[]
+}
+
 /** One unparsed segment and its position; `problem` if it is not JSON. */
 export interface SegmentRow {
   /** From 1: the line of the file, or the number of the element in the list. */
@@ -32,4 +55,9 @@ export interface SnapshotSource {
   document(name: DocumentName): Promise<unknown>
   /** The used segments, read lazily. Throws a Failure if the source ends early. */
   segments(): AsyncIterable<SegmentRow>
+  detail(name: DetailName): Promise<Seen<unknown>>
+  /** Which segments the servers have loaded, read lazily. */
+  placement(servers: readonly string[]): Promise<Seen<AsyncIterable<ServedSegments>>>
+  /** The unused segments, read lazily: `{ dataSegment, usedStatusLastUpdatedDate }`. */
+  unusedSegments(): Promise<Seen<AsyncIterable<SegmentRow>>>
 }

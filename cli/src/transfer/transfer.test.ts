@@ -231,6 +231,99 @@ describe('a source cluster', () => {
     })
   })
 
+  it('has its placement, supervisors, users, unused segments, and counts exported on request', async () => {
+    const id = 'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_2026-01-02T00:00:00.000Z_1'
+    const perms = '/druid-ext/basic-security/authorization/db/perms'
+    const role = {
+      name: 'readers',
+      permissions: [{ resource: { type: 'STATE', name: '.*' }, action: 'READ' }],
+    }
+    const source = await openHttp({
+      url: await cluster({
+        ...answers,
+        '/druid/coordinator/v1/servers/a%3A1/segments': [],
+        '/druid/coordinator/v1/servers/b%3A1/segments': [id],
+        '/druid/coordinator/v1/loadstatus': { wiki: 100, koala: 0 },
+        '/druid/coordinator/v1/datasources?simple': [
+          { name: 'wiki', properties: { tiers: {}, segments: { count: 1 } } },
+        ],
+        // Only the spec of Druid 37 says that a supervisor is suspended.
+        '/druid/indexer/v1/supervisor?full': [
+          {
+            id: 'autocompact__wiki',
+            suspended: false,
+            spec: { type: 'autocompact', suspended: true, spec: { dataSource: 'wiki' } },
+          },
+          { id: 'autocompact__koala', type: 'autocompact', suspended: false },
+        ],
+        '/druid-ext/basic-security/authentication/loadStatus': { db: true },
+        '/druid-ext/basic-security/authentication/db/db/users': ['me', 'alice'],
+        '/druid-ext/basic-security/authorization/loadStatus': { perms: true },
+        [`${perms}/roles`]: ['readers'],
+        [`${perms}/roles/readers?simplifyPermissions`]: role,
+        [`${perms}/users`]: ['alice'],
+        [`${perms}/users/alice`]: { name: 'alice', roles: ['readers'] },
+        [`${perms}/groupMappings`]: ['ops'],
+        [`${perms}/groupMappings/ops`]: { name: 'ops', groupPattern: '*', roles: ['readers'] },
+        '/druid/coordinator/v1/metadata/datasources?includeUnused': ['old'],
+        '/druid/coordinator/v1/metadata/datasources/old/unusedSegments': [
+          {
+            dataSegment: { ...payload, dataSource: 'old' },
+            usedStatusLastUpdatedDate: '2026-02-01T00:00:00.000Z',
+          },
+        ],
+      }),
+    })
+    const target = path.join(folder, 'exported-completely')
+    await exportSnapshot(source, target, { ...options, complete: true, unused: true })
+    const exported = openFolder(target)
+    assert.deepEqual(await exported.detail('supervisors'), {
+      value: [
+        { id: 'autocompact__wiki', type: 'autocompact', suspended: true },
+        { id: 'autocompact__koala', type: 'autocompact', suspended: false },
+      ],
+    })
+    assert.deepEqual(await exported.detail('security'), {
+      value: {
+        authenticators: { db: ['alice', 'me'] },
+        authorizers: {
+          perms: {
+            roles: { readers: role.permissions },
+            users: { alice: ['readers'] },
+            groupMappings: { ops: { groupPattern: '*', roles: ['readers'] } },
+          },
+        },
+      },
+    })
+    assert.deepEqual(await exported.detail('counts'), {
+      value: {
+        datasourcesWithUsedSegments: ['koala', 'wiki'],
+        servedSegments: { wiki: 1 },
+        usedBytes: { 'a:1': 7, 'b:1': 7 },
+      },
+    })
+    assert.equal(
+      readFileSync(path.join(target, 'placement.jsonl'), 'utf8'),
+      `{"server":"b:1","segments":["${id}"]}\n`,
+    )
+    assert.deepEqual(JSON.parse(readFileSync(path.join(target, 'unused-segments.jsonl'), 'utf8')), {
+      dataSegment: { ...normal, dataSource: 'old' },
+      usedStatusLastUpdatedDate: '2026-02-01T00:00:00.000Z',
+    })
+    const again = path.join(folder, 'exported-completely-again')
+    await exportSnapshot(exported, again, { ...options, complete: true, unused: true })
+    assert.deepEqual(folderContents(again), folderContents(target))
+  })
+
+  it('that refuses parts of it is exported without these parts, with the reason', async () => {
+    const source = await openHttp({ url: await cluster(answers) })
+    const { unseen } = (await source.detail('security')) as { unseen: string }
+    assert.equal(unseen, '[/druid-ext/basic-security/authentication/loadStatus] returned status [404]')
+    const target = path.join(folder, 'exported-partly')
+    const { files } = await exportSnapshot(source, target, { ...options, complete: true })
+    assert.ok(!files.includes('placement.jsonl') && !files.includes('counts.json'))
+  })
+
   it('has its problems listed, the first ones with their location, or skipped', async () => {
     const broken = Array.from({ length: 30 }, () => ({ ...payload, size: -1 }))
     const source = await openHttp({
@@ -418,6 +511,9 @@ describe('a source folder', () => {
       name: 'given',
       check: async () => [],
       document: async (name) => (name === 'servers' ? [] : {}),
+      detail: async () => ({ unseen: 'not given' }),
+      placement: async () => ({ unseen: 'not given' }),
+      unusedSegments: async () => ({ unseen: 'not given' }),
       segments: async function* () {
         for (let partitionNum = 0; partitionNum < 10; partitionNum++)
           yield {

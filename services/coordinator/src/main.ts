@@ -17,6 +17,7 @@ import { dynamicConfigRoutes } from './api/dynamic-config.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { killIntervalRoute } from './api/kill-interval.ts'
+import { markKeptUsedRoute } from './api/mark-kept-used.ts'
 import { metadataRoutes } from './api/metadata.ts'
 import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
@@ -26,8 +27,10 @@ import { type ClusterStateTracker, trackClusterState } from './cluster-state/ind
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
 import {
+  createLoadMeter,
   createSegmentInventory,
   followRules,
+  type LoadMeter,
   type SegmentInventory,
   ServerInventory,
   watchReported,
@@ -41,7 +44,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const leadership = createLeadership()
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
-  const servers = createServerInventory(context, segments)
+  const loadMeter = createLoadMeter(database, context.logger)
+  const servers = createServerInventory(context, segments, loadMeter)
   const reportedServers = watchReported(context, servers)
   const clusterState = trackClusterState({ context, segments, servers, rules, reportedServers })
   const redis = openProducerConnection(settings)
@@ -63,7 +67,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, clusterState, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups.compaction, followers),
     start: async () => {
       await rules.start()
       const change = {
@@ -75,6 +79,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
           clusterState.restart()
           // Refresh while the servers report. If this fails, the first run tries again.
           segments.refresh().catch(() => undefined)
+          loadMeter.restart().catch(() => undefined)
           for (const group of dutyGroups.all) group.start(term)
         },
         onLoss: () => {
@@ -87,6 +92,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     },
     stop: async () => {
       await Promise.all(dutyGroups.all.map((group) => group.stop()))
+      await loadMeter.save()
       await election?.stop()
       await sender.close()
       redis.disconnect()
@@ -98,6 +104,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
 function createServerInventory(
   { settings, logger, metrics }: Pick<ServiceContext, 'settings' | 'logger' | 'metrics'>,
   { table }: Pick<SegmentInventory, 'table'>,
+  loadMeter: LoadMeter,
 ): ServerInventory {
   const counting = countCopyChanges(metrics, table)
   return new ServerInventory(
@@ -108,6 +115,16 @@ function createServerInventory(
         logger.error('Data server failed to load or drop a segment', { dataServer: server.name, ...failure })
         counting.onFailure(server, failure)
       },
+      onCopyChange: (server, segment, change) => {
+        counting.onCopyChange(server, segment, change)
+        if (change === 'dropped' || segment.sentAtMs === undefined) return
+        loadMeter.note({
+          server: server.name,
+          sizeBytes: table.sizeOf[segment.row]!,
+          sentAtMs: segment.sentAtMs,
+          nowMs: server.lastReportAtMs,
+        })
+      },
     },
     table,
   )
@@ -116,16 +133,18 @@ function createServerInventory(
 function coordinatorRoutes(
   view: ClusterView,
   clusterState: ClusterStateTracker,
+  loadMeter: LoadMeter,
   planner: CompactionPlanner,
   compactionDuties: DutyGroup,
   followers: DirectoryFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
-  const previews = createPreviews(view, clusterState)
+  const previews = createPreviews(view, clusterState, loadMeter.rateOf)
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),
+    markKeptUsedRoute(context),
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),

@@ -204,7 +204,7 @@ describe('a kill task', () => {
     const index = await worker.submit(indexTask('erased', rowsOf(1, 2)))
     await ended(stores, index)
     const [first, second] = await segmentsOf('erased')
-    await markUnused(database, [first?.payload.identifier ?? ''], 0)
+    await markUnused(database, [first?.payload.identifier ?? ''], { kind: 'request', identity: 'me' }, 0)
     const body = { type: 'kill', dataSource: 'erased', interval: '2026-01-01/2026-02-01' }
     const task = await ended(stores, await worker.submit(body))
     assert.equal(task?.state, 'SUCCESS')
@@ -248,7 +248,7 @@ describe('a kill task', () => {
   it('deletes nothing once its attempt is no longer the current one', async () => {
     const segment = daySegment('erased', 1)
     await store(segment, 'x')
-    await markUnused(database, [segment.id], 0)
+    await markUnused(database, [segment.id], { kind: 'request', identity: 'me' }, 0)
     const spec = parseKillSpec({ type: 'kill', dataSource: 'erased', interval: '2026-01-01/2026-02-01' })
     const storage = createLocalDeepStorage({ rootDirectory: folders.storage })
     const claim = { taskId: 'gone', attempt: 1, claimMs: 1000 }

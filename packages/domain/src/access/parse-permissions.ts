@@ -1,11 +1,20 @@
 import {
-  assertKnownFields,
+  checked,
+  described,
   hasControlCharacter,
   isJsonObject,
   type JsonObject,
+  type Reader,
+  readFields,
+  readOneOf,
+  readText,
   refuse,
+  schemaOf,
+  titled,
 } from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
+
+type IsPattern = (text: string) => boolean
 
 /** Max number of permissions of a role. */
 const maxPermissions = 10_000
@@ -20,25 +29,40 @@ export const maxNamePatternLength = 1024
 /** Returns whether a pattern is a plain name, which matches only itself and need not be compiled. */
 export const isPlainName = (pattern: string): boolean => /^[\w-]*$/.test(pattern)
 
-/** JSON schema of a permission as clients post it. The case of actions is ignored. */
-export const permissionSchema = (): JsonObject => ({
-  title: 'Permission',
-  type: 'object',
-  properties: {
-    resource: {
-      type: 'object',
-      properties: {
-        type: { type: 'string', enum: resourceTypes },
-        name: { type: 'string', maxLength: maxNamePatternLength, description: 'A regular expression' },
+/** Reads an action. Like Druid 37, ignores its case. */
+const readAction: Reader<Action> = described(
+  { type: 'string', description: actions.join(' or ') },
+  (json, field) => readOneOf(actions)(typeof json === 'string' ? json.toUpperCase() : json, field),
+)
+
+/** Returns a reader of permissions as clients post them. */
+const permissionReader = (isPattern: IsPattern): Reader<Permission> =>
+  titled(
+    'Permission',
+    readFields(
+      {
+        resource: readFields(
+          { name: namePatternReader(isPattern), type: readOneOf(resourceTypes) },
+          { expected: 'an object with [type] and [name]' },
+        ),
+        action: readAction,
       },
-      required: ['type', 'name'],
-      additionalProperties: false,
-    },
-    action: { type: 'string', description: actions.join(' or ') },
-  },
-  required: ['resource', 'action'],
-  additionalProperties: false,
-})
+      { expected: 'an object with [resource] and [action]' },
+    ),
+  )
+
+const namePatternReader = (isPattern: IsPattern): Reader<string> =>
+  described(
+    { type: 'string', maxLength: maxNamePatternLength, description: 'A regular expression' },
+    checked(
+      readText,
+      (name) => name.length <= maxNamePatternLength && !hasControlCharacter(name) && isPattern(name),
+      `a regular expression of at most ${maxNamePatternLength} characters with repetitions expanded, without control characters`,
+    ),
+  )
+
+/** JSON schema of a permission as clients post it. */
+export const permissionSchema = (): JsonObject => schemaOf(permissionReader(() => true))
 
 /** JSON schema of a permission as the API returns it. */
 export const shownPermissionSchema = (): JsonObject => ({
@@ -62,14 +86,17 @@ export const permissionsSchema = (): JsonObject => ({
  * Parses a JSON list of permissions, as clients post them or as the API returns them. `isPattern` checks whether a
  * string is a valid regular expression. Throws invalidInput for the first error.
  */
-export function parsePermissions(json: unknown, isPattern: (text: string) => boolean): Permission[] {
+export function parsePermissions(json: unknown, isPattern: IsPattern): Permission[] {
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
   if (json.length > maxPermissions)
     throw refuse('permissions', `${json.length} entries`, `a list of at most ${maxPermissions} permissions`)
+  const read = permissionReader(isPattern)
   let expressionLength = 0
   return json.map((entry, index) => {
     const path = `permissions[${index}]`
-    const permission = readPermission(entry, path, isPattern)
+    // The API returns the posted permission as [resourceAction], next to its pattern.
+    const isShown = isJsonObject(entry) && isJsonObject(entry.resourceAction)
+    const permission = isShown ? read(entry.resourceAction, `${path}.resourceAction`) : read(entry, path)
     const { name } = permission.resource
     if (!isPlainName(name)) expressionLength += name.length
     if (expressionLength > maxExpressionsLength) {
@@ -81,44 +108,4 @@ export function parsePermissions(json: unknown, isPattern: (text: string) => boo
     }
     return permission
   })
-}
-
-function readPermission(json: unknown, path: string, isPattern: (text: string) => boolean): Permission {
-  if (!isJsonObject(json)) throw refuse(path, json, 'an object with [resource] and [action]')
-  // The API returns the posted permission as [resourceAction], next to its pattern.
-  if (isJsonObject(json.resourceAction))
-    return readPermission(json.resourceAction, `${path}.resourceAction`, isPattern)
-  assertKnownFields(json, ['resource', 'action'], path)
-  const { resource } = json
-  if (!isJsonObject(resource)) throw refuse(`${path}.resource`, resource, 'an object with [type] and [name]')
-  assertKnownFields(resource, ['type', 'name'], `${path}.resource`)
-  const type = resourceTypes.find((known) => known === resource.type)
-  if (!type) throw refuse(`${path}.resource.type`, resource.type, `one of [${resourceTypes.join(', ')}]`)
-  return {
-    resource: { name: readName(resource.name, `${path}.resource.name`, isPattern), type },
-    action: readAction(json.action, path),
-  }
-}
-
-function readName(name: unknown, path: string, isPattern: (text: string) => boolean): string {
-  if (
-    typeof name !== 'string' ||
-    name.length > maxNamePatternLength ||
-    hasControlCharacter(name) ||
-    !isPattern(name)
-  ) {
-    throw refuse(
-      path,
-      name,
-      `a regular expression of at most ${maxNamePatternLength} characters with repetitions expanded, without control characters`,
-    )
-  }
-  return name
-}
-
-/** Like Druid 37, ignores the case of the action. */
-function readAction(action: unknown, path: string): Action {
-  const known = actions.find((one) => typeof action === 'string' && one === action.toUpperCase())
-  if (!known) throw refuse(`${path}.action`, action, `one of [${actions.join(', ')}]`)
-  return known
 }

@@ -1,3 +1,4 @@
+import { sortInSteps } from '../steps/index.ts'
 import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
 import type { SegmentGroup } from './compaction-segment.ts'
 
@@ -7,6 +8,9 @@ export interface BucketRun {
   readonly buckets: number
   readonly groups: readonly SegmentGroup[]
 }
+
+// Number of groups between two pauses.
+const sliceLength = 2000
 
 /** Returns the interval widened to entire buckets. Intervals with an end at eternity stay unchanged. */
 export function widen(interval: Interval, granularity: Granularity): Interval {
@@ -30,21 +34,27 @@ function countBuckets({ start, end }: Interval, granularity: Granularity): numbe
 /**
  * Returns the buckets that overlap the groups, newest first. A run represents many buckets, so a long segment with a
  * fine granularity takes no more work than a short one. Segments with eternity intervals are allowed only for ALL.
+ * Pauses regularly.
  */
-export function bucketRuns(groups: readonly SegmentGroup[], granularity: Granularity): BucketRun[] {
-  const reaches = groups
-    .map((group) => {
-      const { start, end } = granularity === 'ALL' ? bucketOf('ALL', 0) : widen(group.interval, granularity)
-      return { group, start, end }
-    })
-    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+export function* bucketRuns(
+  groups: readonly SegmentGroup[],
+  granularity: Granularity,
+): Generator<undefined, BucketRun[]> {
+  const widened: { group: SegmentGroup; start: number; end: number }[] = []
+  for (const group of groups) {
+    const { start, end } = granularity === 'ALL' ? bucketOf('ALL', 0) : widen(group.interval, granularity)
+    widened.push({ group, start, end })
+    if (widened.length % sliceLength === 0) yield
+  }
+  const reaches = yield* sortInSteps(widened, (a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
   const ends = new Set<number>()
   for (const { start, end } of reaches) ends.add(start).add(end)
-  const cuts = [...ends].sort((a, b) => (a < b ? -1 : 1))
+  const cuts = Float64Array.from(ends).sort()
   const runs: BucketRun[] = []
   let active: typeof reaches = []
   let next = 0
   for (let index = 0; index + 1 < cuts.length; index++) {
+    if (index % sliceLength === 0) yield
     const interval = { start: cuts[index]!, end: cuts[index + 1]! }
     if (active.length > 0) active = active.filter(({ end }) => end > interval.start)
     while (next < reaches.length && reaches[next]!.start === interval.start) active.push(reaches[next++]!)

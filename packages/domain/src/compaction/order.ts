@@ -1,4 +1,5 @@
 import { Heap } from '../heap/index.ts'
+import { sortInSteps } from '../steps/index.ts'
 import type { Interval } from '../time/index.ts'
 import type { CompactionPolicy } from './config/index.ts'
 import { type Content, fragmentationIndex, placeInList } from './policy.ts'
@@ -10,6 +11,9 @@ export interface OrderedSubject {
   readonly interval: Interval
   readonly uncompacted: Content
 }
+
+// Number of candidates between two pauses.
+const sliceLength = 2000
 
 const compare = <Value extends number | string>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -25,11 +29,14 @@ export function newestFirst(
   )
 }
 
-/** Returns the candidates in the order of the policy. The order does not depend on the order of the input. */
-export function orderCandidates<Subject extends OrderedSubject>(
+/**
+ * Returns the candidates in the order of the policy. The order does not depend on the order of the input. Pauses
+ * regularly.
+ */
+export function* orderCandidates<Subject extends OrderedSubject>(
   policy: CompactionPolicy,
   candidates: readonly Subject[],
-): Subject[] {
+): Generator<undefined, Subject[]> {
   if (policy.type === 'fixedIntervalOrder') {
     const places = new Map(
       candidates.map((candidate) => [
@@ -38,16 +45,16 @@ export function orderCandidates<Subject extends OrderedSubject>(
       ]),
     )
     const placeOf = (candidate: Subject): number => places.get(candidate) as number
-    return candidates.toSorted((a, b) => compare(placeOf(a), placeOf(b)) || newestFirst(a, b))
+    return yield* sortInSteps(candidates, (a, b) => compare(placeOf(a), placeOf(b)) || newestFirst(a, b))
   }
   const preferred = policy.priorityDatasource
   const first = candidates.filter(({ dataSource }) => dataSource === preferred)
   const others = first.length === 0 ? candidates : candidates.filter((one) => one.dataSource !== preferred)
-  const order = (some: readonly Subject[]): Subject[] =>
+  const order = (some: readonly Subject[]): Generator<undefined, Subject[]> =>
     policy.type === 'newestSegmentFirst'
-      ? some.toSorted(newestFirst)
+      ? sortInSteps(some, newestFirst)
       : mostFragmentedFirst(some, ({ uncompacted }) => fragmentationIndex(policy, uncompacted))
-  return [...order(first), ...order(others)]
+  return (yield* order(first)).concat(yield* order(others))
 }
 
 /**
@@ -55,13 +62,14 @@ export function orderCandidates<Subject extends OrderedSubject>(
  * equal c, although a comes before c. So the next candidate is always the newest of those that no remaining one comes
  * before.
  */
-function mostFragmentedFirst<Subject extends OrderedSubject>(
+function* mostFragmentedFirst<Subject extends OrderedSubject>(
   candidates: readonly Subject[],
   indexOf: (candidate: Subject) => number,
-): Subject[] {
-  const sorted = candidates
-    .map((candidate) => ({ candidate, index: indexOf(candidate), taken: false }))
-    .sort((a, b) => b.index - a.index || newestFirst(a.candidate, b.candidate))
+): Generator<undefined, Subject[]> {
+  const sorted = yield* sortInSteps(
+    candidates.map((candidate) => ({ candidate, index: indexOf(candidate), taken: false })),
+    (a, b) => b.index - a.index || newestFirst(a.candidate, b.candidate),
+  )
   const open = new Heap<(typeof sorted)[number]>((a, b) => newestFirst(a.candidate, b.candidate) < 0)
   const ordered: Subject[] = []
   let max = 0
@@ -69,10 +77,14 @@ function mostFragmentedFirst<Subject extends OrderedSubject>(
   while (ordered.length < sorted.length) {
     while (sorted[max]!.taken) max += 1
     const highest = sorted[max]!.index
-    while (next < sorted.length && highest - sorted[next]!.index < 1) open.push(sorted[next++]!)
+    while (next < sorted.length && highest - sorted[next]!.index < 1) {
+      open.push(sorted[next++]!)
+      if (next % sliceLength === 0) yield
+    }
     const entry = open.pop()!
     entry.taken = true
     ordered.push(entry.candidate)
+    if (ordered.length % sliceLength === 0) yield
   }
   return ordered
 }

@@ -1,3 +1,4 @@
+import { finish } from '../steps/index.ts'
 import {
   bucketOf,
   contains,
@@ -8,7 +9,7 @@ import {
   overlaps,
   subtractPeriod,
 } from '../time/index.ts'
-import { analyzeTimeline, type VisiblePiece } from '../timeline/index.ts'
+import { analyzeTimelineInSteps, type VisiblePiece } from '../timeline/index.ts'
 import { bucketRuns, widen } from './buckets.ts'
 import {
   addFigures,
@@ -145,17 +146,20 @@ export function planCompaction(snapshot: CompactionSnapshot): CompactionPlan {
   const { cluster, workerCapacity, locks } = snapshot
   const findings = [...snapshot.configs].map((config) => {
     const own = locks.filter(({ dataSource }) => dataSource === config.dataSource)
-    return searchDatasource(config, snapshot.segmentsOf(config.dataSource), own)
+    return finish(searchDatasource(config, snapshot.segmentsOf(config.dataSource), own))
   })
-  return assemblePlan(cluster, workerCapacity, findings)
+  return finish(assemblePlan(cluster, workerCapacity, findings))
 }
 
-/** Returns the plan for the findings in each datasource. */
-export function assemblePlan(
+// Number of intervals between two pauses.
+const sliceLength = 1000
+
+/** Returns the plan for the findings in each datasource. Pauses regularly. */
+export function* assemblePlan(
   cluster: ClusterCompactionConfig,
   workerCapacity: number,
   findings: readonly DatasourceFindings[],
-): CompactionPlan {
+): Generator<undefined, CompactionPlan> {
   const policy = cluster.compactionPolicy
   const inOrder = findings.toSorted((a, b) => (a.config.dataSource < b.config.dataSource ? -1 : 1))
   const demands = new Map(
@@ -171,7 +175,9 @@ export function assemblePlan(
   )
   const counters = new Map(inOrder.map((found) => [found.config.dataSource, new Counter(found)]))
   const needed = inOrder.flatMap((one) => one.needed)
-  const candidates = orderCandidates(policy, needed).map(({ own, shared, ...need }): CompactionCandidate => {
+  const candidates: CompactionCandidate[] = []
+  for (const { own, shared, ...need } of yield* orderCandidates(policy, needed)) {
+    if (candidates.length % sliceLength === 0) yield
     const judged = eligibilityOf(policy, need)
     const sum = sums.get(need.dataSource)!
     const name = judged.eligible ? 'awaiting' : 'ineligible'
@@ -179,7 +185,7 @@ export function assemblePlan(
     counters.get(need.dataSource)!.add(name, own, shared)
     const demand = demands.get(need.dataSource) as SlotDemand
     const [grant] = grantSlots([{ job: need, demand }], slots, 0)
-    return {
+    candidates.push({
       ...need,
       eligible: judged.eligible,
       mode: judged.mode,
@@ -187,8 +193,8 @@ export function assemblePlan(
       reason: judged.reason === undefined ? need.reason : `${need.reason}; ${judged.reason}`,
       demand,
       slots: grant?.slots ?? demand.min,
-    }
-  })
+    })
+  }
   const counts = new Map([...counters].map(([dataSource, counter]) => [dataSource, counter.sums()]))
   return { candidates, skipped: inOrder.flatMap((one) => one.skipped), progress: sums, counts, slots }
 }
@@ -217,14 +223,14 @@ class Counter {
   }
 }
 
-/** Returns the compaction needs of one datasource from its used segments and its locks. */
-export function searchDatasource(
+/** Returns the compaction needs of one datasource from its used segments and its locks. Pauses regularly. */
+export function* searchDatasource(
   config: CompactionConfig,
   segments: readonly CompactionSegment[],
   locks: readonly LockedInterval[],
-): DatasourceFindings {
+): Generator<undefined, DatasourceFindings> {
   const search = new Search(config, segments, locks)
-  search.run()
+  yield* search.run()
   const { needed, skipped, compactedIntervals, progress, counts, shared } = search
   return { config, needed, skipped, compactedIntervals, progress, counts, shared }
 }
@@ -255,13 +261,14 @@ class Search {
     this.verdictOf = compareWith(config)
   }
 
-  run(): void {
+  *run(): Generator<undefined, void> {
     const granularity = this.config.granularitySpec?.segmentGranularity ?? null
-    const { visible } = analyzeTimeline(this.segments)
+    const { visible } = yield* analyzeTimelineInSteps(this.segments)
     const last = visible.at(-1)
     if (last === undefined) return
-    const pieces = this.groupsOf(visible)
+    const pieces = yield* this.groupsOf(visible)
     const shown = [...new Set(pieces)]
+    yield
     if (granularity !== null && granularity !== 'ALL' && this.skipEternity(shown)) return
     const end =
       granularity === null
@@ -269,15 +276,18 @@ class Search {
         : shown.reduce((max, { interval }) => Math.max(max, widen(interval, granularity).end), -Infinity)
     let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
+    yield
     this.skipLatest(shown, { start: skipStart, end })
+    yield
     const isComplete = (groups: readonly SegmentGroup[]): boolean =>
       skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
     const runs =
       granularity === null
         ? pieces.toReversed().map((group) => ({ groups: [group], buckets: 1, interval: group.interval }))
-        : bucketRuns(shown, granularity)
+        : yield* bucketRuns(shown, granularity)
     const isAlone = granularity !== null || pieces.length === shown.length
-    for (const { groups, buckets, interval } of runs) {
+    for (const [index, { groups, buckets, interval }] of runs.entries()) {
+      if (index % sliceLength === 0) yield
       const sharedOf = (some: readonly SegmentGroup[]): ReadonlySet<SegmentGroup> => {
         let shared: Set<SegmentGroup> | undefined
         for (const group of some) {
@@ -293,17 +303,20 @@ class Search {
   }
 
   /** Returns the group of each visible piece. Pieces of the same group share one object. */
-  private groupsOf(visible: readonly VisiblePiece[]): SegmentGroup[] {
+  private *groupsOf(visible: readonly VisiblePiece[]): Generator<undefined, SegmentGroup[]> {
     const groups = new Map<readonly number[], SegmentGroup>()
-    return visible.map(({ segments: indexes }) => {
+    const pieces: SegmentGroup[] = []
+    for (const { segments: indexes } of visible) {
       let group = groups.get(indexes)
       if (group === undefined) {
         const segments = indexes.map((index) => this.segments[index]!)
         group = { interval: segments[0]!.interval, segments }
         groups.set(indexes, group)
       }
-      return group
-    })
+      pieces.push(group)
+      if (pieces.length % sliceLength === 0) yield
+    }
+    return pieces
   }
 
   private skip(

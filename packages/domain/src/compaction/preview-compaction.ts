@@ -1,7 +1,7 @@
 import { invalidInput } from '../failure/index.ts'
 import { segmentId } from '../segment/index.ts'
 import { finish } from '../steps/index.ts'
-import { formatInterval, intervalSchema, parseInstant, parseInterval } from '../time/index.ts'
+import { formatInterval, readInstant, readNonEmptyInterval } from '../time/index.ts'
 import {
   described,
   isJsonObject,
@@ -14,8 +14,6 @@ import {
   readInteger,
   readList,
   readName,
-  readText,
-  refuse,
   schemaOf,
 } from '../validation/index.ts'
 import type { CompactionSegment } from './compaction-segment.ts'
@@ -24,10 +22,9 @@ import {
   assertRunnableBy,
   type ClusterCompactionConfig,
   type CompactionConfig,
-  clusterConfigSchema,
-  compactionConfigSchema,
   parseClusterConfig,
-  parseCompactionConfig,
+  readClusterConfig,
+  readCompactionConfig,
 } from './config/index.ts'
 import type { CompactionCandidate, CompactionPlan, SkippedInterval } from './plan-compaction.ts'
 
@@ -46,11 +43,7 @@ const partition = readInteger(0, 2_147_483_647)
 
 const segmentFields = readFields({
   dataSource: readDatasourceName,
-  interval: described(intervalSchema, (json, field) => {
-    const interval = parseInterval(readText(json, field), field)
-    if (interval.start === interval.end) throw refuse(field, json, 'a non-empty interval')
-    return interval
-  }),
+  interval: readNonEmptyInterval,
   version: readName(),
   partitionNum: partition,
   partitions: partition,
@@ -76,20 +69,18 @@ const listOfSegments: Reader<readonly unknown[]> = described(
 )
 
 const previewFields = {
-  clusterConfig: optional(described(clusterConfigSchema(), parseClusterConfig)),
-  compactionConfigs: optional(
-    readList(described(compactionConfigSchema(), parseCompactionConfig), { max: maxConfigs }),
-  ),
+  clusterConfig: optional(readClusterConfig),
+  compactionConfigs: optional(readList(readCompactionConfig, { max: maxConfigs })),
   // The segments themselves are read later, in slices.
   segments: optional(listOfSegments),
-  now: optional(described(readText, (json, field) => parseInstant(readText(json, field), field))),
+  now: optional(readInstant),
 }
 const readPreview = readFields(previewFields)
 
 /** Returns the JSON schema of a preview request: its own fields, or only a cluster configuration. */
 export const compactionPreviewSchema = (): JsonObject => ({
   title: 'CompactionPreviewRequest',
-  anyOf: [schemaOf(readPreview), clusterConfigSchema()],
+  anyOf: [schemaOf(readPreview), schemaOf(readClusterConfig)],
 })
 
 // Number of segments between two pauses.

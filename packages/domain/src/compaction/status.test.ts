@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { finish } from '../steps/index.ts'
 import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
 import { assemblePlan, describeIntervals, searchDatasource } from './index.ts'
 import { testSegment } from './test-segments.ts'
@@ -7,8 +8,8 @@ import { testSegment } from './test-segments.ts'
 describe('an interval that awaits compaction', () => {
   const config = parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S' })
   const reasonWith = (cluster: object): readonly string[] => {
-    const found = searchDatasource(config, [testSegment('2026-01-01/P1D')], [])
-    const plan = assemblePlan(parseClusterConfig(cluster), 10, [found])
+    const found = finish(searchDatasource(config, [testSegment('2026-01-01/P1D')], []))
+    const plan = finish(assemblePlan(parseClusterConfig(cluster), 10, [found]))
     return describeIntervals(plan, found).awaiting.map(({ reason }) => reason)
   }
   const rows: readonly [name: string, cluster: object, reason: string][] = [

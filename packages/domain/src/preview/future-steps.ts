@@ -1,5 +1,5 @@
 import { RuleBoundaries } from '../rules/index.ts'
-import { addPeriod, type Period, readPeriod } from '../time/index.ts'
+import { addPeriod, type Period, periodOf } from '../time/index.ts'
 import type { RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import type { Tally } from './segments.ts'
@@ -21,7 +21,7 @@ const minSteps = 12
 
 // Neighbors are close enough that 12 of the longer are less than 120 of the shorter.
 const stepPeriods = ['P1M', 'P1W', 'P1D', 'PT6H', 'PT1H', 'PT15M', 'PT5M', 'PT1M'].map(
-  (text) => readPeriod(text) as Period,
+  (text) => periodOf(text) as Period,
 )
 
 const times = (period: Period, count: number): Period =>

@@ -12,6 +12,7 @@ export {
   pageOfRows,
   rowsInPlaces,
 } from './preview.ts'
+export { keptByRules, Restorable, visibleAmong, withRestored } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 export { type PreviewWarning, warningsOfList } from './warnings.ts'

@@ -3,25 +3,33 @@ import {
   addPeriod,
   formatInstant,
   formatInterval,
+  formatPeriod,
   type Interval,
-  intervalSchema,
   lastTime,
   type Period,
-  parseInstant,
-  parseInterval,
   parsePeriod,
-  periodSchema,
+  readInstant,
+  readNonEmptyInterval,
+  readPeriod,
 } from '../time/index.ts'
 import {
-  assertKnownFields,
-  hasControlCharacter,
-  isJsonObject,
+  checked,
+  converted,
+  described,
   type JsonObject,
-  orNull,
+  optional,
+  type Reader,
   readDatasourceName,
+  readFields,
+  readInteger,
+  readList,
+  readName,
+  readOneOf,
   readRulesName,
   refuse,
   refuseCount,
+  schemaOf,
+  titled,
 } from '../validation/index.ts'
 import type { PreviewServer } from './cluster.ts'
 
@@ -44,6 +52,11 @@ export interface PreviewRequest {
   readonly segments: readonly GivenSegment[] | undefined
   readonly servers: readonly PreviewServer[] | undefined
   readonly horizon: Period | undefined
+  /**
+   * Also marks segments as used that drop rules marked as unused since a change, by its audit ID (0: since the first),
+   * and that the rules keep.
+   */
+  readonly markUsedSince: number | undefined
 }
 
 /** Datasource of segments that do not specify one. */
@@ -53,123 +66,134 @@ const maxSegments = 50_000
 // Number of segments to read between two pauses.
 const slice = 1000
 const maxServers = 10_000
-const maxTextLength = 255
 const epochVersion = formatInstant(0)
 const maxHorizon = parsePeriod('P10Y')
 
-const requestFields = ['now', 'rules', 'defaultRules', 'segments', 'servers', 'horizon']
-const segmentFields = ['dataSource', 'interval', 'version', 'partitionNum', 'partitions', 'size']
-// Fields that an answer adds to segments. They are ignored, so rows of an answer are valid segments.
-const answeredFields = ['overshadowed', 'rule', 'action', 'loaded', 'brokers']
-const serverFields = ['name', 'type', 'tier', 'maxSize']
+const maxPartitions = 2_147_483_647
 
-const textSchema = { type: 'string', minLength: 1, maxLength: maxTextLength }
-const countSchema = (max: number) => ({ type: 'integer', minimum: 0, maximum: max })
-const objectSchema = (properties: JsonObject, required: readonly string[]) => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
+const readBytes = readInteger(0, Number.MAX_SAFE_INTEGER)
+const readPartition = readInteger(0, maxPartitions)
+const ignored: Reader<undefined> = described({}, () => undefined)
 
-const segmentSchema = () => {
-  const partition = orNull(countSchema(2_147_483_647))
-  const own = {
-    dataSource: orNull(textSchema),
-    interval: intervalSchema,
-    version: orNull(textSchema),
-    partitionNum: partition,
-    partitions: partition,
-    size: orNull(countSchema(Number.MAX_SAFE_INTEGER)),
-  }
-  return objectSchema({ ...own, ...Object.fromEntries(answeredFields.map((name) => [name, {}])) }, [
-    'interval',
-  ])
-}
-const serverSchema = () =>
-  objectSchema(
+const readSegment: Reader<GivenSegment> = converted(
+  readFields(
     {
-      name: textSchema,
-      type: { type: 'string', enum: ['historical', 'broker'] },
-      tier: textSchema,
-      maxSize: orNull(countSchema(Number.MAX_SAFE_INTEGER)),
+      dataSource: optional(readDatasourceName, previewDatasource),
+      interval: readNonEmptyInterval,
+      version: optional(readName(), epochVersion),
+      partitionNum: optional(readPartition, 0),
+      partitions: optional(readPartition, 1),
+      size: optional(readBytes, 0),
+      // An answer adds these fields to segments. They are ignored, so rows of an answer are valid segments.
+      overshadowed: ignored,
+      rule: ignored,
+      action: ignored,
+      loaded: ignored,
+      brokers: ignored,
     },
-    ['name', 'type', 'tier'],
-  )
+    { expected: 'a segment (an object with an interval)' },
+  ),
+  ({ dataSource, interval, version, partitionNum, partitions, size: sizeBytes }) => ({
+    dataSource,
+    interval,
+    version,
+    partitionNum,
+    partitions,
+    sizeBytes,
+  }),
+)
+
+const readServer: Reader<PreviewServer> = converted(
+  readFields(
+    {
+      name: readName(),
+      type: readOneOf(['historical', 'broker']),
+      tier: readName(),
+      maxSize: optional(readBytes, Infinity),
+    },
+    { expected: 'a server (an object with name, type, and tier)' },
+  ),
+  ({ maxSize: maxSizeBytes, ...server }) => ({ ...server, maxSizeBytes, decommissioning: false }),
+)
+
+const readServers: Reader<readonly PreviewServer[]> = converted(
+  limitedList('servers', readServer, maxServers),
+  (servers, field) => {
+    const names = new Set<string>()
+    for (const [index, { name }] of servers.entries()) {
+      if (names.has(name)) throw refuse(`${field}[${index}].name`, name, 'a unique server name')
+      names.add(name)
+    }
+    return servers
+  },
+)
+
+/** Reads a list of at most `max` items. The refusal of a longer list contains its length. */
+function limitedList<Item>(things: string, read: Reader<Item>, max: number): Reader<readonly Item[]> {
+  const readItems = readList(read, { max })
+  return described(readItems, (json, field) => {
+    if (Array.isArray(json) && json.length > max)
+      throw refuseCount(things, json.length, field, `at most ${max}`)
+    return readItems(json, field)
+  })
+}
+
+/** A time that the simulated clock can have. */
+const readNow = checked(
+  readInstant,
+  (moment) => moment !== -Infinity && moment <= lastTime,
+  `a finite time up to [${formatInstant(lastTime)}]`,
+)
+
+const readAuditId = readInteger(0, Number.MAX_SAFE_INTEGER)
+const readMarkUsedSince = described(
+  {
+    ...schemaOf(readAuditId),
+    description:
+      'Also mark segments of the cluster as used that drop rules marked as unused since this change, by its audit ID (0: since the first), and that the rules keep',
+  },
+  readAuditId,
+)
+
+const readGivenSegments = limitedList('segments', (json) => json, maxSegments)
+
+/** Reads the fields of a request. Lists of rules and segments can be long, so they are read later, with pauses. */
+const readRequest = titled(
+  'RulesPreviewRequest',
+  readFields(
+    {
+      now: optional(readNow),
+      rules: described(
+        {
+          anyOf: [rulesSchema(), { type: 'object', additionalProperties: rulesSchema() }],
+          description: 'One list for all datasources, or lists by datasource',
+        },
+        (json, field) => {
+          if (typeof json === 'object' && json !== null) return json
+          throw refuse(
+            field,
+            json,
+            'a list of rules, or an object that maps datasource names to lists of rules',
+          )
+        },
+      ),
+      defaultRules: optional(described(rulesSchema(), (json) => json)),
+      segments: optional(described(readList(readSegment, { max: maxSegments }), readGivenSegments)),
+      servers: optional(readServers),
+      horizon: optional(readPeriod),
+      markUsedSince: optional(readMarkUsedSince),
+    },
+    { expected: 'an object with rules' },
+  ),
+)
 
 /** Returns the JSON schema of a preview request. */
-export const previewRequestSchema = (): JsonObject => ({
-  title: 'RulesPreviewRequest',
-  ...objectSchema(
-    {
-      now: { type: ['string', 'null'], description: 'ISO 8601 date and time' },
-      rules: {
-        anyOf: [rulesSchema(), { type: 'object', additionalProperties: rulesSchema() }],
-        description: 'One list for all datasources, or lists by datasource',
-      },
-      defaultRules: orNull(rulesSchema()),
-      segments: orNull({ type: 'array', items: segmentSchema(), maxItems: maxSegments }),
-      servers: orNull({ type: 'array', items: serverSchema(), maxItems: maxServers }),
-      horizon: orNull(periodSchema),
-    },
-    ['rules'],
-  ),
-})
+export const previewRequestSchema = (): JsonObject => schemaOf(readRequest)
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
-function readText(value: unknown, field: string): string {
-  if (
-    typeof value !== 'string' ||
-    value.trim() === '' ||
-    value.length > maxTextLength ||
-    hasControlCharacter(value)
-  )
-    throw refuse(field, value, `a string of 1 to ${maxTextLength} characters without control characters`)
-  return value
-}
-
-function readCount(value: unknown, field: string, max: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
-    throw refuse(field, value, `an integer from 0 to ${max}`)
-  return value
-}
-
-function readList(value: unknown, field: string, max: number): readonly unknown[] {
-  if (!Array.isArray(value)) throw refuse(field, value, 'a list')
-  if (value.length > max) throw refuseCount(field, value.length, field, `at most ${max}`)
-  return value
-}
-
-function readIntervalText(value: unknown, field: string): Interval {
-  if (typeof value !== 'string')
-    throw refuse(field, value, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-  const interval = parseInterval(value, field)
-  if (interval.start === interval.end) throw refuse(field, value, 'a non-empty interval')
-  return interval
-}
-
-function readSegment(json: unknown, path: string): GivenSegment {
-  if (!isJsonObject(json)) throw refuse(path, json, 'a segment (an object with an interval)')
-  assertKnownFields(json, [...segmentFields, ...answeredFields], path)
-  const { dataSource, interval, version, partitionNum, partitions, size } = json
-  const maxPartitions = 2_147_483_647
-  return {
-    dataSource: isGiven(dataSource)
-      ? readDatasourceName(dataSource, `${path}.dataSource`)
-      : previewDatasource,
-    interval: readIntervalText(interval, `${path}.interval`),
-    version: isGiven(version) ? readText(version, `${path}.version`) : epochVersion,
-    partitionNum: isGiven(partitionNum) ? readCount(partitionNum, `${path}.partitionNum`, maxPartitions) : 0,
-    partitions: isGiven(partitions) ? readCount(partitions, `${path}.partitions`, maxPartitions) : 1,
-    sizeBytes: isGiven(size) ? readCount(size, `${path}.size`, Number.MAX_SAFE_INTEGER) : 0,
-  }
-}
-
-function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
+function* readSegments(list: readonly unknown[]): Generator<undefined, GivenSegment[]> {
   const read: GivenSegment[] = []
   const places = new Map<string, string>()
-  for (const [index, given] of readList(json, 'segments', maxSegments).entries()) {
+  for (const [index, given] of list.entries()) {
     if (index % slice === 0) yield
     const path = `segments[${index}]`
     const segment = readSegment(given, path)
@@ -189,34 +213,8 @@ function* readSegments(json: unknown): Generator<undefined, GivenSegment[]> {
   return read
 }
 
-function readServers(json: unknown): PreviewServer[] {
-  const names = new Set<string>()
-  return readList(json, 'servers', maxServers).map((server, index) => {
-    const path = `servers[${index}]`
-    if (!isJsonObject(server)) throw refuse(path, server, 'a server (an object with name, type, and tier)')
-    assertKnownFields(server, serverFields, path)
-    const { type, maxSize } = server
-    const name = readText(server.name, `${path}.name`)
-    if (names.has(name)) throw refuse(`${path}.name`, name, 'a unique server name')
-    names.add(name)
-    if (type !== 'historical' && type !== 'broker')
-      throw refuse(`${path}.type`, type, 'one of [historical, broker]')
-    return {
-      name,
-      type,
-      tier: readText(server.tier, `${path}.tier`),
-      maxSizeBytes: isGiven(maxSize)
-        ? readCount(maxSize, `${path}.maxSize`, Number.MAX_SAFE_INTEGER)
-        : Infinity,
-      decommissioning: false,
-    }
-  })
-}
-
-function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']> {
+function* readRules(json: object): Generator<undefined, PreviewRequest['rules']> {
   if (Array.isArray(json)) return yield* parseRulesInSlices(json)
-  if (!isJsonObject(json))
-    throw refuse('rules', json, 'a list of rules, or an object that maps datasource names to lists of rules')
   const entries = Object.entries(json)
   if (entries.length > maxRules)
     throw refuseCount('rule lists', entries.length, 'rules', `at most ${maxRules}`)
@@ -232,12 +230,9 @@ function* readRules(json: unknown): Generator<undefined, PreviewRequest['rules']
   return lists
 }
 
-function readHorizon(value: unknown, now: number): Period {
-  const expected = 'an ISO 8601 period of at most ten years, such as [P90D]'
-  if (typeof value !== 'string') throw refuse('horizon', value, expected)
-  const period = parsePeriod(value, 'horizon')
-  if (addPeriod(now, period) > addPeriod(now, maxHorizon)) throw refuse('horizon', value, expected)
-  return period
+function assertHorizon(horizon: Period, now: number): void {
+  if (addPeriod(now, horizon) <= addPeriod(now, maxHorizon)) return
+  throw refuse('horizon', formatPeriod(horizon), 'an ISO 8601 period of at most ten years, such as [P90D]')
 }
 
 /**
@@ -248,26 +243,24 @@ export function* parsePreviewRequest(
   json: unknown,
   clusterNow: number,
 ): Generator<undefined, PreviewRequest> {
-  if (!isJsonObject(json)) throw refuse('request', json, 'an object with rules')
-  assertKnownFields(json, requestFields, '')
-  const { now, rules, defaultRules, segments, servers, horizon } = json
-  if (isGiven(now) && typeof now !== 'string') throw refuse('now', now, 'an ISO 8601 date and time')
-  const moment = isGiven(now) ? parseInstant(now as string, 'now') : undefined
-  if (moment !== undefined && (moment === -Infinity || moment > lastTime))
-    throw refuse('now', now, `a finite time up to [${formatInstant(lastTime)}]`)
+  const { now, rules, defaultRules, segments, servers, horizon, markUsedSince } = readRequest(json, '')
+  if (markUsedSince !== null && segments !== null)
+    throw refuse('markUsedSince', markUsedSince, 'no value if [segments] is given')
   const lists = yield* readRules(rules)
-  const hasDefaults = !Array.isArray(lists) && (lists as ReadonlyMap<string, unknown>).has(defaultRulesName)
-  if (hasDefaults && isGiven(defaultRules))
+  const rulesOfDefault = Array.isArray(lists)
+    ? undefined
+    : (lists as ReadonlyMap<string, readonly Rule[]>).get(defaultRulesName)
+  if (rulesOfDefault !== undefined && defaultRules !== null)
     throw refuse('defaultRules', defaultRules, `no value if [rules.${defaultRulesName}] is given`)
-  const defaults = isGiven(defaultRules) ? yield* parseRulesInSlices(defaultRules, 'defaultRules') : undefined
+  if (horizon !== null) assertHorizon(horizon, now ?? clusterNow)
   return {
-    now: moment,
+    now: now ?? undefined,
     rules: lists,
-    defaultRules: hasDefaults
-      ? (lists as ReadonlyMap<string, readonly Rule[]>).get(defaultRulesName)
-      : defaults,
-    segments: isGiven(segments) ? yield* readSegments(segments) : undefined,
-    servers: isGiven(servers) ? readServers(servers) : undefined,
-    horizon: isGiven(horizon) ? readHorizon(horizon, moment ?? clusterNow) : undefined,
+    defaultRules:
+      defaultRules === null ? rulesOfDefault : yield* parseRulesInSlices(defaultRules, 'defaultRules'),
+    segments: segments === null ? undefined : yield* readSegments(segments),
+    servers: servers ?? undefined,
+    horizon: horizon ?? undefined,
+    markUsedSince: markUsedSince ?? undefined,
   }
 }

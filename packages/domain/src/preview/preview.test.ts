@@ -915,7 +915,7 @@ describe('an invalid request fails with its field', () => {
   const rule = { type: 'loadForever' }
   const [eternityStart, eternityEnd] = formatInterval(eternity).split('/')
   const cases: [request: unknown, field: string, message: RegExp][] = [
-    [[], 'request', /an object with rules/],
+    [[], 'body', /an object with rules/],
     [{}, 'rules', /Missing value for \[rules\]/],
     [{ rules: 'x' }, 'rules', /\[x\]/],
     [

@@ -1,5 +1,12 @@
-import { isInRegion, RegionFinder, type Rule, type RuleRegion, regionOf } from '../rules/index.ts'
-import { addPeriod, formatPeriod, type Period, readPeriod } from '../time/index.ts'
+import {
+  appliesToEverything,
+  isInRegion,
+  RegionFinder,
+  type Rule,
+  type RuleRegion,
+  regionOf,
+} from '../rules/index.ts'
+import { addPeriod, formatPeriod, type Period, periodOf } from '../time/index.ts'
 
 /** A rule that can never apply to a segment, now or later. */
 export interface UnreachedRule {
@@ -15,8 +22,8 @@ const maxSearches = 100_000
 // Number of searches between two pauses.
 const slice = 1000
 
-const year = readPeriod('P1Y') as Period
-const noTime = readPeriod('PT0S') as Period
+const year = periodOf('P1Y') as Period
+const noTime = periodOf('PT0S') as Period
 
 // Four years, in steps that cover every day of a month and every part of a day.
 const hoursAhead = Array.from({ length: 110 }, (_, step) => (step + 1) * (13 * 24 + 7))
@@ -31,7 +38,7 @@ export function* findUnreachedRules(
   rules: readonly Rule[],
   now: number,
 ): Generator<undefined, UnreachedRule[]> {
-  const last = rules.findIndex(({ type }) => type.endsWith('Forever'))
+  const last = rules.findIndex(appliesToEverything)
   const reachable = last < 0 ? rules : rules.slice(0, last + 1)
   const behind = rules
     .slice(reachable.length)

@@ -65,6 +65,14 @@ export type PreviewWarning = { readonly message: string } & (
       readonly replicas: number
       readonly servers: number
     }
+  | {
+      readonly type: 'unusedSegmentsStay'
+      readonly dataSource: string
+      readonly segments: number
+      readonly bytes: number
+      /** From the start of the first segment to the end of the last. */
+      readonly interval: string
+    }
   | { readonly type: 'serverCannotHoldSegments'; readonly server: string; readonly dataSource: string }
   | { readonly type: 'doesNotFit'; readonly tier: string; readonly copies: number; readonly bytes: number }
 )

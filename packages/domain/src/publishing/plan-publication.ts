@@ -5,8 +5,8 @@ import {
   formatInstant,
   formatInterval,
   type Interval,
+  instantOf,
   overlapsOf,
-  readInstant,
   sameInterval,
 } from '../time/index.ts'
 import { analyzeTimeline } from '../timeline/index.ts'
@@ -151,5 +151,5 @@ function freshVersion(
       .at(-1) ?? ''
   const candidate = formatInstant(now)
   if (candidate > highest) return candidate
-  return formatInstant((readInstant(highest) ?? now) + 1)
+  return formatInstant((instantOf(highest) ?? now) + 1)
 }

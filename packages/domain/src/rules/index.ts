@@ -6,7 +6,9 @@ export * from './rule.ts'
 export * from './rule-boundaries.ts'
 export type { RuleBounds } from './rule-list.ts'
 export {
+  appliesToEverything,
   describeWantedCopies,
+  dropsInterval,
   type Rule,
   type RuleType,
   regionOf,

@@ -1,13 +1,5 @@
-import {
-  type Interval,
-  intervalSchema,
-  type Period,
-  parseInterval,
-  parsePeriod,
-  periodSchema,
-  subtractPeriod,
-} from '../time/index.ts'
-import { described, optional, type Reader, readFlag, refuse } from '../validation/index.ts'
+import { type Interval, type Period, readInterval, readPeriod, subtractPeriod } from '../time/index.ts'
+import { described, optional, type Reader, readFlag } from '../validation/index.ts'
 import { everything, type RuleRegion } from './region.ts'
 import { type TieredReplicants, tieredReplicantsSchema } from './tiered-replicants.ts'
 
@@ -49,15 +41,6 @@ interface IntervalFields {
 }
 
 const readFlagOrTrue = optional(readFlag, true)
-const readPeriod: Reader<Period> = described(periodSchema, (json, field) => {
-  if (typeof json !== 'string') throw refuse(field, json, 'an ISO 8601 period such as [P1M]')
-  return parsePeriod(json, field)
-})
-const readInterval: Reader<Interval> = described(intervalSchema, (json, field) => {
-  if (typeof json !== 'string')
-    throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-  return parseInterval(json, field)
-})
 
 const always: Scope<object> = { fields: {}, region: () => everything }
 const overlappingInterval: Scope<IntervalFields> = {
@@ -149,6 +132,12 @@ export const ruleTypes = Object.keys(definitions) as readonly RuleType[]
 /** Returns what defines a rule type. */
 export const definitionOf = (type: RuleType): RuleDefinition<Rule> =>
   definitions[type] as unknown as RuleDefinition<Rule>
+
+/** Returns whether a rule applies to every segment at any time. */
+export const appliesToEverything = ({ type }: Rule): boolean => definitions[type].region === always.region
+
+/** Returns whether a rule drops the segments of a fixed interval. */
+export const dropsInterval = ({ type }: Rule): boolean => type === 'dropByInterval'
 
 /** Returns the region of a rule at `now` (epoch milliseconds), with the same bounds as Druid 37. */
 export const regionOf = (rule: Rule, now: number): RuleRegion => definitionOf(rule.type).region(rule, now)

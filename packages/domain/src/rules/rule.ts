@@ -1,7 +1,6 @@
 import { finish } from '../steps/index.ts'
 import { formatInterval, formatPeriod, type Interval, type Period } from '../time/index.ts'
 import {
-  isJsonObject,
   type JsonObject,
   readByType,
   readFields,
@@ -26,6 +25,7 @@ const readFieldsByType = titled(
         readFields<JsonObject>({ ...definitionOf(type).fields, type: readOneOf([type]) }),
       ]),
     ),
+    { expected: 'a rule (an object with a type)' },
   ),
 )
 
@@ -36,7 +36,6 @@ export const ruleSchema = (): JsonObject => schemaOf(readFieldsByType)
 export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: maxRules })
 
 function readRule(json: unknown, field: string): Rule {
-  if (!isJsonObject(json)) throw refuse(field, json, 'a rule (an object with a type)')
   const rule = readFieldsByType(json, field) as unknown as Rule
   if (!('tieredReplicants' in rule)) return rule
   const { tieredReplicants, useDefaultTierForNull } = rule

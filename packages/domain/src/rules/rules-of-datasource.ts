@@ -1,4 +1,4 @@
-import { defaultRulesName } from './rule.ts'
+import { defaultRule, defaultRulesName } from './rule.ts'
 import { RuleBoundaries } from './rule-boundaries.ts'
 import type { Rule } from './rule-types.ts'
 
@@ -10,4 +10,10 @@ const noRules: readonly Rule[] = []
 /** Returns the rules of a datasource, followed by the cluster's default rules, at `now` (epoch milliseconds). */
 export function ruleBoundariesOf(rules: RulesByName, dataSource: string, now: number): RuleBoundaries {
   return new RuleBoundaries(rules.get(dataSource) ?? noRules, rules.get(defaultRulesName) ?? noRules, now)
+}
+
+/** Returns a rule by its number among the rules of a datasource and the cluster's default rules. */
+export function ruleInList(rules: RulesByName, dataSource: string, number: number): Rule {
+  const own = rules.get(dataSource) ?? noRules
+  return own[number] ?? rules.get(defaultRulesName)?.[number - own.length] ?? defaultRule
 }

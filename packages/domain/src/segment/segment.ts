@@ -1,4 +1,4 @@
-import { formatInstant, formatInterval, type Interval, parseInterval, readInstant } from '../time/index.ts'
+import { formatInstant, formatInterval, type Interval, instantOf, parseInterval } from '../time/index.ts'
 import type { DimensionType } from './column-types.ts'
 
 /** The parts that identify a segment. */
@@ -84,8 +84,8 @@ export function parseSegmentId(dataSource: string, id: string): SegmentKey | und
   const parts = idAfterDataSource.exec(id.slice(dataSource.length))
   if (parts === null) return undefined
   const [, startText = '', endText = '', version = '', partitionText = '0'] = parts
-  const start = readInstant(startText)
-  const end = readInstant(endText)
+  const start = instantOf(startText)
+  const end = instantOf(endText)
   if (start === undefined || end === undefined) return undefined
   const key = { dataSource, interval: { start, end }, version, partitionNum: Number(partitionText) }
   // Only the canonical form is an id: no `_0`, no leading zeros, no other notation of a time.

@@ -4,7 +4,7 @@ import {
   formatPeriod,
   type Granularity,
   granularities,
-  readPeriod,
+  periodOf,
 } from '../time/index.ts'
 import {
   checked,
@@ -81,7 +81,7 @@ function ofObject({ type, ...more }: Readonly<Record<string, unknown>>): Granula
   if (!inUtc || origin !== null || Object.keys(unknown).length > 0) return undefined
   if (type === 'all' || type === 'none') return findGranularity(type)
   if (type === 'period' && typeof period === 'string') {
-    const parsed = readPeriod(period)
+    const parsed = periodOf(period)
     return parsed && byPeriod.get(formatPeriod(parsed))
   }
   if (type === 'duration')

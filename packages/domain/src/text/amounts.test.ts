@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatBytes } from './amounts.ts'
+import { formatDuration } from './format-duration.ts'
 
 test('formats bytes in a suitable unit', () => {
   assert.deepEqual([0, 999, 1000, 1_550_000, 2e15, 5e18].map(formatBytes), [
@@ -11,4 +12,17 @@ test('formats bytes in a suitable unit', () => {
     '2.0 PB',
     '5000.0 PB',
   ])
+})
+
+test('formats durations in two units', () => {
+  const cases: [ms: number, text: string][] = [
+    [0, '1 s'],
+    [59_400, '59 s'],
+    [59_600, '1 min'],
+    [200_000, '3 min 20 s'],
+    [7_500_000, '2 h 5 min'],
+    [7_200_000, '2 h'],
+    [100 * 3_600_000, '4 d 4 h'],
+  ]
+  for (const [ms, text] of cases) assert.equal(formatDuration(ms), text)
 })

@@ -72,7 +72,7 @@ function readWrittenForm(parts: RegExpExecArray): number | undefined {
 }
 
 /** Parses an instant. Returns undefined if the text is not one. */
-export function readInstant(text: string): number | undefined {
+export function instantOf(text: string): number | undefined {
   if (text === eternityStartText) return -Infinity
   if (text === eternityEndText) return Infinity
   if (text.length > maxInstantLength) return undefined
@@ -88,7 +88,7 @@ export function readInstant(text: string): number | undefined {
  * of eternity become infinities. Throws invalidInput for `field` if the text is neither.
  */
 export function parseInstant(text: string, field = 'time'): number {
-  const instantMs = readInstant(text)
+  const instantMs = instantOf(text)
   if (instantMs === undefined) {
     throw refuse(field, text, 'an ISO 8601 date or date and time such as [2026-01-01T00:00:00.000Z]')
   }

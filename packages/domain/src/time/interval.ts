@@ -1,9 +1,6 @@
 import { refuse } from '../validation/index.ts'
-import { formatInstant, readInstant } from './instant.ts'
-import { addPeriod, readPeriod, subtractPeriod } from './period.ts'
-
-/** JSON schema of an interval. */
-export const intervalSchema = { type: 'string', description: 'ISO 8601 interval' } as const
+import { formatInstant, instantOf } from './instant.ts'
+import { addPeriod, periodOf, subtractPeriod } from './period.ts'
 
 /** A half-open interval in milliseconds since the epoch: it includes `start` but not `end`. */
 export interface Interval {
@@ -22,20 +19,20 @@ export function formatInterval(interval: Interval): string {
 // Longer than any two instants or periods.
 const maxIntervalLength = 256
 
-function readInterval(text: string): Interval | undefined {
+function intervalOf(text: string): Interval | undefined {
   if (text.length > maxIntervalLength) return undefined
   const parts = text.split('/')
   if (parts.length !== 2) return undefined
   const [first, second] = parts as [string, string]
-  const start = readInstant(first)
-  const end = readInstant(second)
+  const start = instantOf(first)
+  const end = instantOf(second)
   if (start !== undefined && end !== undefined) return { start, end }
   if (start !== undefined) return readFrom(start, 'after', second)
   return end === undefined ? undefined : readFrom(end, 'before', first)
 }
 
 function readFrom(instantMs: number, side: 'after' | 'before', periodText: string): Interval | undefined {
-  const period = readPeriod(periodText)
+  const period = periodOf(periodText)
   if (period === undefined) return undefined
   const other = side === 'after' ? addPeriod(instantMs, period) : subtractPeriod(instantMs, period)
   if (!Number.isFinite(other)) return undefined
@@ -50,7 +47,7 @@ function readFrom(instantMs: number, side: 'after' | 'before', periodText: strin
 export function parseInterval(text: string, field = 'interval'): Interval {
   if (text.length === 'eternity'.length && text.toLowerCase() === 'eternity')
     throw refuse(field, text, `[${formatInterval(eternity)}] for all of time`)
-  const interval = readInterval(text)
+  const interval = intervalOf(text)
   if (interval === undefined || interval.start === Infinity || interval.end === -Infinity) {
     throw refuse(
       field,

@@ -2,9 +2,6 @@ import { refuse } from '../validation/index.ts'
 import { calendarFromDays, dayMs, daysFromCalendar, daysOfMonth } from './calendar.ts'
 import { maxInstantMs } from './instant.ts'
 
-/** JSON schema of a period. */
-export const periodSchema = { type: 'string', description: 'ISO 8601 period' } as const
-
 /** An ISO 8601 period by unit. No unit is negative. */
 export interface Period {
   readonly years: number
@@ -25,7 +22,7 @@ const maxAmount = 2_147_483_647
 const maxPeriodLength = 192
 
 /** Parses a period. Returns undefined if the text is not one. */
-export function readPeriod(text: string): Period | undefined {
+export function periodOf(text: string): Period | undefined {
   const parts = text.length > maxPeriodLength ? null : periodForm.exec(text)
   if (parts === null) return undefined
   const amount = (index: number): number => Number(parts[index] ?? 0)
@@ -45,7 +42,7 @@ export function readPeriod(text: string): Period | undefined {
 
 /** Parses an ISO 8601 period such as `P1Y2M3DT4H5M6.789S` or `P2W`. Throws invalidInput for `field` otherwise. */
 export function parsePeriod(text: string, field = 'period'): Period {
-  const period = readPeriod(text)
+  const period = periodOf(text)
   if (period === undefined)
     throw refuse(field, text, 'a non-negative ISO 8601 period such as [P1M], [P7D], or [PT12H]')
   return period

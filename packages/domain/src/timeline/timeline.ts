@@ -1,4 +1,5 @@
 import type { Segment } from '../segment/index.ts'
+import { finish, sortInSteps } from '../steps/index.ts'
 import type { Interval } from '../time/index.ts'
 
 /** The fields of a segment that the timeline needs. */
@@ -34,11 +35,15 @@ interface Group extends TimelineGroup {
   complete: boolean
 }
 
-function groupsOf(segments: readonly TimelineSegment[]): Group[] {
+// Number of segments or groups between two pauses.
+const sliceLength = 5000
+
+function* groupsOf(segments: readonly TimelineSegment[]): Generator<undefined, Group[]> {
   const groups = new Map<string, Group>()
   let last: Group | undefined
-  segments.forEach((segment, index) => {
-    const { interval, version } = segment
+  for (let index = 0; index < segments.length; index += 1) {
+    if (index % sliceLength === sliceLength - 1) yield
+    const { interval, version } = segments[index]!
     // Segments of a group are mostly consecutive, so this avoids creating a key for each of them.
     if (
       last !== undefined &&
@@ -47,7 +52,7 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
       last.version === version
     ) {
       last.segments.push(index)
-      return
+      continue
     }
     const key = `${interval.start}/${interval.end}/${version}`
     last = groups.get(key)
@@ -57,9 +62,13 @@ function groupsOf(segments: readonly TimelineSegment[]): Group[] {
     } else {
       last.segments.push(index)
     }
-  })
-  for (const group of groups.values()) group.complete = isComplete(group.segments, segments)
-  return [...groups.values()]
+  }
+  const list = [...groups.values()]
+  for (const [index, group] of list.entries()) {
+    if (index % sliceLength === 0) yield
+    group.complete = isComplete(group.segments, segments)
+  }
+  return list
 }
 
 /** Whether the core partition set of a group is complete. `group` contains the indexes of its segments. */
@@ -97,36 +106,38 @@ function highestVersionFirst(a: TimelineGroup, b: TimelineGroup): number {
  * once.
  */
 class Slots {
-  readonly ends: readonly number[]
+  readonly ends: Float64Array
   readonly ownerOf: Int32Array
   private readonly nextFree: Int32Array
-  private readonly slotAt: ReadonlyMap<number, number>
 
-  constructor(groups: readonly TimelineGroup[]) {
-    const times = new Set(groups.flatMap(({ interval }) => [interval.start, interval.end]))
-    this.ends = [...times].sort(compare)
-    this.slotAt = new Map(this.ends.map((time, slot) => [time, slot]))
-    this.ownerOf = new Int32Array(this.ends.length).fill(-1)
-    this.nextFree = Int32Array.from(this.ends.keys())
+  constructor(ends: Float64Array) {
+    this.ends = ends
+    this.ownerOf = new Int32Array(ends.length).fill(-1)
+    this.nextFree = Int32Array.from(ends.keys())
   }
 
-  covers(interval: Interval): boolean {
-    return (
-      interval.start < interval.end &&
-      this.firstFree(this.slotAt.get(interval.start)!) >= this.slotAt.get(interval.end)!
-    )
+  covers({ start, end }: Interval): boolean {
+    return start < end && this.firstFree(this.slotAt(start)) >= this.slotAt(end)
   }
 
   take(interval: Interval, owner: number): void {
-    const end = this.slotAt.get(interval.end)!
-    for (
-      let slot = this.firstFree(this.slotAt.get(interval.start)!);
-      slot < end;
-      slot = this.firstFree(slot)
-    ) {
+    const end = this.slotAt(interval.end)
+    for (let slot = this.firstFree(this.slotAt(interval.start)); slot < end; slot = this.firstFree(slot)) {
       this.ownerOf[slot] = owner
       this.nextFree[slot] = slot + 1
     }
+  }
+
+  private slotAt(time: number): number {
+    const { ends } = this
+    let low = 0
+    let high = ends.length - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (ends[middle]! < time) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   private firstFree(from: number): number {
@@ -140,14 +151,29 @@ class Slots {
   }
 }
 
+/** Returns the starts and ends of groups, sorted and without duplicates. */
+function* endsOf(groups: readonly TimelineGroup[]): Generator<undefined, Float64Array> {
+  const times = new Float64Array(groups.length * 2)
+  for (const [index, { interval }] of groups.entries()) {
+    times[2 * index] = interval.start
+    times[2 * index + 1] = interval.end
+  }
+  yield
+  times.sort()
+  yield
+  let count = 0
+  for (const time of times) if (count === 0 || times[count - 1] !== time) times[count++] = time
+  return times.subarray(0, count)
+}
+
 /**
  * Finds the overshadowed groups and the visible group of each slot. Groups must be sorted by version, highest first.
  */
-function sweep(groups: readonly TimelineGroup[]): {
-  readonly slots: Slots
-  readonly overshadowed: Uint8Array
-} {
-  const slots = new Slots(groups)
+function* sweep(
+  groups: readonly TimelineGroup[],
+): Generator<undefined, { readonly slots: Slots; readonly overshadowed: Uint8Array }> {
+  const slots = new Slots(yield* endsOf(groups))
+  yield
   const overshadowed = new Uint8Array(groups.length)
   let first = 0
   while (first < groups.length) {
@@ -155,9 +181,11 @@ function sweep(groups: readonly TimelineGroup[]): {
     let end = first
     while (end < groups.length && groups[end]!.version === groups[first]!.version) end += 1
     for (let index = first; index < end; index += 1) {
+      if (index % sliceLength === 0) yield
       if (slots.covers(groups[index]!.interval)) overshadowed[index] = 1
     }
     for (let index = first; index < end; index += 1) {
+      if (index % sliceLength === 0) yield
       const group = groups[index]!
       if (group.complete) slots.take(group.interval, index)
     }
@@ -166,7 +194,10 @@ function sweep(groups: readonly TimelineGroup[]): {
   return { slots, overshadowed }
 }
 
-function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): VisiblePiece[] {
+function* visiblePieces(
+  groups: readonly Group[],
+  { ends, ownerOf }: Slots,
+): Generator<undefined, VisiblePiece[]> {
   const pieces: VisiblePiece[] = []
   let slot = 0
   while (slot < ownerOf.length) {
@@ -182,6 +213,7 @@ function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): Visi
         chunks: segments.length,
         segments,
       })
+      if (pieces.length % sliceLength === 0) yield
     }
     slot = end
   }
@@ -193,14 +225,21 @@ function visiblePieces(groups: readonly Group[], { ends, ownerOf }: Slots): Visi
  * incomplete group can still be overshadowed by complete groups of higher versions that together cover its entire
  * interval. Takes O(n log n).
  */
-export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline {
-  const groups = groupsOf(segments).sort(highestVersionFirst)
-  const { slots, overshadowed: hidden } = sweep(groups)
+export const analyzeTimeline = (segments: readonly TimelineSegment[]): Timeline =>
+  finish(analyzeTimelineInSteps(segments))
+
+/** Like analyzeTimeline, but pauses regularly. */
+export function* analyzeTimelineInSteps(
+  segments: readonly TimelineSegment[],
+): Generator<undefined, Timeline> {
+  const groups = yield* sortInSteps(yield* groupsOf(segments), highestVersionFirst)
+  const { slots, overshadowed: hidden } = yield* sweep(groups)
+  yield
   const overshadowed = new Array<boolean>(segments.length).fill(false)
   groups.forEach(({ segments: members }, at) => {
     if (hidden[at] === 1) for (const index of members) overshadowed[index] = true
   })
-  return { overshadowed, visible: visiblePieces(groups, slots) }
+  return { overshadowed, visible: yield* visiblePieces(groups, slots) }
 }
 
 /**
@@ -209,6 +248,6 @@ export function analyzeTimeline(segments: readonly TimelineSegment[]): Timeline 
  */
 export function coveredGroups<G extends TimelineGroup>(groups: readonly G[]): G[] {
   const sorted = groups.toSorted(highestVersionFirst)
-  const { overshadowed } = sweep(sorted)
+  const { overshadowed } = finish(sweep(sorted))
   return sorted.filter((_, index) => overshadowed[index] === 1)
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../failure/index.ts'
 import { hasControlCharacter } from './control-characters.ts'
-import { assertKnownFields, fieldOf, refuse } from './refuse.ts'
+import { assertKnownFields, fieldOf, refuse, refuseSecret } from './refuse.ts'
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -73,7 +73,13 @@ function mayBeLeftOut(read: Reader<unknown>): boolean {
   }
 }
 
-type Readers<Shape> = { readonly [Name in keyof Shape]: Reader<Shape[Name]> }
+/** The values of an object whose fields are read by `Readers`. */
+export type ValuesOf<Readers> = {
+  readonly [Name in keyof Readers]: Readers[Name] extends Reader<infer Value> ? Value : never
+}
+
+/** The readers of the fields of an object. */
+export type Readers<Shape> = { readonly [Name in keyof Shape]: Reader<Shape[Name]> }
 
 /** Whether a JSON value is an object, not a list or null. */
 export const isJsonObject = (json: unknown): json is JsonObject =>
@@ -172,15 +178,53 @@ export function optional<Value>(read: Reader<Value>, fallback: unknown = null): 
   )
 }
 
-/** Reads a list of at least `min` (0 or 1) and at most `max` items. `item` is the word for one of them. */
+/** Reads a value that may be null. */
+export function nullable<Value>(read: Reader<Value>): Reader<Value | null> {
+  return Object.assign(
+    (json: unknown, field: string, problems?: Failure[]) =>
+      json === null ? null : read(json, field, problems),
+    { schema: () => orNull(schemaOf(read)) },
+  )
+}
+
+/**
+ * Makes a field omittable: a missing field returns `fallback`. In contrast to `optional`, null must be a value that
+ * `read` accepts.
+ */
+export function omittable<Value>(read: Reader<Value>): Reader<Value | undefined>
+export function omittable<Value>(read: Reader<Value>, fallback: Value): Reader<Value>
+export function omittable<Value>(read: Reader<Value>, fallback?: Value): Reader<Value | undefined> {
+  return Object.assign(
+    (json: unknown, field: string, problems?: Failure[]) =>
+      json === undefined ? fallback : read(json, field, problems),
+    {
+      schema: () => ({ ...(fallback === undefined ? {} : { default: fallback }), ...schemaOf(read) }),
+    },
+  )
+}
+
+interface ListOptions {
+  readonly min?: 0 | 1
+  readonly max?: number
+  /** The word for an item. */
+  readonly item?: string
+  /** What the list is, for messages. */
+  readonly expected?: string
+}
+
+/** Reads a list of at least `min` and at most `max` items. */
 export const readList = <Value>(
   read: Reader<Value>,
-  { min = 0, max = 10_000, item = 'entry' }: { min?: 0 | 1; max?: number; item?: string } = {},
+  {
+    min = 0,
+    max = 10_000,
+    item = 'entry',
+    expected = min === 0 ? 'a list' : `a list with at least one ${item}`,
+  }: ListOptions = {},
 ): Reader<readonly Value[]> =>
   Object.assign(
     (json: unknown, field: string, problems?: Failure[]) => {
-      if (!Array.isArray(json) || json.length < min)
-        throw refuse(field, json, min === 0 ? 'a list' : `a list with at least one ${item}`)
+      if (!Array.isArray(json) || json.length < min) throw refuse(field, json, expected)
       if (json.length > max) throw refuse(field, json, `at most ${max} entries`)
       return readParts(problems, (part) =>
         json.map((one, index) => part(() => read(one, `${field}[${index}]`, problems)) as Value),
@@ -223,16 +267,26 @@ export const readAnyObject: Reader<JsonObject> = described(
   },
 )
 
+/** How the fields of an object are read. */
+interface FieldsOptions {
+  /** What the object is, for messages. */
+  readonly expected?: string
+  /** Unknown fields are ignored instead of refused. */
+  readonly ignoresOthers?: boolean
+  /** Messages do not contain values. */
+  readonly isSecret?: boolean
+}
+
 /** Reads an object with exactly these fields. The result has its fields in the order of `readers`. */
 export function readFields<Shape extends object>(
   readers: Readers<Shape>,
-  expected = 'an object',
+  { expected = 'an object', ignoresOthers = false, isSecret = false }: FieldsOptions = {},
 ): Reader<Shape> {
   const entries = Object.entries(readers) as [string, Reader<unknown>][]
   const names = entries.map(([name]) => name)
   const read = (json: unknown, field: string, problems?: Failure[]): Shape => {
-    if (!isJsonObject(json)) throw refuse(field === '' ? 'body' : field, json, expected)
-    assertKnownFields(json, names, field)
+    if (!isJsonObject(json)) throw isSecret ? refuseSecret(field, expected) : refuse(field, json, expected)
+    if (!ignoresOthers) assertKnownFields(json, names, field, isSecret)
     const given = (name: string) => (Object.hasOwn(json, name) ? json[name] : undefined)
     return readParts(problems, (part) =>
       Object.fromEntries(
@@ -247,23 +301,25 @@ export function readFields<Shape extends object>(
     type: 'object',
     properties: Object.fromEntries(entries.map(([name, readField]) => [name, schemaOf(readField)])),
     required: entries.filter(([, readField]) => !mayBeLeftOut(readField)).map(([name]) => name),
-    additionalProperties: false,
+    ...(ignoresOthers ? {} : { additionalProperties: false }),
   })
   return Object.assign(read, { schema })
 }
 
-/** Reads an object with the reader that is registered for its `type`. */
+/** Reads an object with the reader that is registered for its type, which is in the field `typeField`. */
 export function readByType<Value>(
   readers: Readonly<Record<string, Reader<Value>>>,
-  expected = 'an object with a type',
+  {
+    typeField = 'type',
+    expected = 'an object with a type',
+    expectedType = `one of [${Object.keys(readers).join(', ')}]`,
+  } = {},
 ): Reader<Value> {
   const read = (json: unknown, field: string, problems?: Failure[]): Value => {
     if (!isJsonObject(json)) throw refuse(field, json, expected)
-    const type = Object.hasOwn(json, 'type') ? json.type : undefined
+    const type = Object.hasOwn(json, typeField) ? json[typeField] : undefined
     const readOfType = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
-    if (readOfType === undefined) {
-      throw refuse(fieldOf(field, 'type'), type, `one of [${Object.keys(readers).join(', ')}]`)
-    }
+    if (readOfType === undefined) throw refuse(fieldOf(field, typeField), type, expectedType)
     return readOfType(json, field, problems)
   }
   const schemas = () => Object.values(readers).map(schemaOf)

@@ -35,13 +35,23 @@ function beginningOfObject(object: object, maxLength: number): string {
   return `${text}}`
 }
 
+/** The name of an entire value, whose path is empty. */
+const nameOf = (path: string): string => (path === '' ? 'body' : path)
+
 /**
- * Returns the failure for an invalid or missing value. `field` is its path, such as `rules[2].period`; `expected`
- * completes the sentence "expected …".
+ * Returns the failure for an invalid or missing value. `path` is its path, such as `rules[2].period`, or empty for an
+ * entire body; `expected` completes the sentence "expected …".
  */
-export function refuse(field: string, value: unknown, expected: string): Failure {
+export function refuse(path: string, value: unknown, expected: string): Failure {
   const problem = value === undefined ? 'Missing value' : `Invalid value [${showValue(value)}]`
+  const field = nameOf(path)
   return invalidInput(`${problem} for [${field}]: expected ${expected}`, { field })
+}
+
+/** Returns the failure for an invalid value that must not be shown, such as a password. */
+export function refuseSecret(path: string, expected: string): Failure {
+  const field = nameOf(path)
+  return invalidInput(`Invalid value for [${field}]: expected ${expected}`, { field })
 }
 
 /** Returns the failure for a list or object with too many entries. `field` is its path. */
@@ -52,17 +62,19 @@ export function refuseCount(things: string, count: number, field: string, expect
 /** Returns the path of a field: its name, after the path of its object unless that is the entire value. */
 export const fieldOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** Throws invalidInput for the first field of an object that is not one of `known`. `path` is the path of the object. */
+/**
+ * Throws invalidInput for the first field of an object that is not one of `known`. `path` is the path of the object. The
+ * message does not contain the value of a field that may be a secret.
+ */
 export function assertKnownFields(
   json: Readonly<Record<string, unknown>>,
   known: readonly string[],
   path: string,
+  isSecret = false,
 ): void {
   const name = Object.keys(json).find((given) => !known.includes(given))
   if (name === undefined) return
   const field = fieldOf(path, name)
-  throw invalidInput(
-    `Unknown field [${field}] with value [${showValue(json[name])}]: expected one of [${known.join(', ')}]`,
-    { field },
-  )
+  const value = isSecret ? '' : ` with value [${showValue(json[name])}]`
+  throw invalidInput(`Unknown field [${field}]${value}: expected one of [${known.join(', ')}]`, { field })
 }

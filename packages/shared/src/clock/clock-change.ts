@@ -5,13 +5,11 @@ import {
   formatPeriod,
   lastTime,
   type Period,
-  parseInstant,
-  parsePeriod,
+  readInstant,
+  readPeriod,
 } from '@svc/domain/time'
-import { refuse } from '@svc/domain/validation'
-import { z } from 'zod'
+import { converted, optional, readFields, readNumber, refuse } from '@svc/domain/validation'
 import type { ClusterTime } from '../postgres/index.ts'
-import { parserOf } from '../wire/index.ts'
 
 /** A requested change of the clock: a new time, a step forward, or a new rate. */
 export interface ClockChange {
@@ -25,29 +23,21 @@ const maxRate = 86_400
 // such a server can show by then.
 const noticeMs = 250
 
-const text = z.string({ error: 'a string' })
-const changeSchema = z.strictObject({
-  now: text.nullish(),
-  advance: text.nullish(),
-  rate: z
-    .number({ error: `a number from 0 to ${maxRate}` })
-    .min(0, { error: `a number from 0 to ${maxRate}` })
-    .max(maxRate, { error: `a number from 0 to ${maxRate}` })
-    .nullish(),
-})
-
-/** Parses a clock change from a JSON body. Throws an invalidInput Failure that names the invalid field. */
-export const parseClockChange = parserOf(
-  changeSchema,
-  { subject: 'clock change' },
+/** Reads a clock change from a JSON body. Throws an invalidInput Failure that names the invalid field. */
+export const readClockChange = converted(
+  readFields({
+    now: optional(readInstant),
+    advance: optional(readPeriod),
+    rate: optional(readNumber(0, maxRate)),
+  }),
   ({ now, advance, rate }): ClockChange => {
-    if (now == null && advance == null && rate == null)
+    if (now === null && advance === null && rate === null)
       throw invalidInput('The clock change is empty: expected [now], [advance], or [rate]')
-    if (now != null && advance != null)
-      throw refuse('advance', advance, 'either [now] or [advance], not both')
+    if (now !== null && advance !== null)
+      throw refuse('advance', formatPeriod(advance), 'either [now] or [advance], not both')
     return {
-      now: now == null ? undefined : parseInstant(now, 'now'),
-      advance: advance == null ? undefined : parsePeriod(advance, 'advance'),
+      now: now ?? undefined,
+      advance: advance ?? undefined,
       rate: rate ?? undefined,
     }
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { loadAudit, loadClusterTime, sql } from '../postgres/index.ts'
 import { createTestStores, fc, recordingLogger, waitUntil } from '../testing/index.ts'
-import { createSimulatedClock, decideClockChange, parseClockChange } from './index.ts'
+import { createSimulatedClock, decideClockChange, readClockChange } from './index.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -23,7 +23,7 @@ async function startedClock(scope: { after(end: () => Promise<void>): void }) {
   scope.after(() => clock.stop())
   return clock
 }
-const change = (json: object) => parseClockChange(json)
+const change = (json: object) => readClockChange(json, '')
 
 describe('the cluster clock', () => {
   it('shows real time until it is changed', async (context) => {
@@ -132,7 +132,7 @@ describe('a clock change', () => {
     [[], /^Failure: Invalid value \[\[\]\] for \[clock change\]: expected/],
   ]
   for (const [json, message] of refused) {
-    it(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => parseClockChange(json), message))
+    it(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => readClockChange(json, ''), message))
   }
 
   it('does not move the clock past the year 9999', () => {

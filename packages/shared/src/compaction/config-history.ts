@@ -1,14 +1,8 @@
 import { formatInstant } from '@svc/domain/time'
-import { z } from 'zod'
+import type { ValuesOf } from '@svc/domain/validation'
 import { jsonList } from '../http/index.ts'
 import { type CompactionHistoryEntry, compactionHistoryPages, type Queries } from '../postgres/index.ts'
-import { intervalParameter, positiveCount } from '../wire/index.ts'
-
-/** Query parameters of the history endpoints. */
-export const compactionHistoryQuery = z.object({
-  interval: intervalParameter.optional(),
-  count: positiveCount.optional(),
-})
+import type { historyParameters } from '../wire/index.ts'
 
 /**
  * Generates the JSON list of the compaction configurations of a datasource after each change, in the format of the
@@ -18,7 +12,7 @@ export function compactionHistory(
   queries: Queries,
   dataSource: string,
   ofSupervisor: boolean,
-  query: z.infer<typeof compactionHistoryQuery>,
+  query: ValuesOf<typeof historyParameters>,
 ): AsyncGenerator<string> {
   return jsonList(pages(compactionHistoryPages(queries, { dataSource, ofSupervisor, ...query })))
 }

@@ -2,7 +2,7 @@
  * Compaction for the current state of the cluster: plans, task submission, and the endpoints that coordinator and
  * overlord share. The work of one compaction task has its own door, `rewriting`, so that peons load nothing else.
  */
-export { compactionHistory, compactionHistoryQuery } from './config-history.ts'
+export { compactionHistory } from './config-history.ts'
 export {
   type CompactionDriver,
   type CompactionPlanner,
@@ -11,8 +11,6 @@ export {
 } from './planner.ts'
 export { compactionPreviewRoute } from './preview-route.ts'
 export {
-  clusterCompactionConfigShape,
-  compactionConfigShape,
   compactionHistoryShape,
   compactionStatusShape,
   fullClusterCompactionConfigShape,

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   assemblePlan,
   type ClusterCompactionConfig,
@@ -24,6 +23,7 @@ import {
   loadTaskLocks,
 } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { finishInSlices } from '../slices/index.ts'
 import { createCompactionInventory } from './compaction-inventory.ts'
 
 /** What runs compaction: the coordinator's duty, or the overlord's supervisors. */
@@ -89,7 +89,7 @@ export function createCompactionPlanner(
       cluster,
       configs: new Map(list.map((config) => [config.dataSource, config])),
       findings: new Map(found.map((one) => [one.config.dataSource, one])),
-      plan: assemblePlan(cluster, totalWorkerCapacity(discovery), found),
+      plan: await finishInSlices(assemblePlan(cluster, totalWorkerCapacity(discovery), found)),
       past,
     }
   }
@@ -125,15 +125,15 @@ function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'cl
   const inventory = createCompactionInventory(database)
   let remembered = new Map<string, Remembered>()
 
-  function search(
+  async function search(
     config: CompactionConfig,
     segments: readonly CompactionSegment[],
     locks: readonly LockedInterval[],
-  ): DatasourceFindings {
+  ): Promise<DatasourceFindings> {
     const key = JSON.stringify([formatCompactionConfig(config), locks])
     const known = remembered.get(config.dataSource)
     if (known?.segments === segments && known.key === key) return known.findings
-    const findings = searchDatasource(config, segments, locks)
+    const findings = await searchInSlices(config, segments, locks)
     remembered.set(config.dataSource, { segments, key, findings })
     return findings
   }
@@ -146,9 +146,7 @@ function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'cl
     const found: DatasourceFindings[] = []
     for (const config of configs) {
       const segments = inventory.segmentsOf(config.dataSource)
-      found.push((remembers ? search : searchDatasource)(config, segments, lockedIn(config)))
-      // Other requests run between datasources.
-      await setImmediate()
+      found.push(await (remembers ? search : searchInSlices)(config, segments, lockedIn(config)))
     }
     if (remembers) {
       const names = new Set(configs.map(({ dataSource }) => dataSource))
@@ -158,6 +156,9 @@ function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'cl
   }
 }
 
+const searchInSlices = (...input: Parameters<typeof searchDatasource>): Promise<DatasourceFindings> =>
+  finishInSlices(searchDatasource(...input))
+
 /** Searches given segments, as if no task had ever run. */
 async function findInSegments(
   configs: readonly CompactionConfig[],
@@ -166,8 +167,7 @@ async function findInSegments(
   const byDatasource = Map.groupBy(segments, ({ dataSource }) => dataSource)
   const found: DatasourceFindings[] = []
   for (const config of configs) {
-    found.push(searchDatasource(config, byDatasource.get(config.dataSource) ?? [], []))
-    await setImmediate()
+    found.push(await searchInSlices(config, byDatasource.get(config.dataSource) ?? [], []))
   }
   return { found, past: [] }
 }

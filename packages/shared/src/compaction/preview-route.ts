@@ -18,10 +18,10 @@ import {
   jsonObjectOf,
   jsonOf,
   type Route,
+  readLater,
   route,
 } from '../http/index.ts'
 import { createSlices } from '../slices/index.ts'
-import { shapeOf, unparsed } from '../wire/index.ts'
 import type { CompactionPlanner } from './planner.ts'
 import { compactionPreviewShape } from './response-shapes.ts'
 
@@ -30,8 +30,6 @@ const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
 
 // Number of members of the response that are formatted at a time.
 const pageLength = 200
-
-const requestShape = shapeOf(compactionPreviewSchema())
 
 /** The preview endpoint. It shows only the datasources that the caller may see. */
 export function compactionPreviewRoute(path: string, access: Access, planner: CompactionPlanner): Route {
@@ -51,7 +49,7 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     path,
     access,
     summary: 'Preview what would be compacted and in which order, without changing anything',
-    body: jsonBody(unparsed(requestShape), limits),
+    body: jsonBody(readLater(compactionPreviewSchema()), limits),
     answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller, signal }) =>
       new JsonPieces(piecesOf(await preview(body, signal), caller.sees)),

@@ -1,25 +1,22 @@
-import { clusterConfigSchema, compactionConfigSchema } from '@svc/domain/compaction'
-import type { JsonObject } from '@svc/domain/validation'
+import { readClusterConfig, readCompactionConfig } from '@svc/domain/compaction'
+import { type JsonObject, type Reader, schemaOf } from '@svc/domain/validation'
 import { z } from 'zod'
+import { shapeOf } from '../http/index.ts'
 import { auditInfoShape } from '../shapes/index.ts'
-import { shapeOf } from '../wire/index.ts'
-
-/** Schema of the compaction config of a datasource. */
-export const compactionConfigShape = shapeOf(compactionConfigSchema())
-/** Schema of the cluster compaction config. */
-export const clusterCompactionConfigShape = shapeOf(clusterConfigSchema())
 
 /** Makes all fields required except `optional` ones: responses contain fields that a request may omit. */
-const withAllFields = (schema: JsonObject, ...optional: readonly string[]): z.ZodType =>
-  shapeOf({
+function withAllFields(read: Reader<unknown>, ...optional: readonly string[]): z.ZodType {
+  const schema = schemaOf(read)
+  return shapeOf({
     allOf: [schema],
     required: Object.keys(schema.properties as JsonObject).filter((name) => !optional.includes(name)),
   })
+}
 
 /** Schema of the compaction config of a datasource in responses, including defaults. */
-export const fullCompactionConfigShape = withAllFields(compactionConfigSchema(), 'type', 'projections')
+export const fullCompactionConfigShape = withAllFields(readCompactionConfig, 'type', 'projections')
 /** Schema of the cluster compaction config in responses. */
-export const fullClusterCompactionConfigShape = withAllFields(clusterConfigSchema())
+export const fullClusterCompactionConfigShape = withAllFields(readClusterConfig)
 
 const figures = { interval: z.string(), bytes: z.int(), segments: z.int() }
 

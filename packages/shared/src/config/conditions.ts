@@ -111,16 +111,16 @@ export const keepsPasswords: readonly Condition[] = [
   ...basicAuthenticator,
   is('svc.auth.authenticator.<name>.credentialsValidator.type', 'metadata'),
 ]
-export const usesLdap: readonly Condition[] = [
+export const ldapAuthenticator: readonly Condition[] = [
   ...basicAuthenticator,
   is('svc.auth.authenticator.<name>.credentialsValidator.type', 'ldap'),
 ]
 export const bindsToSearch: readonly Condition[] = [
-  ...usesLdap,
+  ...ldapAuthenticator,
   isSet('svc.auth.authenticator.<name>.credentialsValidator.bindUser'),
 ]
 export const searchesGroups: readonly Condition[] = [
-  ...usesLdap,
+  ...ldapAuthenticator,
   isSet('svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn'),
 ]
 
@@ -187,7 +187,7 @@ export const trustsDirectoryByPassword: readonly Condition[] = [
   isJavaStore('svc.auth.basic.ssl.trustStoreType'),
 ]
 
-export const requiresLogin: readonly Condition[] = [
+export const anyBasicAuthenticator: readonly Condition[] = [
   {
     text: 'an authenticator in [svc.auth.authenticatorChain] has type [basic]',
     holds: (settings) => chainOf(settings).some((name) => isBasicAuthenticator(settings, name)),
@@ -203,7 +203,7 @@ export const keepsOwnPasswords: readonly Condition[] = [
   },
 ]
 export const countsFailures: readonly Condition[] = [
-  ...requiresLogin,
+  ...anyBasicAuthenticator,
   {
     text: '[svc.auth.throttle.failures] is greater than [0]',
     holds: (settings) => Number(settings.valueOf('svc.auth.throttle.failures', '')) > 0,

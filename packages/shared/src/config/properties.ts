@@ -327,11 +327,11 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.url': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(text, 'URL of the directory: ldap://host:port or ldaps://host:port'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindUser': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(
       text,
       'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set',
@@ -342,11 +342,11 @@ export const properties = {
     property(password, 'password of bindUser'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(text, 'base DN to search for users'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(
       text,
       'search filter for a user; %s is replaced with the escaped user name of the login',
@@ -354,11 +354,11 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(text, 'attribute of a directory entry that contains the user name', 'uid'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(text, 'base DN to search for groups by member, for directories without the attribute memberOf'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
@@ -370,19 +370,19 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.connectTimeout': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(periodMs, 'maximum time a login waits to connect to the directory', 'PT3S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(periodMs, 'maximum time a login waits for the directory in total, including connecting', 'PT4S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(integer(0, 86_400), 'seconds during which a verified login is not verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(
       integer(0, 86_400),
       'seconds after its verification during which a login stays valid while the directory is unavailable',
@@ -390,7 +390,7 @@ export const properties = {
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialCacheSize': onlyWhere(
-    conditions.usesLdap,
+    conditions.ldapAuthenticator,
     property(integer(1, 1_000_000), 'maximum number of cached verified logins', '1000'),
   ),
   'svc.auth.authenticator.<name>.skipOnFailure': onlyWhere(
@@ -485,7 +485,7 @@ export const properties = {
     property(integer(1, 128), 'minimum length of a new password', '8'),
   ),
   'svc.auth.throttle.failures': onlyWhere(
-    conditions.requiresLogin,
+    conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
       'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. Ten times this number applies to one user across all addresses from which the user has not logged in yet. 0 turns throttling off',
@@ -505,7 +505,7 @@ export const properties = {
     ),
   ),
   'svc.auth.internalClientAllowedNetworks': onlyWhere(
-    conditions.requiresLogin,
+    conditions.anyBasicAuthenticator,
     property(
       textList,
       'networks from which the internal user may log in, such as 10.0.0.0/8; all if empty',
@@ -513,7 +513,7 @@ export const properties = {
     ),
   ),
   'svc.auth.unsecuredPaths': onlyWhere(
-    conditions.requiresLogin,
+    conditions.anyBasicAuthenticator,
     property(
       textList,
       'paths that require no login and no permission; a path ending in /* covers all paths below it',
@@ -521,7 +521,7 @@ export const properties = {
     ),
   ),
   'svc.auth.allowUnauthenticatedHttpOptions': onlyWhere(
-    conditions.requiresLogin,
+    conditions.anyBasicAuthenticator,
     property(flag, 'whether to allow OPTIONS requests without a login', 'false'),
   ),
   'svc.escalator.type': property(
@@ -559,6 +559,12 @@ export const properties = {
     periodMs,
     'time without reports after which the replicas of a server are ignored',
     'PT10S',
+  ),
+
+  'svc.coordinator.waitBeforeMarkingOvershadowed': property(
+    flag,
+    'whether a new leader waits for the default of millisToWaitBeforeDeleting (15 minutes) before it marks overshadowed segments as unused, as in Druid 37; otherwise it waits only if the dynamic configuration has another value',
+    'false',
   ),
 
   'svc.coordinator.kill.on': property(
@@ -621,6 +627,13 @@ export const properties = {
       virtualServerGroups,
       'virtual servers that this process simulates instead of running one historical; their segments have no files',
       '[]',
+    ),
+  ),
+  'svc.simulation.placementFile': onlyWhere(
+    conditions.simulates,
+    property(
+      text,
+      'file with the segments that each virtual server has at the start of this process, which writes them back when it stops; without it, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import {
   loadingLimitsOf,
   overshadowedWaitMs,
-  parseConfigChange,
+  readConfigChange,
   readCoordinatorConfig,
   warningsOfChange,
 } from './coordinator-config.ts'
@@ -65,12 +65,15 @@ describe('the limits of a coordinator run', () => {
 
 describe('a config change', () => {
   it('warns about fields without effect', () => {
-    const change = parseConfigChange({
-      balancerComputeThreads: 8,
-      useRoundRobinSegmentAssignment: true,
-      debugDimensions: { dataSource: 'wiki' },
-      maxSegmentsToMove: 5,
-    })
+    const change = readConfigChange(
+      {
+        balancerComputeThreads: 8,
+        useRoundRobinSegmentAssignment: true,
+        debugDimensions: { dataSource: 'wiki' },
+        maxSegmentsToMove: 5,
+      },
+      '',
+    )
     assert.deepEqual(
       warningsOfChange(change).map(({ field }) => field),
       ['balancerComputeThreads', 'debugDimensions'],
@@ -86,7 +89,7 @@ describe('a config change', () => {
     { debugDimensions: { a: '\0' } },
   ]) {
     it(`rejects a name with a control character in ${JSON.stringify(change)}`, () =>
-      assert.throws(() => parseConfigChange(change), {
+      assert.throws(() => readConfigChange(change, ''), {
         code: 'invalidInput',
         message: /without .*control characters$/,
       }))
@@ -94,7 +97,7 @@ describe('a config change', () => {
 
   it('rejects a server as its own clone', () => {
     assert.throws(
-      () => parseConfigChange({ cloneServers: { a: 'b', c: 'c' } }),
+      () => readConfigChange({ cloneServers: { a: 'b', c: 'c' } }, ''),
       /cloneServers.*its own clone/,
     )
   })
@@ -102,5 +105,6 @@ describe('a config change', () => {
   it('delays marking overshadowed segments only if configured', () => {
     assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined)), 0)
     assert.equal(overshadowedWaitMs(readCoordinatorConfig({ value: '{"millisToWaitBeforeDeleting":5}' })), 5)
+    assert.equal(overshadowedWaitMs(readCoordinatorConfig(undefined), true), 900_000)
   })
 })

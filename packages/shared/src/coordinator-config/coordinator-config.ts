@@ -1,67 +1,80 @@
-import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
-import { z } from 'zod'
-import { listOf, type Parser, parserOf } from '../wire/index.ts'
+import {
+  checked,
+  converted,
+  described,
+  fieldOf,
+  hasControlCharacter,
+  isJsonObject,
+  type JsonObject,
+  nullable,
+  omittable,
+  type Reader,
+  readDatasourceName,
+  readFields,
+  readFlag,
+  readInteger,
+  readList,
+  readNumber,
+  readText,
+  refuse,
+  schemaOf,
+  titled,
+} from '@svc/domain/validation'
 
 /** Name of the stored configuration and of its history. */
 export const coordinatorConfigName = 'coordinator.config'
 
-const count = (max = 2_147_483_647) => {
-  const error = `an integer from 0 to ${max}`
-  return z.int({ error }).min(0, { error }).max(max, { error })
-}
-const flag = z.boolean({ error: 'true or false' })
-const text = z.string({ error: 'a string' })
-const name = text.refine((value) => !hasControlCharacter(value), {
-  error: 'a string without control characters',
-})
-const names = listOf(name, { error: 'a list of strings' })
-const datasources = listOf(text.refine(isDatasourceName, { error: datasourceNameRule }), {
-  error: 'a list of strings',
-})
-const namesByName = z
-  .record(z.string(), z.string())
-  .refine((texts) => !Object.entries(texts).flat().some(hasControlCharacter), {
-    error: 'an object of strings without control characters',
-  })
+const count = readInteger(0, 2_147_483_647)
+const name = checked(readText, (text) => !hasControlCharacter(text), 'a string without control characters')
+const listOfStrings = { expected: 'a list of strings' }
+const names = readList(name, listOfStrings)
+const datasources = readList(readDatasourceName, listOfStrings)
+const namesByName: Reader<Readonly<Record<string, string>>> = described(
+  { type: 'object', additionalProperties: { type: 'string' } },
+  (json, field) => {
+    if (!isJsonObject(json)) throw refuse(field, json, 'an object')
+    const texts = Object.fromEntries(
+      Object.entries(json).map(([key, value]) => [key, readText(value, fieldOf(field, key))]),
+    )
+    if (Object.entries(texts).flat().some(hasControlCharacter))
+      throw refuse(field, json, 'an object of strings without control characters')
+    return texts
+  },
+)
 
 const fields = {
-  millisToWaitBeforeDeleting: count(Number.MAX_SAFE_INTEGER),
-  maxSegmentsToMove: count(),
-  replicantLifetime: count(),
-  replicationThrottleLimit: count(),
-  balancerComputeThreads: count(1000),
+  millisToWaitBeforeDeleting: readInteger(0, Number.MAX_SAFE_INTEGER),
+  maxSegmentsToMove: count,
+  replicantLifetime: count,
+  replicationThrottleLimit: count,
+  balancerComputeThreads: readInteger(0, 1000),
   killDataSourceWhitelist: datasources,
-  killTaskSlotRatio: z.number({ error: 'a number from 0 to 1' }).min(0).max(1),
-  maxKillTaskSlots: count(),
+  killTaskSlotRatio: readNumber(0, 1),
+  maxKillTaskSlots: count,
   killPendingSegmentsSkipList: datasources,
-  maxSegmentsInNodeLoadingQueue: count(),
+  maxSegmentsInNodeLoadingQueue: count,
   decommissioningNodes: names,
-  pauseCoordination: flag,
-  replicateAfterLoadTimeout: flag,
-  useRoundRobinSegmentAssignment: flag,
-  smartSegmentLoading: flag,
-  debugDimensions: namesByName.nullable(),
+  pauseCoordination: readFlag,
+  replicateAfterLoadTimeout: readFlag,
+  useRoundRobinSegmentAssignment: readFlag,
+  smartSegmentLoading: readFlag,
+  debugDimensions: nullable(namesByName),
   turboLoadingNodes: names,
-  cloneServers: namesByName,
+  cloneServers: checked(
+    namesByName,
+    (sources) => Object.entries(sources).every(([clone, source]) => clone !== source),
+    'an object with the source server of each clone, where no server is its own clone',
+  ),
 }
 
-const changeSchema = z
-  .strictObject(fields)
-  .partial()
-  .refine(
-    ({ cloneServers = {} }) => Object.entries(cloneServers).every(([clone, source]) => clone !== source),
-    {
-      path: ['cloneServers'],
-      error: 'an object with the source server of each clone, where no server is its own clone',
-    },
-  )
-const storedSchema = z.object(fields)
+/** Reads the full configuration. */
+const readConfig = titled('CoordinatorConfig', readFields(fields, { ignoresOthers: true }))
 
-/** Schema of the full configuration. */
-export const coordinatorConfigShape = storedSchema.meta({ title: 'CoordinatorConfig' })
+/** Returns the JSON schema of the full configuration. */
+export const coordinatorConfigSchema = (): JsonObject => schemaOf(readConfig)
 
 /** The coordinator dynamic configuration. */
-export type CoordinatorConfig = z.infer<typeof storedSchema>
+export type CoordinatorConfig = ReturnType<typeof readConfig>
 /** Some of its fields. */
 export type CoordinatorConfigChange = Partial<CoordinatorConfig>
 
@@ -95,11 +108,15 @@ export function readCoordinatorConfig(stored: { readonly value: string } | undef
   }
 }
 
-/** Parses the fields of a change. Throws an invalidInput Failure that names the first invalid field. */
-export const parseConfigChange: Parser<CoordinatorConfigChange> = parserOf(
-  changeSchema.meta({ title: 'CoordinatorConfigChange' }),
-  { subject: 'configuration' },
-  (change) => change as CoordinatorConfigChange,
+/** Reads the fields of a change. Fields that are missing are not in the result. */
+export const readConfigChange: Reader<CoordinatorConfigChange> = titled(
+  'CoordinatorConfigChange',
+  converted(
+    readFields(
+      Object.fromEntries(Object.entries(fields).map(([field, read]) => [field, omittable<unknown>(read)])),
+    ),
+    (change) => Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)),
+  ),
 )
 
 /** Servers with a special role, by name. */
@@ -121,10 +138,13 @@ export function serverPartsOf(config: CoordinatorConfig): ServerParts {
 /**
  * Returns how long a server must have been leader, in milliseconds, before it marks overshadowed segments as unused.
  * The svc leader knows all segments and servers before its first run, so it waits only if this differs from the
- * default.
+ * default, or if it `waitsByDefault` as Druid 37 does.
  */
-export function overshadowedWaitMs({ millisToWaitBeforeDeleting }: CoordinatorConfig): number {
-  return millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
+export function overshadowedWaitMs(
+  { millisToWaitBeforeDeleting }: CoordinatorConfig,
+  waitsByDefault = false,
+): number {
+  return !waitsByDefault && millisToWaitBeforeDeleting === defaultCoordinatorConfig.millisToWaitBeforeDeleting
     ? 0
     : millisToWaitBeforeDeleting
 }

@@ -1,17 +1,17 @@
 /** Servers that load segments: what they serve, how they take load and drop requests, and how they report. */
 export { createDataServer, type DataServer } from './data-server.ts'
 export { KnownLeader, type RequestStamp } from './known-leader.ts'
-export { type ReportedChanges, ReportLog } from './report-log.ts'
 export {
   type AwaitedServer,
   type Report,
   type ReportAnswer,
   type RequestFailure,
+  readReport,
   reportLimitBytes,
   reportPath,
-  reportSchema,
   type ServerReport,
-} from './report-schema.ts'
+} from './report.ts'
+export { type ReportedChanges, ReportLog } from './report-log.ts'
 export {
   type FileTaker,
   segmentFilesPath,

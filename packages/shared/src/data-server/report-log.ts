@@ -1,4 +1,4 @@
-import type { RequestFailure, ServerReport } from './report-schema.ts'
+import type { RequestFailure, ServerReport } from './report.ts'
 import type { ServedSegments } from './served-segments.ts'
 
 /** The part of a report with the changes. */

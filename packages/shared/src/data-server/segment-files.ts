@@ -3,10 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
-import { z } from 'zod'
+import { readFields, readList, readText } from '@svc/domain/validation'
 import { errorCode } from '../deep-storage/index.ts'
 import { internal, jsonBody, type Route, route, streamed, textAnswer } from '../http/index.ts'
-import { parserOf } from '../wire/index.ts'
 import type { DataServer } from './data-server.ts'
 
 /** The path on a data server from which the Parquet files of served segments are fetched. */
@@ -15,7 +14,7 @@ export const segmentFilesPath = '/svc-internal/v1/segments/files'
 // Max segments per request.
 const maxFilesPerRequest = 1000
 
-const requestSchema = z.strictObject({ ids: z.array(z.string()).min(1).max(maxFilesPerRequest) })
+const readRequest = readFields({ ids: readList(readText, { min: 1, max: maxFilesPerRequest, item: 'ID' }) })
 
 // Each file follows its size, a big-endian 64-bit integer; `absent` marks a file that is not served.
 const sizeLength = 8
@@ -32,7 +31,7 @@ export function segmentFilesRoute(server: DataServer): Route {
     path: segmentFilesPath,
     access: internal,
     summary: 'Fetch the Parquet files of served segments, one after the other',
-    body: jsonBody(parserOf(requestSchema, { subject: 'request' })),
+    body: jsonBody(readRequest),
     answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream' })

@@ -1,8 +1,10 @@
 import { unavailable } from '@svc/domain/failure'
 import { dataSourceOfId } from '@svc/domain/segment'
+import { omittable } from '@svc/domain/validation'
 import { z } from 'zod'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { integerParameter, textParameter } from '../wire/index.ts'
 import type { DataServer } from './data-server.ts'
 
 /** The path at which followers get the segments that a data server serves. */
@@ -15,7 +17,11 @@ export interface ServedSegmentsAnswer {
   readonly requests: readonly { readonly action: 'load' | 'drop'; readonly id: string }[]
 }
 
-const integer = z.coerce.number().int()
+const sinceQuery = {
+  counter: omittable(integerParameter(-1, Number.MAX_SAFE_INTEGER), -1),
+  hash: omittable(textParameter, ''),
+  timeout: omittable(integerParameter(0, 60_000), 0),
+}
 
 /**
  * The endpoint with which brokers follow the segments of a data server (long polling). Callers other than servers see
@@ -31,11 +37,7 @@ export function servedSegmentsRoute(
     path: servedSegmentsPath,
     access: state('READ'),
     summary: 'List the segments served by this server, as changes since a counter',
-    query: z.object({
-      counter: integer.min(-1).default(-1),
-      hash: z.string().default(''),
-      timeout: integer.min(0).max(60_000).default(0),
-    }),
+    query: sinceQuery,
     answers: [jsonAnswer(z.looseObject({}))],
     handle: async ({ query, signal, caller }): Promise<ServedSegmentsAnswer> => {
       if (stopping.aborted) throw unavailable('This server is stopping')

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@svc/domain/validation'
 import { z } from 'zod'
 
 /** A successful response of a route. */
@@ -16,6 +17,9 @@ export function jsonAnswer(
 ): Answer {
   return { status: 200, description: 'Success', ...options, content: { 'application/json': shape } }
 }
+
+/** Returns the JSON schema of a reader as a schema of a response. */
+export const shapeOf = (schema: JsonObject): z.ZodType => z.unknown().meta(schema)
 
 /** 200 with text of a content type. */
 export const textAnswer = (contentType: string): Answer => ({

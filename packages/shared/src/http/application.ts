@@ -13,7 +13,13 @@ import {
   unauthorized,
   unsupportedMediaType,
 } from '@svc/domain/failure'
-import { cutText, escapeControlCharacters, readDatasourceName, readRulesName } from '@svc/domain/validation'
+import {
+  cutText,
+  escapeControlCharacters,
+  readDatasourceName,
+  readListingProblems,
+  readRulesName,
+} from '@svc/domain/validation'
 import express, {
   type Express,
   type NextFunction,
@@ -21,10 +27,10 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express'
-import type { z } from 'zod'
 import type { Metrics } from '../metrics/index.ts'
+import { stackOf } from '../runtime/index.ts'
 import type { Caller, Security } from '../security/index.ts'
-import { parseJson, withExactLimits } from '../wire/index.ts'
+import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import type { Call } from './call.ts'
 import { checkTexts } from './check-texts.ts'
@@ -289,7 +295,7 @@ function dispatch(methods: Methods, security: Security, budgets: Budgets): Reque
     checkTexts(request.query as Record<string, unknown>)
     assertNames(route, request.params as Record<string, string>)
     const leaving = callerLeaving(response)
-    const query = readQuery(route.query, request.query)
+    const query = route.query ? readListingProblems(route.query, request.query) : request.query
     const isInternal = security.isInternal(caller)
     const sender = { caller, isServer: isInternal && isLoggedIn(caller) }
     const answer = await withBody(route, request, sender, budgets, (body) =>
@@ -383,11 +389,6 @@ function checkContentType(request: Request): void {
   throw unsupportedMediaType(`Unsupported content type [${type ?? ''}]: expected [application/json]`)
 }
 
-function readQuery(schema: z.ZodType | undefined, query: unknown): unknown {
-  if (!schema) return query
-  return parseJson(schema, query, { subject: 'query' })
-}
-
 /** Runs `work` on the body of a request. The body counts against the budgets until `work` is done. */
 async function withBody(
   route: Route,
@@ -403,7 +404,7 @@ async function withBody(
     if (json === undefined && !body.optional) {
       throw invalidInput('The request has no body; expected a JSON document')
     }
-    return await work(body.parse(json))
+    return await work(readListingProblems(body.read, json))
   } finally {
     release()
   }
@@ -519,7 +520,7 @@ function toFailure(
     method: request.method,
     path: request.path,
     error: describeError(error),
-    stack: error instanceof Error ? error.stack : undefined,
+    stack: stackOf(error),
   })
   return new Failure('internalServerError', `Internal error; search the log of this server for [${id}]`, {
     errorId: id,

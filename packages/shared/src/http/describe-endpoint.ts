@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureCode } from '@svc/domain/failure'
+import { schemaOf as schemaOfReader } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { JsonLimits } from '../wire/index.ts'
 import type { Access, Method, Route } from './route.ts'
@@ -42,7 +43,7 @@ export function describeEndpoint(route: Route): EndpointDescription {
     path,
     access,
     summary,
-    ...(query ? { query: schemaOf(query) } : {}),
+    ...(query ? { query: schemaOfReader(query) } : {}),
     ...(body
       ? {
           body: {
@@ -51,7 +52,7 @@ export function describeEndpoint(route: Route): EndpointDescription {
             maxNames: body.maxNames,
             maxDepth: body.maxDepth,
             optional: body.optional ?? false,
-            schema: schemaOf(body.parse.shape),
+            schema: schemaOfReader(body.read),
           },
         }
       : {}),
@@ -64,7 +65,7 @@ export function describeEndpoint(route: Route): EndpointDescription {
   }
 }
 
-/** Returns the JSON schema of a shape: of its input side, also for responses, which may contain additional fields. */
+/** Returns the JSON schema of a response. Its input side allows additional fields. */
 export function schemaOf(shape: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, {
     io: 'input',

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResourceType } from '@svc/domain/access'
 import type { FailureCode } from '@svc/domain/failure'
-import type { z } from 'zod'
+import { described, type JsonObject, type Reader, type Readers, readFields } from '@svc/domain/validation'
 import type { Caller } from '../security/index.ts'
-import type { JsonLimits, Parser } from '../wire/index.ts'
+import type { JsonLimits } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -139,7 +139,7 @@ export interface Route {
   readonly summary: string
   /** The datasource in the path may be any name that rules can be set for. */
   readonly isForRules?: boolean
-  readonly query?: z.ZodType | undefined
+  readonly query?: Reader<unknown> | undefined
   readonly body?: BodyDefinition | undefined
   /** The successful responses, for the OpenAPI document. */
   readonly answers: readonly Answer[]
@@ -152,24 +152,32 @@ export interface Route {
   handle(input: RouteInput<never, never>): unknown
 }
 
-/** How a JSON body is parsed, and its limits, which are checked before parsing. */
+/** How a JSON body is read, and its limits, which are checked first. */
 export interface BodyDefinition extends JsonLimits {
-  readonly parse: Parser<unknown>
+  readonly read: Reader<unknown>
   /** Max length in bytes, decompressed. */
   readonly limitBytes: number
-  /** The body is optional; without one, `parse` gets undefined. */
+  /** The body is optional; without one, `read` gets undefined. */
   readonly optional?: boolean
 }
 
 interface TypedRoute<Query, Body> extends Omit<Route, 'handle' | 'query' | 'body'> {
-  readonly query?: z.ZodType<Query>
-  readonly body?: BodyDefinition & { readonly parse: Parser<Body> }
+  /** The readers of the query parameters. A parameter is required if its reader refuses undefined. */
+  readonly query?: Readers<Query>
+  /** Whether unknown query parameters are refused instead of ignored. */
+  readonly refusesOtherParameters?: boolean
+  readonly body?: BodyDefinition & { readonly read: Reader<Body> }
   handle(input: RouteInput<Query, Body>): unknown
 }
 
 /** Creates a route whose handler gets the types of `query` and `body`. */
-export function route<Query = unknown, Body = undefined>(definition: TypedRoute<Query, Body>): Route {
-  return definition as unknown as Route
+export function route<Query extends object = object, Body = undefined>({
+  query,
+  refusesOtherParameters = false,
+  ...definition
+}: TypedRoute<Query, Body>): Route {
+  const readQuery = query && readFields(query, { ignoresOthers: !refusesOtherParameters })
+  return { ...(definition as unknown as Route), query: readQuery }
 }
 
 /** Max bytes of rules and configurations. */
@@ -180,11 +188,15 @@ const usualLimits: JsonLimits = { maxValues: 200_000, maxNames: 20_000, maxDepth
 
 /** Returns the definition of a JSON body, of at most 1 MiB by default. */
 export function jsonBody<Body>(
-  parse: Parser<Body>,
+  read: Reader<Body>,
   { limitBytes = configLimitBytes, optional = false, ...limits }: BodyOptions = {},
-): BodyDefinition & { readonly parse: Parser<Body> } {
-  return { parse, limitBytes, optional, ...usualLimits, ...limits }
+): BodyDefinition & { readonly read: Reader<Body> } {
+  return { read, limitBytes, optional, ...usualLimits, ...limits }
 }
+
+/** Accepts any JSON: the handler reads the body, after its other checks. `schema` describes it. */
+export const readLater = (schema: JsonObject | Reader<unknown>): Reader<unknown> =>
+  described(schema, (json) => json)
 
 interface BodyOptions extends Partial<JsonLimits> {
   readonly limitBytes?: number

@@ -190,7 +190,8 @@ const brokenRequests: Readonly<Record<string, { readonly status: string; readonl
 
 /** Answers an unreadable HTTP request with the usual error body. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  // Without a handshake, a response would never be sent.
+  if (!socket.writable || error.code === 'ECONNRESET' || error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
     socket.destroy()
     return
   }

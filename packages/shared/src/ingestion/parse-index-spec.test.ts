@@ -69,8 +69,8 @@ const granularities =
 
 describe('an invalid task', () => {
   const cases: { name: string; given: unknown; expect: string }[] = [
-    { name: 'a string', given: 'x', expect: 'Invalid value [x] for [task]: expected an object' },
-    { name: 'null', given: null, expect: 'Invalid value [null] for [task]: expected an object' },
+    { name: 'a string', given: 'x', expect: 'Invalid value [x] for [body]: expected an object' },
+    { name: 'null', given: null, expect: 'Invalid value [null] for [body]: expected an object' },
     {
       name: 'an empty object',
       given: {},

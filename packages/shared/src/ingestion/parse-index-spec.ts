@@ -38,7 +38,7 @@ export const indexTaskSchema = (): JsonObject => schemaOf(readIndexTask)
  * and what is expected, or tooLarge for more than 10 MiB of inline data.
  */
 export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
-  const { id, groupId, context, spec } = readListingProblems(readIndexTask, json, 'task')
+  const { id, groupId, context, spec } = readListingProblems(readIndexTask, json)
   const { dataSchema: schema, ioConfig: io, tuningConfig: tuning } = spec
   const { timestampSpec, granularitySpec } = schema
   const dimensions = (schema.dimensionsSpec?.dimensions ?? []).map(({ name, type }) => ({ name, type }))

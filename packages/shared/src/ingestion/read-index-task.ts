@@ -137,7 +137,7 @@ const readInputSource = readByType<InputSource>(
     local: readLocal,
     http: readFields({ type: readOneOf(['http']), uris: readList(readUri, { min: 1, item: 'URI' }) }),
   },
-  'an object',
+  { expected: 'an object' },
 )
 
 const readSeparator = checked(
@@ -177,7 +177,7 @@ const readInputFormat = readByType<InputFormat>(
     tsv: separated('tsv', '\t'),
     parquet: readFields({ type: readOneOf(['parquet']) }),
   },
-  'an object',
+  { expected: 'an object' },
 )
 
 const readTaskType = readOneOf(['index_parallel'])

@@ -117,7 +117,8 @@ async function createRegistry(
   role: Role,
   valuesOf: (name: MetricName) => Promise<readonly MetricValue[]>,
 ): Promise<Registry> {
-  const prometheus = await import('prom-client')
+  // A bundle of a CommonJS package has only a default export.
+  const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()
   prometheus.collectDefaultMetrics({ register: registry })
   const definitions = Object.entries(metricDefinitions) as [MetricName, MetricDefinition][]

@@ -64,9 +64,9 @@ describe('the audit history', () => {
       payload: nasty,
     }
     for (const time of [now + 1, now + 123, now + 999, 1, 4_102_444_799_999]) {
-      await saveAudit(database, written, time)
+      const id = await saveAudit(database, written, time)
       const [newest] = await loadAudit(database, { type: 'nasty', count: 1 })
-      assert.deepEqual(newest, { ...written, createdAt: time })
+      assert.deepEqual(newest, { ...written, id, replaced: null, createdAt: time })
     }
   })
 

@@ -12,19 +12,24 @@ export interface AuditEntry {
   readonly ip: string
   /** The new value, as JSON text. */
   readonly payload: string
+  /** What it replaced, as JSON text; unknown unless the entry is about rules. */
+  readonly replaced?: string | null
 }
 
 /** A stored entry; `createdAt` in epoch milliseconds. */
 export interface StoredAuditEntry extends AuditEntry {
+  readonly id: number
   readonly createdAt: number
 }
 
-/** Writes an entry; `now` is the cluster's time in epoch milliseconds. */
-export async function saveAudit(queries: Queries, entry: AuditEntry, now: number): Promise<void> {
-  const { type, key, author, comment, identity, ip, payload } = entry
-  await queries.query(sql`
-    INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
-    VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, to_timestamp(${now / 1000}))`)
+/** Writes an entry, and returns its ID; `now` is the cluster's time in epoch milliseconds. */
+export async function saveAudit(queries: Queries, entry: AuditEntry, now: number): Promise<number> {
+  const { type, key, author, comment, identity, ip, payload, replaced = null } = entry
+  const [saved] = await queries.query<{ id: number }>(sql`
+    INSERT INTO audit (type, key, author, comment, identity, ip, payload, replaced, created_at)
+    VALUES (${type}, ${key}, ${author}, ${comment}, ${identity}, ${ip}, ${payload}, ${replaced},
+      to_timestamp(${now / 1000})) RETURNING id`)
+  return saved!.id
 }
 
 /** Writes entries with one statement, all or none. */
@@ -33,7 +38,7 @@ export async function saveAudits(
   entries: readonly AuditEntry[],
   now: number,
 ): Promise<void> {
-  const column = (name: keyof AuditEntry) => entries.map((entry) => entry[name])
+  const column = (name: Exclude<keyof AuditEntry, 'replaced'>) => entries.map((entry) => entry[name])
   await queries.query(sql`
     INSERT INTO audit (type, key, author, comment, identity, ip, payload, created_at)
     SELECT type, key, author, comment, identity, ip, payload, to_timestamp(${now / 1000})
@@ -78,8 +83,8 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)}) AND created_at < to_timestamp(${storableSeconds(interval.end)})`
   const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC LIMIT ${count}`
   const [found] = await queries.query<{ entries: number; bytes: number }>(sql`
-    SELECT count(*)::float8 AS entries, coalesce(sum(octet_length(payload)), 0)::float8 AS bytes
-    FROM (SELECT payload FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}) AS entries`)
+    SELECT count(*)::float8 AS entries, coalesce(sum(octet_length(payload) + coalesce(octet_length(replaced), 0)), 0)::float8 AS bytes
+    FROM (SELECT payload, replaced FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}) AS entries`)
   const { entries, bytes } = found ?? { entries: 0, bytes: 0 }
   if ((count === undefined && entries > maxEntries) || bytes > maxPayloadBytes) {
     throw tooLarge(
@@ -87,7 +92,7 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
     )
   }
   return await queries.query<StoredAuditEntry>(sql`
-    SELECT type, key, author, comment, identity, ip, payload, created_at AS "createdAt"
+    SELECT id, type, key, author, comment, identity, ip, payload, replaced, created_at AS "createdAt"
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
 }
 

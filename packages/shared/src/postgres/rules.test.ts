@@ -8,6 +8,8 @@ import {
   loadAudit,
   loadConfig,
   loadRules,
+  loadRulesSnapshot,
+  ParsedRules,
   rulesChannel,
   saveConfig,
   saveRules,
@@ -37,12 +39,22 @@ describe('rules', () => {
     await saveRules(database, 'wiki', loadForever, audit, now)
     const rules = await loadRules(database)
     assert.deepEqual(rules.get('wiki'), [defaultRule])
-    assert.deepEqual(await history('wiki'), [
-      { ...audit, type: 'rules', key: 'wiki', payload: loadForever, createdAt: now },
-    ])
+    const [first] = await history('wiki')
+    assert.deepEqual(first, {
+      ...audit,
+      id: first!.id,
+      type: 'rules',
+      key: 'wiki',
+      payload: loadForever,
+      replaced: '[]',
+      createdAt: now,
+    })
     await saveRules(database, 'wiki', '[]', audit, now + 1)
     assert.deepEqual((await loadRules(database)).get('wiki'), [])
-    assert.equal((await history('wiki')).length, 2)
+    const [, second] = await history('wiki')
+    assert.deepEqual([second!.replaced, (await history('wiki')).length], [loadForever, 2])
+    const { auditIds } = await loadRulesSnapshot(database, new ParsedRules())
+    assert.equal(auditIds.get('wiki'), second!.id)
   })
 
   it('are not stored without their audit entry', async () => {

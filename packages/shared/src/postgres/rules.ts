@@ -31,6 +31,7 @@ const maxSliceMs = 8
 interface StoredRules {
   readonly datasource: string
   readonly rules: string
+  readonly auditId: number | null
 }
 
 async function parseAll(rows: readonly StoredRules[], parsed: ParsedRules): Promise<RulesByName> {
@@ -46,12 +47,43 @@ async function parseAll(rows: readonly StoredRules[], parsed: ParsedRules): Prom
   return lists
 }
 
+/** All rules at one time. */
+export interface RulesSnapshot {
+  readonly rules: RulesByName
+  /** The audit IDs of the last changes, by name; lists without a recorded change are left out. */
+  readonly auditIds: ReadonlyMap<string, number>
+}
+
 /** Returns all rules. Callers can keep `parsed` as a cache from one read to the next. */
 export async function loadRules(queries: Queries, parsed = new ParsedRules()): Promise<RulesByName> {
-  const rows = await queries.query<StoredRules>(sql`SELECT datasource, rules FROM rules ORDER BY datasource`)
-  const lists = await parseAll(rows, parsed)
-  parsed.keepOnly(new Set(lists.keys()))
-  return lists
+  return (await loadRulesSnapshot(queries, parsed)).rules
+}
+
+/** Returns all rules with the audit IDs of their last changes; see `loadRules`. */
+export async function loadRulesSnapshot(queries: Queries, parsed: ParsedRules): Promise<RulesSnapshot> {
+  const rows = await queries.query<StoredRules>(
+    sql`SELECT datasource, rules, audit_id AS "auditId" FROM rules ORDER BY datasource`,
+  )
+  const rules = await parseAll(rows, parsed)
+  parsed.keepOnly(new Set(rules.keys()))
+  const auditIds = rows.flatMap(({ datasource, auditId }) =>
+    auditId === null ? [] : [[datasource, auditId] as const],
+  )
+  return { rules, auditIds: new Map(auditIds) }
+}
+
+/**
+ * Returns the audit IDs of the last changes of these lists of rules, by name, and delays new changes until the
+ * transaction ends.
+ */
+export async function lockRules(
+  transaction: Queries,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await transaction.query<StoredRules>(sql`
+    SELECT datasource, audit_id AS "auditId" FROM rules
+    WHERE datasource = ANY(${names}) AND audit_id IS NOT NULL ORDER BY datasource FOR SHARE`)
+  return new Map(rows.map(({ datasource, auditId }) => [datasource, auditId as number]))
 }
 
 /** Returns the rules of one datasource, and the default rules of the cluster. */
@@ -74,10 +106,17 @@ export async function saveRules(
   now: number,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
+    // One change of a list at a time, so that each entry has what it replaced.
+    await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${dataSource}, 4))`)
+    const [stored] = await transaction.query<Pick<StoredRules, 'rules'>>(
+      sql`SELECT rules FROM rules WHERE datasource = ${dataSource}`,
+    )
+    const replaced = stored?.rules ?? '[]'
+    const entry = { ...audit, type: 'rules', key: dataSource, payload: rules, replaced }
+    const auditId = await saveAudit(transaction, entry, now)
     await transaction.query(sql`
-      INSERT INTO rules (datasource, rules) VALUES (${dataSource}, ${rules})
-      ON CONFLICT (datasource) DO UPDATE SET rules = excluded.rules`)
-    await saveAudit(transaction, { ...audit, type: 'rules', key: dataSource, payload: rules }, now)
+      INSERT INTO rules (datasource, rules, audit_id) VALUES (${dataSource}, ${rules}, ${auditId})
+      ON CONFLICT (datasource) DO UPDATE SET rules = excluded.rules, audit_id = excluded.audit_id`)
     await transaction.query(sql`SELECT pg_notify(${rulesChannel}, '')`)
   })
 }

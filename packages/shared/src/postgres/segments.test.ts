@@ -221,7 +221,7 @@ describe('segments', () => {
   it('that overlap an interval are found, used or not, with half-open ends', async () => {
     const days = [0, 1, 2, 3].map((number) => segment('overlap', number))
     await copy(days)
-    await markUnused(database, [(days[2] as Segment).id], now)
+    await markUnused(database, [(days[2] as Segment).id], { kind: 'request', identity: 'me' }, now)
     await copy([segment('overlapping', 1)])
     const found = async (start: number, end: number) =>
       (await loadOverlapping(database, 'overlap', { start: start * day, end: end * day }))
@@ -236,8 +236,11 @@ describe('segments', () => {
   it('are marked unused and used again, and only actual changes count', async () => {
     const ids = [0, 1].map((number) => segment('marked', number).id) as [string, string]
     await copy([segment('marked', 0), segment('marked', 1)])
-    assert.equal(await markUnused(database, [...ids, 'unknown'], now + 1), 2)
-    assert.equal(await markUnused(database, ids, now + 2), 0)
+    assert.equal(
+      await markUnused(database, [...ids, 'unknown'], { kind: 'request', identity: 'me' }, now + 1),
+      2,
+    )
+    assert.equal(await markUnused(database, ids, { kind: 'request', identity: 'me' }, now + 2), 0)
     assert.equal(await markUsed(database, [ids[0]], now + 3), 1)
     const records = await loadSegmentRecords(database, { dataSource: 'marked' })
     assert.deepEqual(
@@ -261,7 +264,7 @@ describe('segments', () => {
     )
     assert.deepEqual(changes, [4500])
     for (const name of names.slice(1)) await copy([segment(name, 0), segment(name, 1)])
-    await markUnused(database, [(many[7] as Segment).id], now)
+    await markUnused(database, [(many[7] as Segment).id], { kind: 'request', identity: 'me' }, now)
     for (const name of names) {
       const found: string[] = []
       for await (const page of pagesOfUsedSegments(database, name))
@@ -278,7 +281,7 @@ describe('segments', () => {
   it('that are used are never deleted', async () => {
     const [kept, gone] = [segment('erased', 0), segment('erased', 1)]
     await copy([kept, gone])
-    await markUnused(database, [gone.id], now)
+    await markUnused(database, [gone.id], { kind: 'request', identity: 'me' }, now)
     const erased = await eraseUnused(database, [kept.id, gone.id, 'unknown'])
     assert.deepEqual(
       erased.map(({ identifier }) => identifier),
@@ -336,14 +339,14 @@ describe('a change reader', () => {
       Segment,
     ]
     await copy([one, two])
-    await markUnused(database, [two.id], now)
+    await markUnused(database, [two.id], { kind: 'request', identity: 'me' }, now)
     const reader = createReader()
     const first = await reader.look()
     assert.ok(first.used.some(({ id }) => id === one.id))
     assert.ok(!first.used.some(({ id }) => id === two.id))
     assert.deepEqual(first.gone, [])
     await copy([three])
-    await markUnused(database, [one.id], now)
+    await markUnused(database, [one.id], { kind: 'request', identity: 'me' }, now)
     const changes = await reader.look()
     assert.ok(changes.gone.includes(one.id))
     assert.ok(changes.used.some(({ id }) => id === three.id))
@@ -362,7 +365,7 @@ describe('a change reader', () => {
     await copy([gone, back])
     const reader = createReader()
     await reader.look()
-    await markUnused(database, [gone.id, back.id], now)
+    await markUnused(database, [gone.id, back.id], { kind: 'request', identity: 'me' }, now)
     await eraseUnused(database, [gone.id, back.id])
     await copy([back])
     const changes = await reader.look()
@@ -404,7 +407,8 @@ describe('a change reader', () => {
               sql`SELECT used FROM segments WHERE id = ${one.id}`,
             )
             if (!row) await copySegments(transaction, [withPayload(one)], undefined, now)
-            else if (row.used) await markUnused(transaction, [one.id], now)
+            else if (row.used)
+              await markUnused(transaction, [one.id], { kind: 'request', identity: 'me' }, now)
             else if (kind % 2 === 0) await markUsed(transaction, [one.id], now)
             else await eraseUnused(transaction, [one.id])
           } else if (kind === 5) {
@@ -441,7 +445,13 @@ describe('a change reader', () => {
               undefined,
               now,
             )
-            if (round > 0) await markUnused(transaction, [segment(`busy${writer}`, round * 3 - 1).id], now)
+            if (round > 0)
+              await markUnused(
+                transaction,
+                [segment(`busy${writer}`, round * 3 - 1).id],
+                { kind: 'request', identity: 'me' },
+                now,
+              )
             if (round > 1) await eraseUnused(transaction, [segment(`busy${writer}`, round * 3 - 4).id])
           })
         }

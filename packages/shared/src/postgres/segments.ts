@@ -9,16 +9,8 @@ import { join } from 'sql-template-tag'
 import { withExactLimits } from '../wire/index.ts'
 import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
+import { readSegment, type SegmentRow, type StoredSegment, segmentColumns } from './segment-rows.ts'
 import { readTime, storedTime } from './stored-time.ts'
-
-/** A row of the segment table without its payload. */
-export interface StoredSegment extends Segment {
-  readonly used: boolean
-  /** ID of its compaction state, see loadCompactionStates; null if it was not compacted. */
-  readonly compactionState: number | null
-  /** ID of its columns, see loadSegmentSchemas; null if they are unknown. */
-  readonly schemaId: number | null
-}
 
 /** The changes since a reader's last read, and the cursor of its next read. */
 export interface SegmentChanges {
@@ -37,29 +29,6 @@ export interface SegmentFollower {
 
 /** The oldest transaction that may have been in progress at a reader's last read. */
 export type SegmentCursor = string
-
-interface SegmentRow {
-  readonly id: string
-  readonly dataSource: string
-  readonly startMs: string
-  readonly endMs: string
-  readonly version: string
-  readonly partitionNum: number
-  readonly partitions: number
-  readonly sizeBytes: number
-  readonly totalRows: number
-  readonly used: boolean
-  readonly compactionState: number | null
-  readonly schemaId: number | null
-}
-
-const segmentColumns = sql`id, datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
-  partition_num AS "partitionNum", partitions, size_bytes AS "sizeBytes", total_rows AS "totalRows", used,
-  compaction_state AS "compactionState", schema_id AS "schemaId"`
-
-function readSegment({ startMs, endMs, ...row }: SegmentRow): StoredSegment {
-  return { ...row, interval: { start: readTime(startMs), end: readTime(endMs) } }
-}
 
 /**
  * Returns the segments that changed since `cursor`, or all used ones without it; with `dataSources`, only those of
@@ -203,6 +172,25 @@ const readCopyText = (text: string): string =>
   text.includes('\\')
     ? text.replace(/\\(.)/gs, (_, character: string) => copyEscapes[character] ?? character)
     : text
+
+/** Returns the sizes in bytes of used segments by ID; others are left out. */
+export async function loadUsedSegmentSizes(
+  queries: Queries,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await queries.query<{ id: string; sizeBytes: number }>(
+    sql`SELECT id, size_bytes AS "sizeBytes" FROM segments WHERE used AND id = ANY(${ids})`,
+  )
+  return new Map(rows.map(({ id, sizeBytes }) => [id, sizeBytes]))
+}
+
+/** Returns the number of used segments by datasource. */
+export async function countUsedSegments(queries: Queries): Promise<ReadonlyMap<string, number>> {
+  const rows = await queries.query<{ dataSource: string; count: number }>(
+    sql`SELECT datasource AS "dataSource", count(*)::int AS count FROM segments WHERE used GROUP BY datasource`,
+  )
+  return new Map(rows.map(({ dataSource, count }) => [dataSource, count]))
+}
 
 /** Returns the payloads of segments by ID; unknown IDs are left out. */
 export async function loadPayloads(
@@ -400,14 +388,6 @@ export async function copyManySegments(
   await database.query(sql`ANALYZE segments`)
 }
 
-/** Marks segments as unused. Returns how many were used before. */
-export async function markUnused(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
-  const rows = await transaction.query(sql`
-    UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000})
-    WHERE id = ANY(${ids}) AND used RETURNING id`)
-  return rows.length
-}
-
 /** Deletes the records of segments that were deleted more than `keptMs` ago. */
 export async function forgetOldRemovals(queries: Queries, keptMs: number): Promise<void> {
   await queries.query(
@@ -468,22 +448,6 @@ function conditionOf(query: SegmentQuery) {
     conditions.push(sql`start_ms >= ${storedTime(within.start)} AND end_ms <= ${storedTime(within.end)}`)
   }
   return join(conditions, ' AND ')
-}
-
-/** Marks segments as used. Returns how many were unused before. */
-export async function markUsed(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
-  const rows = await transaction.query(sql`
-    UPDATE segments SET used = true, used_changed_at = to_timestamp(${now / 1000})
-    WHERE id = ANY(${ids}) AND NOT used RETURNING id`)
-  return rows.length
-}
-
-/** Deletes unused segments. Returns the payloads of the deleted ones, whose files may be removed now. */
-export async function eraseUnused(transaction: Queries, ids: readonly string[]): Promise<SegmentPayload[]> {
-  const rows = await transaction.query<{ payload: SegmentPayload }>(
-    sql`DELETE FROM segments WHERE id = ANY(${ids}) AND NOT used RETURNING payload`,
-  )
-  return rows.map(({ payload }) => payload)
 }
 
 /** Returns the datasources that have used segments, or any segments. */

@@ -23,7 +23,6 @@ export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
 export { type Recognition, recognize } from './recognize.ts'
 export { createSecurity, type Security, type SecurityOptions } from './security.ts'
-export type { LoginAttempt, LoginThrottle } from './throttle.ts'
 export { unsecuredPaths } from './unsecured-paths.ts'
 export {
   type AuthorizerDirectory,

@@ -1,4 +1,5 @@
 import { Failure } from '@svc/domain/failure'
+import type { LoginAttempt, LoginThrottle } from '../login-throttle/index.ts'
 import type { Caller } from './caller.ts'
 import type { ChainLogins, LoginOutcome } from './chain-logins.ts'
 import { countedName } from './counted-name.ts'
@@ -7,7 +8,6 @@ import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
 import type { LoginSource } from './password-verification.ts'
-import type { LoginAttempt, LoginThrottle } from './throttle.ts'
 import type { SecurityDirectory } from './users-and-roles.ts'
 
 /** Verifies logins, and counts them toward the limits of the throttle. */

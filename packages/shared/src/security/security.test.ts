@@ -3,6 +3,7 @@ import crypto, { hash, randomBytes, scryptSync } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { after, describe, it, mock } from 'node:test'
 import type { Permission } from '@svc/domain/access'
+import type { LoginThrottle } from '../login-throttle/index.ts'
 import { testSettings } from '../testing/index.ts'
 import {
   basicHeader,
@@ -10,7 +11,6 @@ import {
   createEscalator,
   createSecurity,
   hashPassword,
-  type LoginThrottle,
   type SecurityDirectory,
   type SecurityOptions,
 } from './index.ts'

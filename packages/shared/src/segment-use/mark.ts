@@ -67,7 +67,7 @@ async function change(
     let changed: number
     if (kind === 'markUnused') {
       const ids = selected.map(({ id }) => id)
-      changed = await markUnused(transaction, ids, now)
+      changed = await markUnused(transaction, ids, { kind: 'request', identity: audit.identity }, now)
     } else {
       const around = (await loadOverlapping(transaction, dataSource, enclosing)).filter(({ used }) => used)
       changed = await markUsed(transaction, planMarkUsed(selected, around), now)

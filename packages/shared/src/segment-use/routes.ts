@@ -1,47 +1,32 @@
 import { invalidInput } from '@svc/domain/failure'
-import { parseInterval } from '@svc/domain/time'
-import { z } from 'zod'
+import { readInterval } from '@svc/domain/time'
+import { converted, optional, readFields, readList, readText, refuse } from '@svc/domain/validation'
 import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { listOf, parserOf } from '../wire/index.ts'
+import { segmentsMarkedShape } from '../shapes/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
 
-const text = z.string({ error: 'a string' })
-const texts = listOf(text, { error: 'a list of strings', max: 100_000 })
+const texts = readList(readText, { max: 100_000, expected: 'a list of strings' })
 
-const selectionSchema = z.strictObject({
-  interval: text.nullish(),
-  segmentIds: texts.nullish(),
-  versions: texts.nullish(),
-})
-
-/** Parses a selection: either an interval with optional versions, or segment IDs. */
-const parseSelection = parserOf(
-  selectionSchema,
-  { subject: 'segment selection' },
+/** Reads a selection: either an interval with optional versions, or segment IDs. */
+const readSelection = converted(
+  readFields({ interval: optional(readInterval), segmentIds: optional(texts), versions: optional(texts) }),
   ({ interval, segmentIds, versions }): SegmentSelection => {
-    if ((interval == null) === (segmentIds == null)) {
+    if ((interval === null) === (segmentIds === null)) {
       throw invalidInput('Exactly one of [interval] and [segmentIds] is required')
     }
-    if (segmentIds?.length === 0)
-      throw invalidInput('Invalid value [[]] for [segmentIds]: expected a list with at least one ID')
-    if (segmentIds != null && versions != null)
+    if (segmentIds?.length === 0) throw refuse('segmentIds', segmentIds, 'a list with at least one ID')
+    if (segmentIds !== null && versions !== null)
       throw invalidInput('Field [versions] is only allowed with [interval]')
     return {
-      within: interval == null ? undefined : parseInterval(interval),
+      within: interval ?? undefined,
       ids: segmentIds ?? undefined,
       versions: versions ?? undefined,
     }
   },
 )
 
-const answers = [
-  jsonAnswer(
-    z
-      .object({ numChangedSegments: z.int(), segmentStateChanged: z.boolean() })
-      .meta({ title: 'SegmentsMarked' }),
-  ),
-]
+const answers = [jsonAnswer(segmentsMarkedShape)]
 const answer = (numChangedSegments: number) => ({
   numChangedSegments,
   segmentStateChanged: numChangedSegments > 0,
@@ -58,7 +43,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path: `${path}/markUsed`,
       access: datasource('WRITE'),
       summary: 'Mark segments as used by interval, by interval and versions, or by ID',
-      body: jsonBody(parseSelection),
+      body: jsonBody(readSelection),
       answers,
       handle: async ({ params, body, audit }) =>
         answer(await markSelectedUsed(database, params.dataSource as string, body, audit, clock.now())),
@@ -68,7 +53,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       path: `${path}/markUnused`,
       access: datasource('WRITE'),
       summary: 'Mark segments as unused by interval, by interval and versions, or by ID',
-      body: jsonBody(parseSelection),
+      body: jsonBody(readSelection),
       answers,
       handle: async ({ params, body, audit }) =>
         answer(await markSelectedUnused(database, params.dataSource as string, body, audit, clock.now())),

@@ -1,8 +1,11 @@
+import { omittable } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { CallJournal } from '../client/index.ts'
 import { jsonAnswer, type Route, route, state } from '../http/index.ts'
+import { positiveCount } from '../wire/index.ts'
 
 const max = 1000
+const countQuery = { count: omittable(positiveCount(max), max) }
 
 const callShape = z
   .object({
@@ -28,7 +31,7 @@ export function callRoutes(journal: CallJournal): Route[] {
       path: '/svc/internal/v1/calls',
       access: state('READ'),
       summary: 'List the last calls that this server sent to or received from other servers, newest first',
-      query: z.object({ count: z.coerce.number().int().min(1).max(max).default(max) }),
+      query: countQuery,
       answers: [jsonAnswer(z.array(callShape))],
       handle: ({ query }) => journal.last(query.count),
     }),

@@ -1,6 +1,7 @@
 import { describeError } from '@svc/domain/failure'
 import type { Listeners } from '../http/index.ts'
 import type { SharedThrottle } from '../login-throttle/index.ts'
+import { stackOf } from '../runtime/index.ts'
 import type { ServiceContext, ServicePart } from './context.ts'
 import type { StartedParts } from './create-context.ts'
 import type { SecurityAudit } from './security-audit.ts'
@@ -47,7 +48,7 @@ export function stopOnSignals(parts: StoppableParts): void {
   const crash = (error: unknown) => {
     logger.error('Stopping after an unexpected error', {
       error: describeError(error),
-      stack: (error as Error)?.stack,
+      stack: stackOf(error),
     })
     stop('failure', 1)
   }

@@ -1,6 +1,6 @@
 import { ruleSchema } from '@svc/domain/rules'
 import { z } from 'zod'
-import { shapeOf } from '../wire/index.ts'
+import { shapeOf } from '../http/index.ts'
 
 /** Schema of a list of retention rules. */
 export const rulesShape = z.array(shapeOf(ruleSchema()))

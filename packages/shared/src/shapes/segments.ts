@@ -30,3 +30,8 @@ export const segmentShape = z
 export const auditInfoShape = z
   .object({ author: z.string(), identity: z.string(), comment: z.string(), ip: z.string() })
   .meta({ title: 'AuditInfo' })
+
+/** Shape of the answer to requests that mark segments as used or unused. */
+export const segmentsMarkedShape = z
+  .object({ numChangedSegments: z.int(), segmentStateChanged: z.boolean() })
+  .meta({ title: 'SegmentsMarked' })

@@ -1,2 +1,2 @@
 /** Long calculations that let other work run every few milliseconds. */
-export { createSlices, runSlice, type Slices } from './slices.ts'
+export { createSlices, finishInSlices, type Slices } from './slices.ts'

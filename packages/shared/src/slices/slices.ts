@@ -18,15 +18,22 @@ const maxCalculationMs = 30_000
 const maxSliceMs = 8
 
 /** Runs a calculation for a few milliseconds. Returns its result once it is finished, and undefined before. */
-export function runSlice<Result>(
-  steps: Generator<undefined, Result>,
-): IteratorReturnResult<Result> | undefined {
+function runSlice<Result>(steps: Generator<undefined, Result>): IteratorReturnResult<Result> | undefined {
   const startedAt = performance.now()
   while (performance.now() - startedAt < maxSliceMs) {
     const step = steps.next()
     if (step.done) return step
   }
   return undefined
+}
+
+/** Runs a calculation to its end, with pauses for other work every few milliseconds. */
+export async function finishInSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
+  for (;;) {
+    const finished = runSlice(steps)
+    if (finished) return finished.value
+    await setImmediate()
+  }
 }
 
 export function createSlices(): Slices {

@@ -5,6 +5,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
+import { stackOf } from '../runtime/index.ts'
 import { taskTypeOf, type Written } from '../tasks/index.ts'
 import type { PeonMessage, PeonOrder } from './peon-protocol.ts'
 
@@ -52,7 +53,7 @@ process.once('message', async (order: PeonOrder) => {
     await send({ kind: 'done', ...(await work(order)) })
   } catch (error) {
     const failure = failureOf(error, order.workDirectory)
-    const stack = failure ? {} : { stack: (error as Error).stack }
+    const stack = failure ? {} : { stack: stackOf(error) }
     log('Task failed', { error: describeError(error), ...stack }, 'error')
     await send({
       kind: 'failed',

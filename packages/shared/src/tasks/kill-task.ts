@@ -1,4 +1,4 @@
-import { formatInstant, formatInterval, type Interval, parseInstant, parseInterval } from '@svc/domain/time'
+import { formatInstant, formatInterval, type Interval, readInstant, readInterval } from '@svc/domain/time'
 import {
   checked,
   described,
@@ -42,31 +42,28 @@ const readKillTask = titled(
     type: readOneOf([type]),
     id: optional(readPlainText),
     dataSource: readDatasourceName,
-    interval: readPlainText,
+    interval: readInterval,
     versions: optional(readList(readPlainText)),
     // Accepted but not used: the batch size does not affect what is deleted.
     batchSize: optional(readCount(1)),
     limit: optional(readCount(1)),
-    maxUsedStatusLastUpdatedTime: optional(readPlainText),
+    maxUsedStatusLastUpdatedTime: optional(readInstant),
     context: optional(readAnyObject, {}),
   }),
 )
 
 /** Parses a kill task from a JSON body. Throws an invalidInput Failure that names the invalid fields. */
 export function parseKillSpec(json: unknown): KillSpec {
-  const task = readListingProblems(readKillTask, json, 'task')
+  const task = readListingProblems(readKillTask, json)
   const { id, dataSource, interval, versions, limit, maxUsedStatusLastUpdatedTime, context } = task
   return {
     id: id ?? undefined,
     context,
     dataSource,
-    interval: parseInterval(interval),
+    interval,
     versions: versions ?? undefined,
     limit: limit ?? undefined,
-    unusedUntil:
-      maxUsedStatusLastUpdatedTime === null
-        ? undefined
-        : parseInstant(maxUsedStatusLastUpdatedTime, 'maxUsedStatusLastUpdatedTime'),
+    unusedUntil: maxUsedStatusLastUpdatedTime ?? undefined,
   }
 }
 

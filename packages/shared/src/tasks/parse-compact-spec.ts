@@ -1,5 +1,5 @@
-import { type CompactionConfig, compactionConfigSchema, parseCompactionConfig } from '@svc/domain/compaction'
-import { bucketOf, type Granularity, type Interval, intervalSchema, parseInterval } from '@svc/domain/time'
+import { type CompactionConfig, parseCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
+import { bucketOf, type Granularity, type Interval, readInterval } from '@svc/domain/time'
 import {
   described,
   isJsonObject,
@@ -34,16 +34,12 @@ export interface CompactSpec {
   readonly config: CompactionConfig
 }
 
-const interval: Reader<Interval> = described(intervalSchema, (json, field) =>
-  parseInterval(readText(json, field), field),
-)
-
-const fullInterval = readFields({ type: readOneOf(['interval']), interval })
+const fullInterval = readFields({ type: readOneOf(['interval']), interval: readInterval })
 const readInput = readByType<{ readonly interval: Interval; readonly segments: readonly string[] | null }>({
   interval: described(fullInterval, (json, field) => ({ ...fullInterval(json, field), segments: null })),
   uncompacted: readFields({
     type: readOneOf(['uncompacted']),
-    interval,
+    interval: readInterval,
     segments: readList(readText, { min: 1, max: 1_000_000 }),
   }),
 })
@@ -69,7 +65,7 @@ const readTask = readFields({
 })
 
 function asInConfiguration(name: string): Reader<unknown> {
-  const fields = () => compactionConfigSchema().properties as Readonly<Record<string, JsonObject>>
+  const fields = () => schemaOf(readCompactionConfig).properties as Readonly<Record<string, JsonObject>>
   return Object.assign((json: unknown) => json, { schema: () => fields()[name] ?? {} })
 }
 

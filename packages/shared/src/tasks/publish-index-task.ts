@@ -52,7 +52,7 @@ export async function publishIndex(
       const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
       const rows = await newRows(transaction, plan.added, { loadType: 'local' })
       if (rows.length > 0) await copySegments(transaction, rows, taskId, now)
-      if (plan.unused.length > 0) await markUnused(transaction, plan.unused, now)
+      if (plan.unused.length > 0) await markUnused(transaction, plan.unused, { kind: 'task', taskId }, now)
       return 'published'
     })
     .catch((error: unknown): PublishedState => {

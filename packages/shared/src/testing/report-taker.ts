@@ -2,13 +2,12 @@ import { z } from 'zod'
 import {
   type Report,
   type ReportAnswer,
+  readReport,
   reportLimitBytes,
   reportPath,
-  reportSchema,
 } from '../data-server/index.ts'
 import { internal, jsonAnswer, jsonBody, route } from '../http/index.ts'
 import { acquireLease } from '../postgres/index.ts'
-import { parserOf } from '../wire/index.ts'
 import { createTestContext } from './service-context.ts'
 import type { TestStores } from './stores.ts'
 import type { Scope } from './temporary.ts'
@@ -27,7 +26,7 @@ export async function startReportTaker(
         path: reportPath,
         access: internal,
         summary: '',
-        body: jsonBody(parserOf(reportSchema, { subject: 'report' }), { limitBytes: reportLimitBytes }),
+        body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
         answers: [jsonAnswer(z.looseObject({}))],
         handle: ({ body }) => answer(body),
       }),

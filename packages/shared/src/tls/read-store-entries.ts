@@ -17,6 +17,7 @@ export async function readStoreEntries(
     const { readPkcs12 } = await import('./pkcs12.ts')
     return readPkcs12(bytes, password)
   }
-  const { toPem } = await import('jks-js')
+  // A bundle of a CommonJS package has only a default export.
+  const { toPem } = (await import('jks-js')).default
   return toPem(bytes, password, keyPassword)
 }

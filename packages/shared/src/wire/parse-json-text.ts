@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
-import { runSlice } from '../slices/index.ts'
+import { finishInSlices } from '../slices/index.ts'
 import {
   backslash,
   closeBrace,
@@ -46,12 +45,7 @@ interface OpenContainer {
  */
 export async function parseJsonText(text: string): Promise<unknown> {
   if (text.length <= maxLengthAtOnce) return JSON.parse(text)
-  const steps = parseInPieces(text, usualLengths)
-  for (;;) {
-    const finished = runSlice(steps)
-    if (finished) return finished.value
-    await setImmediate()
-  }
+  return await finishInSlices(parseInPieces(text, usualLengths))
 }
 
 /** Parses a JSON text with a pause after each piece; returns its value. */

@@ -19,7 +19,9 @@ export interface QueryOwner {
 export interface TurnListener {
   suspend(): void
   resume(): void
-  /** The query has run for a few seconds. From now on, it may get less CPU time than others. */
+  /** Returns the processor time that the query has used; undefined if the system does not report it. */
+  cpuMs(): number | undefined
+  /** The query is expensive. From now on, it gets little processor time while others need it. */
   yieldToOthers(): void
 }
 
@@ -47,8 +49,11 @@ interface OwnQueries {
   readonly queries: ActiveQuery[]
 }
 
-// Run time after which a query gets a lower priority.
-const yieldAfterMs = 2000
+// Processor time after which a query gets a lower priority, alone and next to other queries. Not run time: a short query
+// that others slow down keeps its priority. The process serves no other query after that, so this is about as much as the
+// start of a process takes.
+const yieldAfterCpuMs = 2000
+const yieldToOthersAfterCpuMs = 250
 
 /** The active queries by caller, and the run time that they have used. */
 export class ActiveQueries {
@@ -105,13 +110,14 @@ export class ActiveQueries {
 
   /** Adds time to the queries that run. */
   passTime(passedMs: number): void {
+    const maxCpuMs = this.all().length > 1 ? yieldToOthersAfterCpuMs : yieldAfterCpuMs
     for (const own of this.callers.values()) {
       for (const query of own.queries) {
         if (query.state !== 'running' || !query.listener) continue
         query.runMs += passedMs
         query.turnMs += passedMs
         own.usedMs += passedMs
-        if (query.runMs < yieldAfterMs || query.yields) continue
+        if (query.yields || (query.listener.cpuMs() ?? query.runMs) < maxCpuMs) continue
         query.yields = true
         query.listener.yieldToOthers()
       }

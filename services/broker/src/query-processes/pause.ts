@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { getPriority, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import type { TurnListener } from './active-queries.ts'
 
 const lowestPriority = 19
-const yieldedPriority = 10
 
 /** A process that can be paused. */
 interface PausableProcess {
@@ -17,7 +16,7 @@ interface PausableProcess {
  * Pauses the process of a query while others have its turn. A paused process keeps its memory and uses no processor
  * time. If this process ends meanwhile, the paused one is killed: it could not notice by itself.
  */
-export function createPause(paused: PausableProcess): TurnListener {
+export function createPause(paused: PausableProcess): Omit<TurnListener, 'cpuMs'> {
   const { child } = paused
   let guard: ChildProcess | undefined
   return {
@@ -57,7 +56,7 @@ function threadsOf(pid: number | undefined): number[] {
 
 function lowerPriority(thread: number): void {
   try {
-    setPriority(thread, Math.min(lowestPriority, getPriority(thread) + yieldedPriority))
+    setPriority(thread, lowestPriority)
   } catch {
     // The thread has ended.
   }

@@ -11,6 +11,8 @@ export interface QueryProcess {
   readonly answers: Readable
   /** Resolves when the process reads commands or has ended. */
   readonly ready: Promise<void>
+  /** Whether it reads commands. */
+  isReady: boolean
   /** Whether it can run another query after this one. */
   isUsable: boolean
   idleTimer: NodeJS.Timeout | undefined
@@ -27,12 +29,12 @@ export class ProcessPool {
   private inUse = 0
   private stopped = false
   private readonly spillDirectory: string
-  private readonly maxSpare: number
+  private readonly maxRunning: number
 
-  /** `maxSpare` is the max number of idle processes that `prepareSuccessor` starts. */
-  constructor(spillDirectory: string, maxSpare: number) {
+  /** `maxRunning` is the max number of queries that run at a time. */
+  constructor(spillDirectory: string, maxRunning: number) {
     this.spillDirectory = spillDirectory
-    this.maxSpare = maxSpare
+    this.maxRunning = maxRunning
   }
 
   get isStopped(): boolean {
@@ -41,9 +43,11 @@ export class ProcessPool {
 
   /** Returns an idle process, or starts one. */
   take(): QueryProcess {
-    const taken = this.idle.pop() ?? this.start()
-    clearTimeout(taken.idleTimer)
+    const taken = this.takeIdle() ?? this.start()
     this.inUse += 1
+    void taken.ready.then(() => {
+      if (this.needsSpare) this.startSpare()
+    })
     return taken
   }
 
@@ -55,11 +59,9 @@ export class ProcessPool {
     if (this.inUse === 0) for (const notify of this.onUnused) notify()
   }
 
-  /**
-   * Starts a replacement for a process that serves no other query, so that a short query does not wait for its start.
-   */
-  prepareSuccessor(): void {
-    if (this.idle.length < this.maxSpare && !this.stopped) this.keep(this.start())
+  /** Starts a process if none is idle, so that a short query does not wait for the start of one. */
+  startSpare(): void {
+    if (this.idle.length === 0 && !this.stopped) this.keep(this.start())
   }
 
   /** Resolves when no process is in use, or after `maxMs`. */
@@ -79,9 +81,26 @@ export class ProcessPool {
     for (const { child } of this.all) child.kill('SIGKILL')
   }
 
+  /** Whether only the process that is reserved for short queries is left, so that the next query is probably short. */
+  private get needsSpare(): boolean {
+    return this.inUse >= Math.max(1, this.maxRunning - 1)
+  }
+
+  private takeIdle(): QueryProcess | undefined {
+    const index = this.idle.findLastIndex(({ isReady }) => isReady)
+    // If none is ready (-1), the last one.
+    const [taken] = this.idle.splice(index, 1)
+    clearInterval(taken?.idleTimer)
+    return taken
+  }
+
   private keep(process: QueryProcess): void {
     this.idle.push(process)
-    process.idleTimer = setTimeout(() => process.child.disconnect(), idleMs)
+    process.idleTimer = setInterval(() => {
+      if (this.needsSpare && this.idle.length === 1) return
+      clearInterval(process.idleTimer)
+      process.child.disconnect()
+    }, idleMs)
     process.idleTimer.unref()
   }
 
@@ -95,9 +114,19 @@ export class ProcessPool {
     })
     const answers = child.stdio[answerDescriptor] as unknown as Readable
     const { promise: ready, resolve: onReady } = Promise.withResolvers<void>()
-    child.once('message', () => onReady())
+    const started: QueryProcess = {
+      child,
+      answers,
+      ready,
+      isReady: false,
+      isUsable: true,
+      idleTimer: undefined,
+    }
+    child.once('message', () => {
+      started.isReady = true
+      onReady()
+    })
     child.once('exit', () => onReady())
-    const started: QueryProcess = { child, answers, ready, isUsable: true, idleTimer: undefined }
     answers.pause()
     answers.on('error', () => child.kill('SIGKILL'))
     child.on('error', () => undefined)
@@ -108,6 +137,7 @@ export class ProcessPool {
 
   private forget(ended: QueryProcess): void {
     ended.isUsable = false
+    clearInterval(ended.idleTimer)
     this.all.delete(ended)
     const index = this.idle.indexOf(ended)
     if (index >= 0) this.idle.splice(index, 1)

@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { Failure } from '@svc/domain/failure'
@@ -69,6 +70,8 @@ process.once('disconnect', () => process.exit())
 // Makes Linux kill this process first when memory is short.
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 
-// Loaded now, so that the first query does not wait for it.
-await import('@duckdb/node-api')
+// Load all code now, so that the first query does not wait for it.
+await import('./result-writer.ts')
+await parseQuery({ sql: 'SELECT 1', parameters: [], schema: 'svc' }, spillDirectory).catch(() => undefined)
 send({ kind: 'ready' })
+flushCompileCache()

@@ -3,6 +3,7 @@ import { unavailable } from '@svc/domain/failure'
 import type { Statement } from '../sql/index.ts'
 import type { QueryOwner, QueryState } from './active-queries.ts'
 import { converse } from './converse.ts'
+import { startCpuMeter } from './cpu-meter.ts'
 import { createPause } from './pause.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { QueryMessage, QueryOrder, QueryText } from './query-protocol.ts'
@@ -114,9 +115,10 @@ function openSession(
     if (released) return
     turn.begin({
       ...pause,
+      cpuMs: startCpuMeter(used.child.pid),
       yieldToOthers: () => {
         pause.yieldToOthers()
-        pool.prepareSuccessor()
+        pool.startSpare()
       },
     })
   })

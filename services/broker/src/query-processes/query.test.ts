@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { after, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { waitUntil } from '@svc/shared/testing'
 import { createQueryProcesses, type QueryProcessesOptions, type QuerySession } from './query-processes.ts'
 import { openTestQueries, ownerOf } from './test-queries.ts'
 
 const queries = await openTestQueries()
 const { query, folder, processes, writeParquet } = queries
-after(async () => {
-  await processes.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
 await writeParquet(
   'a.parquet',
   `SELECT TIMESTAMP_MS '2026-01-01 00:00:00' AS __time, 'a' AS page, 1::BIGINT AS added, 7 AS extra

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { after } from 'node:test'
 import { invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { literal, openLockedDatabase } from '@svc/shared/duckdb'
@@ -30,7 +31,7 @@ interface TestQuery {
   readonly onBegin?: () => void
 }
 
-/** Creates a folder with data and a secret file next to it, and processes to query the data. */
+/** Creates a folder with data and a secret file next to it, and processes to query the data, until the tests of the file end. */
 export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-query-'))
   const spillDirectory = path.join(folder, 'spill')
@@ -43,6 +44,10 @@ export async function openTestQueries(limits: Partial<QueryOrder> = {}) {
     memoryLimitBytes,
     maxRunMsPerCaller: 600_000,
     spillDirectory,
+  })
+  after(async () => {
+    await processes.stop()
+    rmSync(folder, { recursive: true, force: true })
   })
   const file = (name: string) => path.join(folder, name)
   const acquire = (signal?: AbortSignal) =>

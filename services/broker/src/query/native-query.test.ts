@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AnswerPlan } from '@svc/domain/querying'
 import { type Interval, parseInterval } from '@svc/domain/time'
-import { parseNativeQuery, timesWithin } from './native-query.ts'
+import { readNativeQuery, timesWithin } from './native-query.ts'
 
 describe('a native query', () => {
   for (const name of ['a/b', '.', '..', 'a\u0000b', ' ']) {
     it(`is rejected for a datasource named ${JSON.stringify(name)}`, () => {
       for (const dataSource of [name, { type: 'table', name }])
-        assert.throws(() => parseNativeQuery({ queryType: 'scan', dataSource }), { code: 'invalidInput' })
+        assert.throws(() => readNativeQuery({ queryType: 'scan', dataSource }, ''), { code: 'invalidInput' })
     })
   }
 })

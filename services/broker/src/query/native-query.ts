@@ -5,16 +5,33 @@ import { setImmediate } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
 import { type AnswerPlan, isWithinAny, joinTimes } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
-import { datasourceNameRule, hasControlCharacter, isDatasourceName } from '@svc/domain/validation'
+import {
+  checked,
+  datasourceNameRule,
+  described,
+  hasControlCharacter,
+  isDatasourceName,
+  isJsonObject,
+  omittable,
+  optional,
+  type Reader,
+  readByType,
+  readCount,
+  readFields,
+  readList,
+  readOneOf,
+  readText,
+  refuse,
+  schemaOf,
+  titled,
+} from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
 import { jsonOfMembers } from '@svc/shared/http'
-import { type Parser, parserOf } from '@svc/shared/wire'
-import { z } from 'zod'
 import { nativeScalarType, type QuerySession } from '../query-processes/index.ts'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
 import { type PreparedTable, prepareTables } from './prepare-tables.ts'
-import { limitedParser } from './request-limits.ts'
+import { limited } from './request-limits.ts'
 import {
   assertMayRead,
   type CallerQuery,
@@ -25,84 +42,101 @@ import {
   withSession,
 } from './run-statement.ts'
 import { batchRows } from './scan-batches.ts'
-import { contextSchema, type QueryContext } from './sql-request.ts'
+import { readQueryContext } from './sql-request.ts'
 
-const text = z.string({ error: 'a string' })
-const name = text.refine((value) => !hasControlCharacter(value), {
-  error: 'a name without control characters',
-})
-const integerSchema = (min: number) =>
-  z
-    .number({ error: `an integer of at least ${min}` })
-    .int({ error: `an integer of at least ${min}` })
-    .min(min, { error: `an integer of at least ${min}` })
-const datasourceName = text.refine(isDatasourceName, { error: datasourceNameRule })
-const tableSchema = z.union(
-  [
-    datasourceName,
-    z.object({ type: z.literal('table'), name: datasourceName }).transform((table) => table.name),
-  ],
-  { error: 'a datasource name or {"type": "table", "name": "<datasource>"}' },
+const readColumnName = checked(
+  readText,
+  (name) => !hasControlCharacter(name),
+  'a name without control characters',
 )
-const intervalsSchema = z
-  .union(
-    [
-      text.transform((one) => [one]),
-      z.array(text),
-      z.object({ type: text.optional(), intervals: z.array(text) }).transform((spec) => spec.intervals),
-    ],
-    {
-      error: 'an interval or a list of intervals',
-    },
-  )
-  .optional()
+const readName = checked(readText, isDatasourceName, datasourceNameRule)
+const readTable = readFields({ type: readOneOf(['table']), name: readName }, { ignoresOthers: true })
+const readDataSource: Reader<string> = described(
+  { anyOf: [schemaOf(readName), schemaOf(readTable)] },
+  (json, field) => {
+    try {
+      return typeof json === 'string' ? readName(json, field) : readTable(json, field).name
+    } catch {
+      throw refuse(field, json, 'a datasource name or {"type": "table", "name": "<datasource>"}')
+    }
+  },
+)
+const readTexts = readList(readText)
+const readIntervalsSpec = readFields(
+  { type: omittable(readText), intervals: readTexts },
+  { ignoresOthers: true },
+)
+const readIntervals: Reader<readonly string[]> = described(
+  { anyOf: [schemaOf(readText), schemaOf(readTexts), schemaOf(readIntervalsSpec)] },
+  (json, field) => {
+    try {
+      if (typeof json === 'string') return [json]
+      return isJsonObject(json) ? readIntervalsSpec(json, field).intervals : readTexts(json, field)
+    } catch {
+      throw refuse(field, json, 'an interval or a list of intervals')
+    }
+  },
+)
 
 const common = {
-  dataSource: tableSchema,
-  intervals: intervalsSchema,
-  filter: z.unknown().optional(),
-  context: contextSchema,
+  dataSource: readDataSource,
+  intervals: omittable(readIntervals),
+  filter: described({}, (json: unknown) => json),
+  context: readQueryContext,
 }
-const schema = z.discriminatedUnion(
-  'queryType',
-  [
-    z.strictObject({
-      queryType: z.literal('timeBoundary'),
-      bound: z.enum(['minTime', 'maxTime'], { error: 'one of [minTime, maxTime]' }).nullish(),
-      ...common,
-    }),
-    z.strictObject({ queryType: z.literal('dataSourceMetadata'), ...common }),
-    z.strictObject({
-      queryType: z.literal('scan'),
-      columns: z
-        .array(name, { error: 'a list of column names' })
-        .refine((names) => new Set(names.map((name) => name.toLowerCase())).size === names.length, {
-          error: 'a list of column names without duplicates',
-        })
-        .nullish(),
-      resultFormat: z
-        .enum(['list', 'compactedList'], { error: 'one of [list, compactedList]' })
-        .default('list'),
-      batchSize: integerSchema(1).default(20_480),
-      limit: integerSchema(0).nullish(),
-      offset: integerSchema(0).default(0),
-      order: z
-        .enum(['none', 'ascending', 'descending'], { error: 'one of [none, ascending, descending]' })
-        .default('none'),
-      legacy: z.literal(false, { error: 'false' }).nullish(),
-      ...common,
-    }),
-  ],
-  { error: 'one of [timeBoundary, dataSourceMetadata, scan]; use [/svc/v2/sql] for other queries' },
+const readColumns = checked(
+  readList(readColumnName, { expected: 'a list of column names' }),
+  (names) => new Set(names.map((name) => name.toLowerCase())).size === names.length,
+  'a list of column names without duplicates',
 )
+const readScanQuery = readFields({
+  queryType: readOneOf(['scan']),
+  columns: optional(readColumns),
+  resultFormat: omittable(readOneOf(['list', 'compactedList']), 'list'),
+  batchSize: omittable(readCount(1), 20_480),
+  limit: optional(readCount(0)),
+  offset: omittable(readCount(0), 0),
+  order: omittable(readOneOf(['none', 'ascending', 'descending']), 'none'),
+  legacy: optional(
+    described({ const: false }, (json, field) => {
+      if (json !== false) throw refuse(field, json, 'false')
+      return json
+    }),
+  ),
+  ...common,
+})
+const readTimeBoundaryQuery = readFields({
+  queryType: readOneOf(['timeBoundary']),
+  bound: optional(readOneOf(['minTime', 'maxTime'])),
+  ...common,
+})
+const readMetadataQuery = readFields({ queryType: readOneOf(['dataSourceMetadata']), ...common })
+
+type ScanQuery = ReturnType<typeof readScanQuery>
 
 /** A native query. */
-export type NativeQuery = z.output<typeof schema> & { readonly context: QueryContext }
-type ScanQuery = NativeQuery & { readonly queryType: 'scan' }
+export type NativeQuery =
+  | ScanQuery
+  | ReturnType<typeof readTimeBoundaryQuery>
+  | ReturnType<typeof readMetadataQuery>
 
-/** Parses a native query from JSON. Throws invalidInput if it is not valid. */
-export const parseNativeQuery: Parser<NativeQuery> = limitedParser(
-  parserOf(schema.meta({ title: 'NativeQuery' }), { subject: 'body' }),
+/** Reads a native query. */
+export const readNativeQuery: Reader<NativeQuery> = titled(
+  'NativeQuery',
+  limited(
+    readByType<NativeQuery>(
+      {
+        timeBoundary: readTimeBoundaryQuery,
+        dataSourceMetadata: readMetadataQuery,
+        scan: readScanQuery,
+      },
+      {
+        typeField: 'queryType',
+        expected: 'an object',
+        expectedType: 'one of [timeBoundary, dataSourceMetadata, scan]; use [/svc/v2/sql] for other queries',
+      },
+    ),
+  ),
 )
 
 /** Runs a native query and writes the result to the response. `begin` writes the response head. */

@@ -7,7 +7,7 @@ import {
   planAnswerInParts,
   pruneAnswer,
 } from '@svc/domain/querying'
-import { describeWantedCopies, type Rule, ruleBoundariesOf } from '@svc/domain/rules'
+import { describeWantedCopies, dropsInterval, type Rule, ruleBoundariesOf } from '@svc/domain/rules'
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
 import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'
@@ -272,7 +272,10 @@ async function heldBackByRules(
   rules: (interval: Interval) => Rule | undefined,
 ): Promise<QueriedSegment[]> {
   const unused = await loadStoredSegments(context.database, { dataSource, used: false })
-  return unused.filter(({ interval }) => rules(interval)?.type === 'dropByInterval')
+  return unused.filter(({ interval }) => {
+    const rule = rules(interval)
+    return rule !== undefined && dropsInterval(rule)
+  })
 }
 
 async function relationOf(

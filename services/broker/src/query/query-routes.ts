@@ -15,10 +15,10 @@ import {
 import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
 import type { AnswerStyle } from '../query-processes/index.ts'
-import { parseNativeQuery, runNativeQuery } from './native-query.ts'
+import { readNativeQuery, runNativeQuery } from './native-query.ts'
 import { type CallerQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { type RunningQueries, whileCancellable } from './running-queries.ts'
-import { parseSqlRequest, timeoutOf } from './sql-request.ts'
+import { readSqlRequest, timeoutOf } from './sql-request.ts'
 
 const contentTypes: Readonly<Record<AnswerStyle['format'], string>> = {
   object: 'application/json',
@@ -105,7 +105,7 @@ const sqlRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
     path: '/svc/v2/sql',
     access: statedDatasource('READ', 'every table of the query'),
     summary: 'Run a SELECT statement and stream the result',
-    body: jsonBody(parseSqlRequest, { limitBytes: configLimitBytes }),
+    body: jsonBody(readSqlRequest, { limitBytes: configLimitBytes }),
     answers: [sqlAnswer],
     failures: queryFailures,
     handle: ({ body, caller, word, signal, response }) => {
@@ -144,7 +144,7 @@ const nativeRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
     path: '/svc/v2',
     access: statedDatasource('READ', 'the datasource of the query'),
     summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
-    body: jsonBody(parseNativeQuery, { limitBytes: configLimitBytes }),
+    body: jsonBody(readNativeQuery, { limitBytes: configLimitBytes }),
     answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
     failures: queryFailures,
     handle: ({ body, caller, signal, response }) => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
-import { parseNativeQuery } from './native-query.ts'
-import { parseSqlRequest } from './sql-request.ts'
+import { readNativeQuery } from './native-query.ts'
+import { readSqlRequest } from './sql-request.ts'
 
 const list = (length: number, entry: (index: number) => unknown): unknown[] =>
   Array.from({ length }, (_, index) => entry(index))
-const sql = (members: object) => () => parseSqlRequest({ query: 'SELECT 1', ...members })
+const sql = (members: object) => () => readSqlRequest({ query: 'SELECT 1', ...members }, '')
 const scan = (members: object) => () =>
-  parseNativeQuery({ queryType: 'scan', dataSource: 'wiki', ...members })
+  readNativeQuery({ queryType: 'scan', dataSource: 'wiki', ...members }, '')
 const context = (keys: number) =>
   Object.fromEntries(list(keys, (index) => [`key${index}`, 1]) as [string, 1][])
 const day = '2026-01-01/P1D'

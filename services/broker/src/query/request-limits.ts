@@ -1,6 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
-import { isJsonObject } from '@svc/domain/validation'
-import { type Parser, shapedParser } from '@svc/shared/wire'
+import { described, isJsonObject, type Reader } from '@svc/domain/validation'
 
 /** Maximum number of entries in each list of a query, and of keys in its context. */
 const maxEntriesOf = {
@@ -35,16 +34,16 @@ function entriesOf(member: unknown): number {
   return Array.isArray(member.intervals) ? member.intervals.length : Object.keys(member).length
 }
 
-/** Returns a parser that checks the sizes of the fields of a query before it parses their content. */
-export function limitedParser<Value>(parse: Parser<Value>): Parser<Value> {
-  return shapedParser(parse.shape, (json) => {
+/** Returns a reader that checks the sizes of the fields of a query before it reads their content. */
+export function limited<Value>(read: Reader<Value>): Reader<Value> {
+  return described(read, (json, field, problems) => {
     if (isJsonObject(json)) {
       for (const [field, maxEntries] of Object.entries(maxEntriesOf))
         assertMaxEntries(field, entriesOf(json[field]), maxEntries)
       assertColumnNames(json.columns)
       assertMaxEntries('filter', filterIntervals(json.filter), maxEntriesOf.intervals, 'intervals')
     }
-    return parse(json)
+    return read(json, field, problems)
   })
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import { parseNativeQuery } from './native-query.ts'
-import { parseSqlRequest } from './sql-request.ts'
+import { readNativeQuery } from './native-query.ts'
+import { readSqlRequest } from './sql-request.ts'
 
 test('accepts queryType [sql] only', () => {
-  assert.equal(parseSqlRequest({ queryType: 'sql', query: 'SELECT 1' }).query, 'SELECT 1')
-  assert.throws(() => parseSqlRequest({ queryType: 'scan', query: 'SELECT 1' }), {
+  assert.equal(readSqlRequest({ queryType: 'sql', query: 'SELECT 1' }, '').query, 'SELECT 1')
+  assert.throws(() => readSqlRequest({ queryType: 'scan', query: 'SELECT 1' }, ''), {
     code: 'invalidInput',
-    message: /^Invalid value \[scan\] for \[queryType\]: expected sql$/,
+    message: /^Invalid value \[scan\] for \[queryType\]: expected one of \[sql\]$/,
   })
 })
 
@@ -19,23 +19,23 @@ describe('sqlOuterLimit', () => {
     [1001, 1001],
   ] as const) {
     it(`[${sqlOuterLimit}] sets the outer limit to [${expected}]`, () => {
-      const { context } = parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } })
+      const { context } = readSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }, '')
       assert.equal(context.outerLimit, expected)
     })
   }
   it('must be an integer', () => {
     for (const sqlOuterLimit of [1.5, '7', true]) {
-      assert.throws(() => parseSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }), {
+      assert.throws(() => readSqlRequest({ query: 'SELECT 1', context: { sqlOuterLimit } }, ''), {
         code: 'invalidInput',
-        message: /^Invalid value .* for \[context\.sqlOuterLimit\]: expected an integer number of rows$/,
+        message: /^Invalid value .* for \[context\.sqlOuterLimit\]: expected an integer$/,
       })
     }
   })
 })
 
 describe('the id of a query', () => {
-  const sql = (context: object) => parseSqlRequest({ query: 'SELECT 1', context })
-  const scan = (context: object) => parseNativeQuery({ queryType: 'scan', dataSource: 'wiki', context })
+  const sql = (context: object) => readSqlRequest({ query: 'SELECT 1', context }, '')
+  const scan = (context: object) => readNativeQuery({ queryType: 'scan', dataSource: 'wiki', context }, '')
   const requests = [
     ['sqlQueryId', sql],
     ['queryId', sql],

@@ -1,10 +1,22 @@
 import { invalidInput } from '@svc/domain/failure'
+import {
+  converted,
+  described,
+  omittable,
+  type Reader,
+  readFields,
+  readFlag,
+  readList,
+  readOneOf,
+  readWhole,
+  refuse,
+  refuseSecret,
+  titled,
+} from '@svc/domain/validation'
 import type { Settings } from '@svc/shared/config'
-import { parserOf } from '@svc/shared/wire'
-import { z } from 'zod'
 import { type AnswerStyle, resultFormats } from '../query-processes/index.ts'
 import type { Parameter } from '../sql/index.ts'
-import { limitedParser } from './request-limits.ts'
+import { limited } from './request-limits.ts'
 
 /** The body of a SQL request. */
 export interface SqlRequest {
@@ -40,98 +52,104 @@ const parameterTypes = [
   'DATE',
 ]
 
-const trueOrFalse = z.boolean({ error: 'true or false' })
-const fullRunMs = z
-  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], {
-    error: 'a non-negative number of milliseconds',
-  })
-  .refine((value) => Number.isSafeInteger(value) && value >= 0, {
-    error: 'a non-negative number of milliseconds',
-  })
+const timeoutExpected = 'a non-negative number of milliseconds'
+const readTimeout: Reader<number> = described(
+  { anyOf: [{ type: 'number' }, { type: 'string', pattern: '^\\d+$' }] },
+  (json, field) => {
+    const value = typeof json === 'string' && /^\d+$/.test(json) ? Number(json) : json
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+      throw refuse(field, json, timeoutExpected)
+    return value
+  },
+)
 
-const queryId = z
-  .string({ error: 'a string of at most 200 characters' })
-  .max(200, { error: 'a string of at most 200 characters' })
-  // The id is returned in a header, which cannot encode unpaired surrogates.
-  .refine((text) => text.isWellFormed(), { error: 'a string without unpaired surrogates' })
-  .optional()
+const maxQueryIdLength = 200
+const readQueryId: Reader<string> = described(
+  { type: 'string', maxLength: maxQueryIdLength },
+  (json, field) => {
+    if (typeof json !== 'string' || json.length > maxQueryIdLength)
+      throw refuse(field, json, `a string of at most ${maxQueryIdLength} characters`)
+    // The id is returned in a header, which cannot encode unpaired surrogates.
+    if (!json.isWellFormed()) throw refuse(field, json, 'a string without unpaired surrogates')
+    return json
+  },
+)
 
-/** The context of any query. Unknown keys are ignored, as in Druid 37. */
-export const contextSchema = z
-  .looseObject(
-    {
-      timeout: fullRunMs.optional(),
-      fromDeepStorage: trueOrFalse.optional(),
-      sqlOuterLimit: z.int({ error: 'an integer number of rows' }).optional(),
-      sqlQueryId: queryId,
-      queryId,
-    },
-    { error: 'an object' },
-  )
-  .optional()
-  .transform(
-    (context): QueryContext => ({
-      timeoutMs: context?.timeout,
-      fromDeepStorage: context?.fromDeepStorage ?? false,
-      // Clients of Druid send a negative limit for no limit.
-      outerLimit: (context?.sqlOuterLimit ?? -1) < 0 ? undefined : context?.sqlOuterLimit,
-      queryId: context?.sqlQueryId ?? context?.queryId,
-    }),
-  )
+const readContext = readFields(
+  {
+    timeout: omittable(readTimeout),
+    fromDeepStorage: omittable(readFlag, false),
+    sqlOuterLimit: omittable(readWhole),
+    sqlQueryId: omittable(readQueryId),
+    queryId: omittable(readQueryId),
+  },
+  { ignoresOthers: true },
+)
 
-const schema = z
-  .strictObject({
-    query: z.string({ error: 'a string with one SELECT statement' }),
-    parameters: z
-      .array(
-        z.strictObject({
-          type: z
-            .string({ error: `one of [${parameterTypes.join(', ')}]` })
-            .refine((type) => parameterTypes.includes(type.toUpperCase()), {
-              error: `one of [${parameterTypes.join(', ')}]`,
-            }),
-          value: z.union([z.string(), z.number(), z.boolean(), z.null()], {
-            error: 'a string, number, boolean, or null',
-          }),
-        }),
-        { error: 'a list of objects with type and value' },
-      )
-      .optional(),
-    resultFormat: z.enum(resultFormats, { error: `one of [${resultFormats.join(', ')}]` }).optional(),
-    header: trueOrFalse.optional(),
-    typesHeader: trueOrFalse.optional(),
-    sqlTypesHeader: trueOrFalse.optional(),
-    context: contextSchema,
-    // Some clients also send the query type.
-    queryType: z.literal('sql', { error: 'sql' }).optional(),
-  })
-  .meta({ title: 'SqlQuery' })
+/** Reads the context of any query. Unknown keys are ignored, as in Druid 37. */
+export const readQueryContext: Reader<QueryContext> = described(readContext, (json, field, problems) => {
+  const context = readContext(json === undefined ? {} : json, field, problems)
+  const { timeout, fromDeepStorage, sqlOuterLimit = -1, sqlQueryId, queryId } = context
+  return {
+    timeoutMs: timeout,
+    fromDeepStorage,
+    // Clients of Druid send a negative limit for no limit.
+    outerLimit: sqlOuterLimit < 0 ? undefined : sqlOuterLimit,
+    queryId: sqlQueryId ?? queryId,
+  }
+})
 
-/** Parses a SQL request from JSON. Throws invalidInput if it is not valid. */
-export const parseSqlRequest = limitedParser(
-  parserOf(
-    schema,
-    { subject: 'body' },
-    ({ query, parameters = [], resultFormat = 'object', ...rest }): SqlRequest => {
-      const { header = false, typesHeader = false, sqlTypesHeader = false, context } = rest
-      if (!header && (typesHeader || sqlTypesHeader)) {
-        const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
-        throw invalidInput(
-          `Invalid value [true] for [${field}]: expected [false] unless [header] is [true]`,
-          {
-            field,
-          },
-        )
-      }
-      if (query.includes('\0'))
-        throw invalidInput('Invalid value for [query]: expected a string without the character U+0000')
-      return {
-        query,
-        parameters,
-        style: { format: resultFormat, header, typesHeader, sqlTypesHeader },
-        context,
-      }
-    },
+const readParameter: Reader<Parameter> = readFields({
+  type: described({ type: 'string' }, (json, field) => {
+    if (typeof json !== 'string' || !parameterTypes.includes(json.toUpperCase()))
+      throw refuse(field, json, `one of [${parameterTypes.join(', ')}]`)
+    return json
+  }),
+  value: described({ type: ['string', 'number', 'boolean', 'null'] }, (json, field) => {
+    if (json !== null && !['string', 'number', 'boolean'].includes(typeof json))
+      throw refuse(field, json, 'a string, number, boolean, or null')
+    return json as Parameter['value']
+  }),
+})
+
+const readQueryText: Reader<string> = described({ type: 'string' }, (json, field) => {
+  if (typeof json !== 'string') throw refuse(field, json, 'a string with one SELECT statement')
+  if (json.includes('\0')) throw refuseSecret(field, 'a string without the character U+0000')
+  return json
+})
+
+/** Reads a SQL request. */
+export const readSqlRequest: Reader<SqlRequest> = titled(
+  'SqlQuery',
+  limited(
+    converted(
+      readFields({
+        query: readQueryText,
+        parameters: omittable(
+          readList(readParameter, { expected: 'a list of objects with type and value' }),
+          [],
+        ),
+        resultFormat: omittable(readOneOf(resultFormats), 'object'),
+        header: omittable(readFlag, false),
+        typesHeader: omittable(readFlag, false),
+        sqlTypesHeader: omittable(readFlag, false),
+        context: readQueryContext,
+        // Some clients also send the query type.
+        queryType: omittable(readOneOf(['sql'])),
+      }),
+      ({ query, parameters, resultFormat, header, typesHeader, sqlTypesHeader, context }) => {
+        if (!header && (typesHeader || sqlTypesHeader)) {
+          const field = typesHeader ? 'typesHeader' : 'sqlTypesHeader'
+          throw refuse(field, true, '[false] unless [header] is [true]')
+        }
+        return {
+          query,
+          parameters,
+          style: { format: resultFormat, header, typesHeader, sqlTypesHeader },
+          context,
+        }
+      },
+    ),
   ),
 )
 

@@ -1,16 +1,11 @@
 // DuckDB's parser does not return where an expression ends, so we locate functions with our own tokens. These queries
 // try to mislead them, so that DuckDB would run something other than what was validated.
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { openTestQueries } from '../query-processes/test-queries.ts'
 import { checkRewritten } from './read-statement.ts'
 
-const { query, folder, processes, writeParquet } = await openTestQueries()
-after(async () => {
-  await processes.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const { query, writeParquet } = await openTestQueries()
 await writeParquet(
   'a.parquet',
   `SELECT TIMESTAMP_MS '2026-01-01 00:00:00' AS __time, DATE '2026-01-01' AS date, 'a' AS page`,

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { fc } from '@svc/shared/testing'
 import { openTestQueries, ownerOf } from '../query-processes/test-queries.ts'
 import type { Parameter } from './parameter.ts'
 
 const queries = await openTestQueries()
-after(async () => {
-  await queries.processes.stop()
-  rmSync(queries.folder, { recursive: true, force: true })
-})
 
 /** Returns the times of each table of a query, in days of January 2026, without the slack by which they are widened. */
 async function timesIn(sql: string, parameters: readonly Parameter[] = []): Promise<Record<string, string>> {

@@ -1,27 +1,27 @@
 import { forbidden, unavailable } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
-import { refuse } from '@svc/domain/validation'
-import { parseClockChange, type SimulatedClock } from '@svc/shared/clock'
+import {
+  omittable,
+  optional,
+  readFields,
+  readList,
+  readListingProblems,
+  readText,
+  refuse,
+} from '@svc/domain/validation'
+import { readClockChange, type SimulatedClock } from '@svc/shared/clock'
 import type { DutyGroup } from '@svc/shared/duties'
-import { jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { listOf, parseJson, shapedParser, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import { atLeader, type Leadership } from '../leadership/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/simulation/v1${rest}`
 
-const runSchema = z.strictObject({
-  groups: listOf(z.string({ error: 'a string' }), {
-    error: 'a list of duty group names',
-    max: 100,
-  }).nullish(),
+const readRun = readFields({
+  groups: optional(readList(readText, { max: 100, expected: 'a list of duty group names' })),
 })
-const parseRun = shapedParser(
-  runSchema,
-  (json) => parseJson(runSchema, json ?? {}, { subject: 'request' }).groups ?? undefined,
-)
 
 const clockShape = z.object({ now: z.string(), rate: z.number() }).meta({ title: 'Clock' })
 const runShape = z
@@ -60,11 +60,11 @@ function clockRoutes(context: Pick<ServiceContext, 'simulatedClock'>): Route[] {
       access: state('WRITE'),
       summary:
         'Move the simulated clock to a time or by a period, or change its speed; the clock cannot go back',
-      body: jsonBody(unparsed(parseClockChange.shape)),
+      body: jsonBody(readLater(readClockChange)),
       answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
         const simulated = simulatedClockOf(context)
-        await simulated.move(parseClockChange(body), audit)
+        await simulated.move(readListingProblems(readClockChange, body), audit)
         return describe(simulated)
       },
     }),
@@ -82,9 +82,10 @@ const dutyRunRoute = (
     path: path('/run'),
     access: state('WRITE'),
     summary: 'Run all or some duty groups at the current time of the cluster and return what they did',
-    body: jsonBody(parseRun, { optional: true }),
+    body: jsonBody(omittable(readRun), { optional: true }),
     answers: [jsonAnswer(runShape)],
-    handle: async ({ body: names }) => {
+    handle: async ({ body }) => {
+      const names = body?.groups
       const known = dutyGroups.map(({ name }) => name)
       const unknown = names?.find((name) => !known.includes(name))
       if (unknown !== undefined) {

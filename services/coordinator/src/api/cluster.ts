@@ -65,7 +65,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary:
         'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
-      query: z.object({ simple: presence, full: presence }),
+      query: { simple: presence, full: presence },
       answers: [jsonAnswer(loadStatusShape)],
       handle: async ({ query, caller }) => {
         const { status, headers } = await loadStatus(view, query, caller.sees)
@@ -77,7 +77,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       path: `${base}/datasources/:dataSource/loadstatus`,
       access: datasource('READ'),
       summary: 'Get the load status of one datasource',
-      query: z.object({ simple: presence, full: presence }),
+      query: { simple: presence, full: presence },
       answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
       handle: async ({ params, query }) => {
         const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)

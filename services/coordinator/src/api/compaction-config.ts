@@ -3,16 +3,11 @@ import {
   formatClusterConfig,
   formatCompactionConfig,
   parseClusterConfig,
-  parseCompactionConfig,
+  readCompactionConfig,
 } from '@svc/domain/compaction'
 import { methodNotAllowed, notFound } from '@svc/domain/failure'
-import {
-  compactionConfigShape,
-  compactionHistory,
-  compactionHistoryQuery,
-  compactionHistoryShape,
-  fullCompactionConfigShape,
-} from '@svc/shared/compaction'
+import { converted, described, omittable, refuse } from '@svc/domain/validation'
+import { compactionHistory, compactionHistoryShape, fullCompactionConfigShape } from '@svc/shared/compaction'
 import {
   authenticated,
   config,
@@ -32,15 +27,20 @@ import {
   saveCompactionConfig,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { shapedParser } from '@svc/shared/wire'
+import { historyParameters, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = '/svc/coordinator/v1/config/compaction'
 
-const numberParameter = z
-  .string({ error: 'a single value' })
-  .regex(/^-?\d{1,12}(\.\d{1,12})?$/, { error: 'a number such as 0.1' })
-  .transform(Number)
+const numberParameter = described(
+  { type: 'number' },
+  converted(textParameter, (text, field) => {
+    if (!/^-?\d{1,12}(\.\d{1,12})?$/.test(text)) throw refuse(field, text, 'a number such as [0.1]')
+    return Number(text)
+  }),
+)
+
+const slotsQuery = { ratio: omittable(numberParameter), max: omittable(numberParameter) }
 
 const allConfigsShape = z
   .object({
@@ -84,7 +84,7 @@ function allConfigsRoutes({ database, clock }: Context): Route[] {
       path,
       access: config('WRITE'),
       summary: 'Set the compaction configuration of the datasource that the body names',
-      body: jsonBody(shapedParser(compactionConfigShape, (json) => parseCompactionConfig(json))),
+      body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
     }),
@@ -98,7 +98,7 @@ function taskSlotRoutes({ database, clock }: Context): Route[] {
       path: `${path}/taskslots`,
       access: config('WRITE'),
       summary: 'Set the number of task slots for compaction; omitted parameters are set to their defaults',
-      query: z.object({ ratio: numberParameter.optional(), max: numberParameter.optional() }),
+      query: slotsQuery,
       answers: [emptyAnswer],
       handle: async ({ query, audit }) => {
         const { ratio, max } = query
@@ -163,7 +163,7 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
       access: config('READ'),
       summary:
         'Get the compaction configuration of a datasource after each change; with count, only the newest changes, newest first',
-      query: compactionHistoryQuery,
+      query: historyParameters,
       answers: [jsonAnswer(compactionHistoryShape)],
       handle: ({ params, query, caller }) => {
         const dataSource = params.dataSource as string

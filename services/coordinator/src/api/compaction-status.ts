@@ -1,5 +1,6 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
+import { checked, omittable } from '@svc/domain/validation'
 import type { CompactionPlanner } from '@svc/shared/compaction'
 import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
 import { config, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
@@ -7,6 +8,11 @@ import { datasourceParameter, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = '/svc/coordinator/v1/compaction'
+
+const statusQuery = { dataSource: omittable(datasourceParameter), full: presence }
+const progressQuery = {
+  dataSource: checked(datasourceParameter, (name) => name !== '', 'the name of a datasource'),
+}
 
 /** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
 export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () => void): Route[] {
@@ -20,7 +26,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       path: `${path}/status`,
       access: state('READ'),
       summary: 'Get the compaction status of all datasources or of one; full adds every interval',
-      query: z.object({ dataSource: datasourceParameter.optional(), full: presence }),
+      query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ query: { dataSource, full }, caller }) => {
         const live = await livePlan()
@@ -43,7 +49,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
       path: `${path}/progress`,
       access: state('READ'),
       summary: 'Get the number of bytes of a datasource that await compaction',
-      query: z.object({ dataSource: datasourceParameter.min(1, { error: 'the name of a datasource' }) }),
+      query: progressQuery,
       answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
         const plan = caller.sees(dataSource) ? (await livePlan())?.plan : undefined

@@ -31,7 +31,7 @@ import {
 } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
-const detail = z.object({ simple: presence, full: presence })
+const detail = { simple: presence, full: presence }
 
 const datasourceSummaryShape = z
   .object({ name: z.string(), properties: datasourceSizesShape })

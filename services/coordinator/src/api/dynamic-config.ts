@@ -1,14 +1,23 @@
 import {
   coordinatorConfigName,
-  coordinatorConfigShape,
-  parseConfigChange,
+  coordinatorConfigSchema,
+  readConfigChange,
   readCoordinatorConfig,
   warningsOfChange,
 } from '@svc/shared/coordinator-config'
-import { config, emptyAnswer, jsonAnswer, jsonBody, Reply, type Route, route } from '@svc/shared/http'
+import {
+  config,
+  emptyAnswer,
+  jsonAnswer,
+  jsonBody,
+  Reply,
+  type Route,
+  route,
+  shapeOf,
+} from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { intervalParameter, positiveCount } from '@svc/shared/wire'
+import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
 import { historyEntry, historyEntryShape } from './history-entry.ts'
@@ -24,7 +33,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path,
       access: config('READ'),
       summary: 'Get the dynamic configuration of the coordinator',
-      answers: [jsonAnswer(coordinatorConfigShape)],
+      answers: [jsonAnswer(shapeOf(coordinatorConfigSchema()))],
       handle: () => loadCoordinatorConfig(database),
     }),
     route({
@@ -32,7 +41,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path,
       access: config('WRITE'),
       summary: 'Change the given fields of the dynamic configuration; other fields keep their values',
-      body: jsonBody(parseConfigChange),
+      body: jsonBody(readConfigChange),
       answers: [emptyAnswer],
       failures: ['conflict'],
       handle: async ({ body, audit }) => {
@@ -50,7 +59,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       path: `${path}/history`,
       access: config('READ'),
       summary: 'List the changes of the dynamic configuration',
-      query: z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() }),
+      query: historyParameters,
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query }) => {
         const entries = await loadAudit(database, { type: coordinatorConfigName, ...query })

@@ -11,10 +11,9 @@ import {
 import { formatInstant } from '@svc/domain/time'
 import { roles } from '@svc/shared/config'
 import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
-import { type AuditInfo, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
+import { type AuditInfo, jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { shapeOf, unparsed } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ServerInventory } from '../inventory/index.ts'
 
@@ -102,7 +101,7 @@ function injectionRoutes(
       path: faultsPath,
       access: state('WRITE'),
       summary: 'Inject a fault into a role or a server: latency, cut, kill, or slow-disk',
-      body: jsonBody(unparsed(shapeOf(faultRequestSchema()))),
+      body: jsonBody(readLater(faultRequestSchema())),
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],
       handle: async ({ body, audit }) => {

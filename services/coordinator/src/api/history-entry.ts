@@ -27,3 +27,21 @@ export function historyEntry(entry: StoredAuditEntry) {
     auditTime: formatInstant(createdAt),
   }
 }
+
+/** Shape of an entry of the history of rules. */
+export const fullHistoryEntryShape = z
+  .object({
+    ...historyEntryShape.shape,
+    id: z.int().optional().describe('Only with full'),
+    replaced: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Only with full: the replaced rules as a JSON string; null if they are unknown'),
+  })
+  .meta({ title: 'RulesAuditEntry', description: 'The payload is the stored rules as a JSON string' })
+
+/** Returns an entry of the history of rules with its ID and the rules that it replaced. */
+export function fullHistoryEntry(entry: StoredAuditEntry) {
+  return { id: entry.id, ...historyEntry(entry), replaced: entry.replaced ?? null }
+}

@@ -1,19 +1,24 @@
 import { unavailable } from '@svc/domain/failure'
+import { omittable } from '@svc/domain/validation'
 import {
   type ReportAnswer,
+  readReport,
   reportLimitBytes,
   reportPath,
-  reportSchema,
   type SegmentHolders,
   segmentHoldersPath,
 } from '@svc/shared/data-server'
 import { internal, JsonPieces, jsonAnswer, jsonBody, type Route, route } from '@svc/shared/http'
 import { directoryPath, directoryWaitMs, knownDirectoryPath, type ServiceContext } from '@svc/shared/service'
-import { parserOf } from '@svc/shared/wire'
+import { integerParameter, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type SegmentInventory, type ServerInventory, servedSegments } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import type { DirectoryFollowers } from '../users/index.ts'
+
+/** Reads a version of users and roles; -1 means none. */
+const version = integerParameter(-1, Number.MAX_SAFE_INTEGER)
+const newerQuery = { version: omittable(version, -1) }
 
 /** Returns the endpoints that only other servers may call. */
 export function internalRoutes(
@@ -29,14 +34,12 @@ export function internalRoutes(
       path: reportPath,
       access: internal,
       summary: 'Report which segments data servers serve, loaded, dropped, and failed to load or drop',
-      body: jsonBody(parserOf(reportSchema, { subject: 'report' }), {
-        limitBytes: reportLimitBytes,
-      }),
+      body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
       answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): ReportAnswer => {
         const term = leadership.term()
         if (term === undefined) throw unavailable('This coordinator is not the leader')
-        servers.forgetGone(body.gone ?? [])
+        servers.forgetGone(body.gone)
         return servers.take(body.servers, term, performance.now(), body.awaited)
       },
     }),
@@ -46,7 +49,7 @@ export function internalRoutes(
       access: internal,
       summary:
         'List the used segments of a datasource with the servers that hold them, one JSON list per line',
-      query: z.object({ dataSource: z.string() }),
+      query: { dataSource: textParameter },
       answers: [jsonAnswer(z.array(z.string()))],
       handle: ({ query }) => {
         if (leadership.term() === undefined) throw unavailable('This coordinator is not the leader')
@@ -58,7 +61,7 @@ export function internalRoutes(
       path: directoryPath,
       access: internal,
       summary: 'Get users and roles; waits until there is a version that the caller does not have',
-      query: z.object({ version: z.coerce.number().int().default(-1) }),
+      query: newerQuery,
       answers: [jsonAnswer(z.object({ directory: z.looseObject({}).nullable() }))],
       handle: async ({ query, signal, request }) => {
         const directory = context.directory()
@@ -79,7 +82,7 @@ export function internalRoutes(
       access: internal,
       summary:
         'Wait until all servers use a given version of users and roles; returns the servers that do not',
-      query: z.object({ version: z.coerce.number().int() }),
+      query: { version },
       answers: [jsonAnswer(z.object({ silent: z.array(z.string()) }))],
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),
     }),

@@ -1,5 +1,6 @@
-import { invalidInput, notFound } from '@svc/domain/failure'
-import { formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { notFound } from '@svc/domain/failure'
+import { formatInstant, readInterval } from '@svc/domain/time'
+import { converted, described, omittable, readList, readOneOf } from '@svc/domain/validation'
 import {
   authenticated,
   datasource,
@@ -21,7 +22,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
-import { datasourceParameter, positiveCount, presence, shapedParser } from '@svc/shared/wire'
+import { datasourceParameter, positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
@@ -30,24 +31,21 @@ import { payloadsWithStatus } from './segment-status.ts'
 import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
-const fullOnly = z.object({ full: presence })
-const names = z
-  .union([datasourceParameter, z.array(datasourceParameter)])
-  .optional()
-  .transform((value) => (value === undefined ? undefined : new Set([value].flat())))
+const fullOnly = { full: presence }
+const names = omittable(converted(severalOf(datasourceParameter), (given) => new Set(given)))
 
-const flagParameter = z
-  .enum(['true', 'false'], { error: 'true or false' })
-  .optional()
-  .transform((value) => value === 'true')
+const flagParameter = omittable(
+  converted(readOneOf(['true', 'false']), (value) => value === 'true'),
+  false,
+)
+const sortOrder = described({ type: 'string' }, (value, field) =>
+  readOneOf(['ASC', 'DESC'])(typeof value === 'string' ? value.toUpperCase() : value, field),
+)
 const maxIntervals = 1000
-
-function readIntervals(json: unknown): Interval[] {
-  if (!Array.isArray(json) || json.length > maxIntervals || !json.every((one) => typeof one === 'string')) {
-    throw invalidInput(`Invalid body: expected a list of at most [${maxIntervals}] intervals`)
-  }
-  return json.map((text: string, index) => parseInterval(text, `[${index}]`))
-}
+const readIntervals = readList(readInterval, {
+  max: maxIntervals,
+  expected: `a list of at most [${maxIntervals}] intervals`,
+})
 
 const idsOrSegmentsShape = z.union([namesShape, z.array(segmentShape)])
 const segmentWithStatusShape = segmentShape
@@ -90,7 +88,7 @@ function datasourceListRoutes(database: Database): Route[] {
       path: `${base}/datasources`,
       access: authenticated,
       summary: 'List the datasources with used segments; full adds their segments',
-      query: z.object({ full: presence, includeUnused: presence }),
+      query: { full: presence, includeUnused: presence },
       answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
         const readable = await readableNames(database, caller, query.includeUnused)
@@ -127,7 +125,7 @@ const usedSegmentsRoute = (
     path: `${base}/segments`,
     access: authenticated,
     summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
-    query: z.object({ datasources: names, includeOvershadowedStatus: presence }),
+    query: { datasources: names, includeOvershadowedStatus: presence },
     answers: [jsonAnswer(z.array(segmentWithStatusShape))],
     handle: async ({ caller, query }) => {
       const readable = (await readableNames(database, caller)).filter(
@@ -168,7 +166,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       summary:
         'List the IDs of the used segments that overlap the given intervals; full returns their metadata',
       query: fullOnly,
-      body: jsonBody(shapedParser(z.array(z.string()).max(maxIntervals), readIntervals)),
+      body: jsonBody(readIntervals),
       answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query, body }) => {
         const dataSource = params.dataSource as string
@@ -186,7 +184,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
       summary: 'Get the metadata of a used segment, or on request of an unused one',
-      query: z.object({ includeUnused: flagParameter }),
+      query: { includeUnused: flagParameter },
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {
         const { dataSource = '', segment = '' } = params
@@ -199,6 +197,13 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
   ]
 }
 
+const unusedQuery = {
+  interval: omittable(textParameter),
+  limit: omittable(positiveCount()),
+  lastSegmentId: omittable(textParameter),
+  sortOrder: omittable(sortOrder, 'ASC'),
+}
+
 /** The unused segments of one datasource. */
 const unusedSegmentsRoute = (database: Database): Route =>
   route({
@@ -207,25 +212,16 @@ const unusedSegmentsRoute = (database: Database): Route =>
     access: datasource('READ'),
     summary:
       'List the unused segments of a datasource; pass a limit and the last segment ID to page through them',
-    query: z.object({
-      interval: z.string().optional(),
-      limit: positiveCount.optional(),
-      lastSegmentId: z.string().optional(),
-      sortOrder: z.string().optional(),
-    }),
+    query: unusedQuery,
     answers: [jsonAnswer(z.array(unusedSegmentShape))],
     handle: async ({ params, query }) => {
-      const order = query.sortOrder?.toUpperCase() ?? 'ASC'
-      if (order !== 'ASC' && order !== 'DESC') {
-        throw invalidInput(`Invalid value [${query.sortOrder}] for [sortOrder]: expected one of [ASC, DESC]`)
-      }
       const records = await loadSegmentRecords(database, {
         dataSource: params.dataSource,
         used: false,
         within: query.interval === undefined ? undefined : pathInterval(query.interval),
         after: query.lastSegmentId,
         limit: query.limit,
-        order,
+        order: query.sortOrder,
       })
       return records.map(({ payload, used, createdAt, usedChangedAt }) => ({
         dataSegment: payload,

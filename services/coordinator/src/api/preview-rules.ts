@@ -2,18 +2,19 @@ import { missingPermission } from '@svc/domain/access'
 import { tooLarge } from '@svc/domain/failure'
 import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
+import { omittable } from '@svc/domain/validation'
 import {
   configLimitBytes,
   jsonAnswer,
   jsonBody,
   Reply,
   type Route,
+  readLater,
   route,
   statedDatasource,
 } from '@svc/shared/http'
 import { rulesShape } from '@svc/shared/shapes'
-import { positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
-import { z } from 'zod'
+import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
 import { atLeader } from '../leadership/index.ts'
 import type { Previews } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -27,22 +28,12 @@ const maxValues = 1_500_000
 const defaultPage = 1000
 const maxPageSize = 10_000
 
-const requestShape = shapeOf({ anyOf: [previewRequestSchema(), rulesSchema()] })
-
-const query = z.object({
+const query = {
   full: presence,
-  limit: positiveCount
-    .refine((limit) => limit <= maxPageSize, { error: `an integer from 1 to ${maxPageSize}` })
-    .default(defaultPage),
-  offset: z
-    .string({ error: 'a single value' })
-    .regex(/^\d{1,9}$/, { error: 'an integer from 0 to 999999999' })
-    .transform(Number)
-    .default(0),
-  buckets: positiveCount
-    .refine((count) => count <= maxBuckets, { error: `an integer from 1 to ${maxBuckets}` })
-    .optional(),
-})
+  limit: omittable(positiveCount(maxPageSize), defaultPage),
+  offset: omittable(integerParameter(0, 999_999_999), 0),
+  buckets: omittable(positiveCount(maxBuckets)),
+}
 
 // A datasource may have the same name as the preview endpoint.
 const namesake = 'simulate'
@@ -62,7 +53,7 @@ export function previewRulesRoutes(
     path,
     access: { kind: 'permission', action: 'READ', type: 'DATASOURCE', name: namesake },
     summary: `Get the rules of a datasource named ${namesake}; full appends the cluster default rules`,
-    query: z.object({ full: presence }),
+    query: { full: presence },
     answers: [jsonAnswer(rulesShape)],
     handle: ({ query: { full } }) => lists.show(namesake, full),
   })
@@ -76,7 +67,10 @@ export function previewRulesRoutes(
       summary:
         'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A list as the body replaces the rules of a datasource named simulate',
       query,
-      body: jsonBody(unparsed(requestShape), { limitBytes, maxValues }),
+      body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
+        limitBytes,
+        maxValues,
+      }),
       answers: [
         jsonAnswer(rulesPreviewShape, {
           description: 'The preview; the body is empty if the request was a list of rules',

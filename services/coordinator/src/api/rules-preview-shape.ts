@@ -90,6 +90,47 @@ const bucketsShape = z
     unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
+const extentShape = {
+  segments: z.int(),
+  bytes: z.int(),
+  interval: z.string().nullable().describe('From the start of the first segment to the end of the last'),
+}
+const restorableShape = z
+  .object({
+    included: z.boolean().describe('Whether the preview counts these segments as used'),
+    ...extentShape,
+    killed: z
+      .object(extentShape)
+      .describe('Segments that kill tasks have deleted, which the rules would keep'),
+  })
+  .meta({
+    title: 'RestorableSegments',
+    description: 'Unused segments of the cluster that drop rules marked and that the rules keep',
+  })
+const durationShape = z.int().nullable().describe('Null if no server of the tier has been measured')
+const loadTimeShape = z
+  .object({
+    durationMs: durationShape,
+    tiers: z.record(
+      z.string(),
+      z.object({
+        durationMs: durationShape,
+        limitedBy: z
+          .enum(['servers', 'maxSegmentsInNodeLoadingQueue', 'replicationThrottleLimit'])
+          .nullable(),
+        loads: z.int(),
+        bytes: z.int(),
+        servers: z.int(),
+        measuredServers: z.int(),
+      }),
+    ),
+    assumptions: z.array(z.string()),
+  })
+  .meta({
+    title: 'PreviewedLoadTime',
+    description:
+      'Estimate of how long it takes to load all replicas, from load rates that this cluster measured',
+  })
 const stepShape = z
   .object({
     now: z.string(),
@@ -111,6 +152,8 @@ export const rulesPreviewShape = z
     summary: z
       .object({
         effects: effectsShape,
+        restorable: restorableShape.optional(),
+        loadTime: loadTimeShape.optional(),
         buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),

@@ -8,6 +8,7 @@ import {
   type Rule,
   rulesSchema,
 } from '@svc/domain/rules'
+import type { ValuesOf } from '@svc/domain/validation'
 import {
   type AuditInfo,
   configLimitBytes,
@@ -17,6 +18,7 @@ import {
   jsonBody,
   Reply,
   type Route,
+  readLater,
   route,
   state,
 } from '@svc/shared/http'
@@ -24,10 +26,10 @@ import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { createSlices } from '@svc/shared/slices'
-import { intervalParameter, positiveCount, presence, shapeOf, unparsed } from '@svc/shared/wire'
+import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { FollowedRules } from '../inventory/index.ts'
-import { historyEntry, historyEntryShape } from './history-entry.ts'
+import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
@@ -35,7 +37,7 @@ const rulesPath = '/svc/coordinator/v1/rules'
 // Like Druid 37, return one week if neither an interval nor a count is given.
 const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
-const historyQuery = z.object({ interval: intervalParameter.optional(), count: positiveCount.optional() })
+const historyQuery = { ...historyParameters, full: presence }
 
 // Max time that a change of rules waits for its warnings.
 const warningsTimeoutMs = 2000
@@ -122,9 +124,9 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read',
+        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(context.database, 'rules')
@@ -141,7 +143,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('READ'),
       summary: 'Get the rules of a datasource; full appends the cluster default rules',
-      query: z.object({ full: presence }),
+      query: { full: presence },
       answers: [jsonAnswer(rulesShape)],
       handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
     }),
@@ -151,7 +153,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary: 'Replace the rules of a datasource, or the cluster default rules under _default',
-      body: jsonBody(unparsed(shapeOf(rulesSchema())), { limitBytes: configLimitBytes }),
+      body: jsonBody(readLater(rulesSchema()), { limitBytes: configLimitBytes }),
       answers: [emptyAnswer],
       handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
     }),
@@ -160,9 +162,10 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource/history`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'List the changes of the rules of a datasource',
+      summary:
+        'List the changes of the rules of a datasource; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
-      answers: [jsonAnswer(z.array(historyEntryShape))],
+      answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
     }),
   ]
@@ -172,7 +175,7 @@ export function rulesRoutes(
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],
-  { interval, count }: z.infer<typeof historyQuery>,
+  { interval, count, full }: ValuesOf<typeof historyQuery>,
 ) {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
   const entries = await loadAudit(database, {
@@ -181,7 +184,7 @@ async function historyOf(
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
   })
-  return entries.map(historyEntry)
+  return entries.map(full ? fullHistoryEntry : historyEntry)
 }
 
 /** Default rules of a new cluster as stored JSON. */

@@ -33,8 +33,8 @@ import { sizesByInterval } from './served-reader.ts'
 import { sizeAndCountShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
-const detail = z.object({ simple: presence, full: presence })
-const simpleOnly = z.object({ simple: presence })
+const detail = { simple: presence, full: presence }
+const simpleOnly = { simple: presence }
 
 const serverShape = z
   .object({

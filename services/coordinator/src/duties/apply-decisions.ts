@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { SegmentTable } from '@svc/domain/inventory'
 import type { RetentionPlan, RetentionRun } from '@svc/domain/retention'
-import { assertLeads, type Database, markUnused } from '@svc/shared/postgres'
+import { defaultRulesName } from '@svc/domain/rules'
+import { assertLeads, type Database, lockRules, markUnused, type RulesSnapshot } from '@svc/shared/postgres'
 import type { Clock } from '@svc/shared/runtime'
 import type {
   QueuedRequests,
@@ -10,6 +11,7 @@ import type {
   RequestStamp,
   Requests,
 } from './queue-requests.ts'
+import { type UnusedSegment, withCauses } from './unused-causes.ts'
 
 /** What a run has done so far. */
 export interface DoneInRun {
@@ -30,6 +32,8 @@ interface DecisionsInput {
   readonly database: Database
   readonly clock: Clock
   readonly table: SegmentTable
+  /** The rules of the run. */
+  readonly rules: RulesSnapshot
   /** Queues requests for their servers. */
   queue(requests: Requests): Promise<QueuedRequests>
 }
@@ -46,7 +50,7 @@ const markBatchSize = 5000
  * of the servers at their numbers. Returns what was done, or undefined if this server lost leadership in between.
  */
 export async function applyDecisions(
-  { database, clock, table, queue }: DecisionsInput,
+  { database, clock, table, rules, queue }: DecisionsInput,
   run: RetentionRun,
   names: readonly (string | undefined)[],
   { term, isLeader }: RequestStamp,
@@ -62,7 +66,7 @@ export async function applyDecisions(
   }
   for (let part = run.next(partSize); part !== undefined; part = run.next(partSize)) {
     // Before anything waits, because numbers of rows and servers may be reused while this duty waits.
-    const unused = unusedIds(table, part, takesOvershadowed)
+    const unused = unusedIn(table, part, rules, takesOvershadowed)
     if (!takesOvershadowed) waitingOvershadowed += overshadowedCount(part)
     const loads = copiesOf(table, part.loads, names)
     const drops = copiesOf(table, part.drops, names)
@@ -96,29 +100,45 @@ export function addQueued(done: DoneInRun, { loads, drops }: QueuedRequests): vo
   done.drops += drops
 }
 
-const unusedIds = (
+const unusedIn = (
   table: SegmentTable,
   { markUnused }: RetentionPlan,
+  rules: RulesSnapshot,
   takesOvershadowed: boolean,
-): string[] =>
+): UnusedSegment[] =>
   markUnused
     .filter(({ reason }) => takesOvershadowed || reason !== 'overshadowed')
-    .flatMap(({ rows }) => rows.map((row) => table.idOf(row)))
+    .flatMap((unused) => withCauses(table, unused, rules))
 
 const overshadowedCount = ({ markUnused }: RetentionPlan): number =>
   markUnused.reduce((sum, { reason, rows }) => (reason === 'overshadowed' ? sum + rows.length : sum), 0)
 
 async function markAll(
   database: Database,
-  ids: readonly string[],
+  segments: readonly UnusedSegment[],
   term: number,
   clock: Clock,
 ): Promise<number> {
   let marked = 0
-  for (let start = 0; start < ids.length; start += markBatchSize) {
+  for (let start = 0; start < segments.length; start += markBatchSize) {
+    const batch = segments.slice(start, start + markBatchSize)
     marked += await database.transaction(async (transaction) => {
       await assertLeads(transaction, 'coordinator', term)
-      return await markUnused(transaction, ids.slice(start, start + markBatchSize), clock.now())
+      // After a change of rules, nothing is marked because of the replaced ones, so that the change can be undone.
+      const names = [...new Set(batch.map(({ dataSource }) => dataSource)), defaultRulesName]
+      const auditIds = await lockRules(transaction, names)
+      const valid = batch.filter(
+        ({ dataSource, cause }) =>
+          cause.kind !== 'dropRule' ||
+          (cause.rulesId === (auditIds.get(dataSource) ?? 0) &&
+            cause.defaultRulesId === (auditIds.get(defaultRulesName) ?? 0)),
+      )
+      return await markUnused(
+        transaction,
+        valid.map(({ id }) => id),
+        valid.map(({ cause }) => cause),
+        clock.now(),
+      )
     })
   }
   return marked

@@ -1,8 +1,16 @@
 import type { Duty } from '@svc/shared/duties'
-import { type Database, forgetOldRemovals, removeStaleNodes, removeStaleTroubles } from '@svc/shared/postgres'
+import {
+  type Database,
+  forgetOldRemovals,
+  removeStaleLoadRates,
+  removeStaleNodes,
+  removeStaleTroubles,
+} from '@svc/shared/postgres'
 
 // By then, every server that could still need these rows has long been restarted.
 const keptMs = 24 * 60 * 60 * 1000
+// A cluster may load little for months.
+const loadRatesKeptMs = 180 * keptMs
 
 /** Removes rows from the metadata store that no server will read again. */
 export function cleanMetadata(database: Database): Duty {
@@ -12,6 +20,7 @@ export function cleanMetadata(database: Database): Duty {
       await removeStaleNodes(database, keptMs)
       await removeStaleTroubles(database, keptMs)
       await forgetOldRemovals(database, keptMs)
+      await removeStaleLoadRates(database, loadRatesKeptMs)
       return undefined
     },
   }

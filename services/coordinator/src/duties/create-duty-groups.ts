@@ -56,6 +56,7 @@ export function createDutyGroups(
         logger,
         queuePrefix: settings.get('svc.queue.prefix'),
         requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
+        waitsByDefault: settings.get('svc.coordinator.waitBeforeMarkingOvershadowed'),
         isLeader,
       }),
     ),

@@ -31,7 +31,8 @@ async function unused(dataSource: string, daysAgo: number, unusedForDays: number
   await database.transaction((transaction) =>
     copySegments(transaction, [{ segment, payload: payloadOf(segment, stored) }], undefined, 0),
   )
-  if (unusedForDays !== undefined) await markUnused(database, [segment.id], now - unusedForDays * dayMs)
+  if (unusedForDays !== undefined)
+    await markUnused(database, [segment.id], { kind: 'request', identity: 'me' }, now - unusedForDays * dayMs)
 }
 
 async function runDuty(properties: Record<string, string> = {}, term = 1) {

@@ -107,6 +107,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     servers: inventory,
     rules: followRules(gated),
     requestTimeoutMs: 600_000,
+    waitsByDefault: false,
     isLeader: (term) => term === leadingTerm,
     leaderSinceMs: () => ledSinceMs,
     clusterState: { beginRun: () => (result) => results.push(result) },

@@ -37,6 +37,8 @@ export interface RunRulesInput {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly requestTimeoutMs: number
+  /** Whether a new leader waits for Druid's default time before it marks overshadowed segments as unused. */
+  readonly waitsByDefault: boolean
   /** Whether this server is the leader under that term. */
   isLeader(term: number): boolean
   /** When this server became the leader, in milliseconds of the monotonic clock of this process. */
@@ -63,8 +65,8 @@ export function runRules(input: RunRulesInput): Duty {
     run: async (term) => {
       await input.reportedServers.reported()
       await checkQueues()
-      const [rules, config] = await Promise.all([
-        input.rules.current(),
+      const [snapshot, config] = await Promise.all([
+        input.rules.snapshot(),
         loadCoordinatorConfig(database),
         segments.refresh(),
       ])
@@ -73,6 +75,7 @@ export function runRules(input: RunRulesInput): Duty {
       if (!isLeader()) return undefined
       expireServers(input, config)
       if (config.pauseCoordination) return undefined
+      const { rules } = snapshot
       const endRun = input.clusterState.beginRun({ rules, config })
       const parts = serverPartsOf(config)
       const loadingServers = servers.loadingServers(performance.now(), parts)
@@ -86,9 +89,10 @@ export function runRules(input: RunRulesInput): Duty {
       })
       const stamp: RequestStamp = { term, isLeader, turbo: new Set(config.turboLoadingNodes) }
       const queue = (requests: Requests) => queueRequests(requests, stamp, database, servers, sender)
-      const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= overshadowedWaitMs(config)
+      const waitMs = overshadowedWaitMs(config, input.waitsByDefault)
+      const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= waitMs
       const applied = await applyDecisions(
-        { database, clock, table, queue },
+        { database, clock, table, rules: snapshot, queue },
         run,
         names,
         stamp,

@@ -1,34 +1,51 @@
 import type { RulesByName } from '@svc/domain/rules'
-import { type Database, loadRules, ParsedRules, rulesChannel } from '@svc/shared/postgres'
+import {
+  type Database,
+  loadRulesSnapshot,
+  ParsedRules,
+  type RulesSnapshot,
+  rulesChannel,
+} from '@svc/shared/postgres'
 
 /** The rules in the metadata store, reloaded after every change by any server. */
 export interface FollowedRules {
   current(): Promise<RulesByName>
+  /** Returns the current rules with the audit IDs of their last changes. */
+  snapshot(): Promise<RulesSnapshot>
   /** Discards the cached rules after a change on this server, so that the next reader sees it. */
   invalidate(): void
   /** Starts to listen for changes by other servers. */
   start(): Promise<void>
 }
 
+/** A read of the rules, in two forms. */
+interface RulesRead {
+  readonly snapshot: Promise<RulesSnapshot>
+  readonly rules: Promise<RulesByName>
+}
+
 export function followRules(database: Database): FollowedRules {
-  let reading: Promise<RulesByName> | undefined
+  let reading: RulesRead | undefined
   // Unchanged lists stay the same objects, so that the next duty run checks only the others.
   const parsed = new ParsedRules()
   const invalidate = (): void => {
     reading = undefined
   }
+  const read = (): RulesRead => {
+    if (!reading) {
+      const snapshot = loadRulesSnapshot(database, parsed)
+      const started = { snapshot, rules: snapshot.then(({ rules }) => rules) }
+      reading = started
+      started.rules.catch(() => {
+        if (reading === started) reading = undefined
+      })
+    }
+    return reading
+  }
   return {
     invalidate,
-    current: () => {
-      if (!reading) {
-        const started = loadRules(database, parsed)
-        reading = started
-        started.catch(() => {
-          if (reading === started) reading = undefined
-        })
-      }
-      return reading
-    },
+    snapshot: () => read().snapshot,
+    current: () => read().rules,
     start: async () => {
       await database.listen(rulesChannel, invalidate)
       // Rules that were read earlier may have changed before the listener started.

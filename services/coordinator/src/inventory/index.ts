@@ -8,6 +8,7 @@ export {
   sizeAndCount,
 } from './list-served-segments.ts'
 export { loadCoordinatorConfig } from './load-coordinator-config.ts'
+export { createLoadMeter, type LoadMeter } from './load-meter.ts'
 export type { PendingRequest } from './pending-request.ts'
 export { type ReportedServers, watchReported } from './reported-servers.ts'
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'

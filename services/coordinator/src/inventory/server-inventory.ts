@@ -45,15 +45,19 @@ export interface QueueSize {
 /** What a server did with a replica: loaded a missing one, moved it from another server, or dropped it. */
 type CopyChange = 'loaded' | 'moved' | 'dropped'
 
+/** A segment of which a server has loaded or dropped a replica. */
+export interface ChangedCopy {
+  readonly id: string
+  /** Its row in the table, or -1. */
+  readonly row: number
+  /** When the leader requested this, in milliseconds of the clock of its reports; undefined if it did not. */
+  readonly sentAtMs?: number | undefined
+}
+
 /** Listeners for what servers report. */
 export interface ServerInventoryEvents {
   onFailure?(server: ServerState, failure: RequestFailure): void
-  /** `row` is the row of the segment in the table, or -1. */
-  onCopyChange?(
-    server: ServerState,
-    segment: { readonly id: string; readonly row: number },
-    change: CopyChange,
-  ): void
+  onCopyChange?(server: ServerState, segment: ChangedCopy, change: CopyChange): void
 }
 
 /** Sorts historicals before brokers, then by name. */
@@ -188,7 +192,10 @@ export class ServerInventory {
     const wasServed = (flags & served) !== 0
     if (wasServed === (change === 'loaded')) return
     const isMove = change === 'loaded' && (flags & moving) !== 0
-    this.events.onCopyChange?.(server, segment, isMove ? 'moved' : change)
+    const { copies } = this.table
+    const sentAtMs =
+      (flags & pendingFlags) === 0 ? undefined : copies.sentAtOf[copies.find(row, server.number)]
+    this.events.onCopyChange?.(server, { ...segment, sentAtMs }, isMove ? 'moved' : change)
   }
 
   private takeList(server: MutableServer, ids: readonly string[], isKnown: boolean): void {

@@ -1,11 +1,12 @@
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
-import type { LoadingServer } from '@svc/domain/loading'
+import type { LoadRate } from '@svc/domain/load-duration'
 import {
   decidePreview,
   formatSummary,
   groupGivenSegments,
+  keptByRules,
   type PreviewQuestion,
   type PreviewRequest,
   type PreviewResult,
@@ -14,12 +15,15 @@ import {
   pageOfRows,
   parsePreviewRequest,
   previewDatasource,
+  Restorable,
   rowsInPlaces,
+  visibleAmong,
   warningsOfList,
+  withRestored,
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule, type RulesByName } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
-import { serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -33,6 +37,8 @@ import {
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveDatasource, liveDatasources, liveServers } from './live-cluster.ts'
+import { type LoadingState, loadTimeOf } from './load-time.ts'
+import { loadUnusedInStore, type UnusedInStore } from './unused-in-store.ts'
 
 /** What the answer includes in addition: a page of the segments of the live cluster, and bytes over time. */
 export interface PreviewPage {
@@ -78,7 +84,7 @@ const withoutSegments = (dataSource: string, own: readonly Rule[], defaults: rea
 
 /** State of the cluster that previews are based on. */
 interface PreviewedCluster {
-  readonly context: Pick<ServiceContext, 'clock' | 'database'>
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'settings'>
   readonly leadership: Leadership
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
@@ -90,15 +96,19 @@ interface PreviewedCluster {
  * the leader knows the cluster.
  */
 export function createPreviews(
-  { context: { clock, database }, leadership, segments, servers, rules }: PreviewedCluster,
+  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedCluster,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
+  rateOf: (server: string) => LoadRate | undefined = () => undefined,
 ): Previews {
   const { table } = segments
   const slices = createSlices()
 
-  async function loadingServers(): Promise<LoadingServer[]> {
+  async function loadingState(): Promise<LoadingState> {
     const config = await loadCoordinatorConfig(database)
-    return servers.loadingServers(performance.now(), serverPartsOf(config))
+    const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
+    const periodMs = settings.get('svc.coordinator.period')
+    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), periodMs }
+    return { servers: loading, limits, rateOf }
   }
 
   return {
@@ -106,9 +116,11 @@ export function createPreviews(
       const now = clock.now()
       const request = await slices.run(() => parsePreviewRequest(json, now), signal)
       refuseUnreadable(request, caller)
-      const [stored, loading] = await Promise.all([
+      const concerned = isForAll(request) ? undefined : namesIn(request)
+      const [stored, loading, unused] = await Promise.all([
         rules.current(),
-        loadingServers(),
+        loadingState(),
+        request.segments === undefined ? loadUnusedInStore(database, request, concerned) : undefined,
         request.segments === undefined ? segments.refresh() : undefined,
       ])
       const reasons = request.segments && request.servers ? [] : clusterState.unknownReasons()
@@ -116,7 +128,7 @@ export function createPreviews(
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
       const defaults = request.defaultRules ?? stored.get(defaultRulesName)
       if (defaults === undefined) throw unavailable('The default rules have not been stored yet')
-      const state = { table, servers: loading, rules: stored, now }
+      const state = { table, loading, rules: stored, now, unused }
       return await slices.run(() => answerRequest(request, defaults, state, page, caller), signal)
     },
     warningsOf: async (dataSource, signal) => {
@@ -124,10 +136,10 @@ export function createPreviews(
       const checkAlone = (list: readonly Rule[] = []) =>
         slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
       if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
-      const [stored, loading] = await Promise.all([rules.current(), loadingServers(), segments.refresh()])
+      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
       if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
       return await slices.run(
-        () => warningsOfStored(dataSource, { table, servers: loading, rules: stored, now: clock.now() }),
+        () => warningsOfStored(dataSource, { table, loading, rules: stored, now: clock.now() }),
         signal,
       )
     },
@@ -137,19 +149,22 @@ export function createPreviews(
 /** The live cluster at one time. */
 interface LiveState {
   readonly table: SegmentTable
-  readonly servers: readonly LoadingServer[]
+  readonly loading: LoadingState
   readonly rules: RulesByName
   readonly now: number
+  /** What drop rules marked as unused, if the request is about the cluster's segments. */
+  readonly unused?: UnusedInStore | undefined
 }
 
 /** Returns the answer to a request as JSON. `defaults` are the cluster's default rules after the change. */
 function* answerRequest(
   request: PreviewRequest,
   defaults: readonly Rule[],
-  { table, servers, rules, now }: LiveState,
+  { table, loading, rules, now, unused }: LiveState,
   { full, offset, limit, buckets }: PreviewPage,
   caller: Caller,
 ): Generator<undefined, string> {
+  const { servers } = loading
   const groups = request.segments && (yield* groupGivenSegments(request.segments))
   const live = groups ? [] : yield* liveDatasources(table, table.datasourceNames.keys(), servers)
   const rulesOf = (dataSource: string): readonly Rule[] => rulesAfter(request, rules, dataSource)
@@ -163,9 +178,20 @@ function* answerRequest(
   const present = new Set(subjects.map((subject) => subject.segments.dataSource))
   // Rules can be previewed before a datasource has data.
   const missing = named.filter((name) => !present.has(name))
+  const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+  const isConcerned =
+    groups === undefined && isForAll(request) ? readable : (name: string) => named.includes(name)
+  if (request.markUsedSince !== undefined) {
+    for (const name of new Set([...(unused?.unused.keys() ?? []), ...(unused?.killed.keys() ?? [])]))
+      if (!present.has(name) && !named.includes(name) && isConcerned(name)) missing.push(name)
+  }
   if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
   for (const name of missing) subjects.push(withoutSegments(name, rulesOf(name), defaults))
-  const readable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+  const restorable = new Restorable(request.markUsedSince !== undefined)
+  for (const [index, subject] of subjects.entries()) {
+    if (!isConcerned(subject.segments.dataSource)) continue
+    subjects[index] = yield* addRestorable(restorable, subject, request.now ?? now, unused)
+  }
   const result = yield* decideAndKeep(live, {
     now: request.now ?? now,
     datasources: subjects,
@@ -197,15 +223,34 @@ function* answerRequest(
       : full
         ? yield* pageOfSegments(result, offset, limit)
         : {}),
-    summary: formatSummary(result, withTiers),
-    warnings: result.warnings,
+    summary: {
+      ...formatSummary(result, withTiers),
+      ...(unused === undefined ? {} : { restorable: restorable.format() }),
+      ...(groups === undefined && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}),
+    },
+    warnings: [...result.warnings, ...restorable.warnings],
   })
+}
+
+/** Adds what the rules of a datasource keep of its unused segments, and returns it with them if they are included. */
+function* addRestorable(
+  restorable: Restorable,
+  subject: Subject,
+  now: number,
+  unused: UnusedInStore | undefined,
+): Generator<undefined, Subject> {
+  const { dataSource } = subject.segments
+  const rules = { own: subject.own, defaults: subject.defaults, now }
+  const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
+  restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
+  if (!restorable.included || kept.length === 0) return subject
+  return { ...subject, segments: withRestored(subject.segments, kept), columns: undefined }
 }
 
 /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
 function* warningsOfStored(
   dataSource: string,
-  { table, servers, rules, now }: LiveState,
+  { table, loading, rules, now }: LiveState,
 ): Generator<undefined, readonly PreviewWarning[]> {
   const isDefault = dataSource === defaultRulesName
   const defaults = rules.get(defaultRulesName) ?? []
@@ -226,7 +271,7 @@ function* warningsOfStored(
   const result = yield* decideAndKeep(live, {
     now,
     datasources: subjects,
-    servers: liveServers(servers),
+    servers: liveServers(loading.servers),
     serversBefore: [],
     concerned: new Set(subjects.map((subject) => subject.segments.dataSource)),
     defaultsChange: isDefault,
@@ -242,7 +287,11 @@ function* decideAndKeep(
   question: PreviewQuestion,
 ): Generator<undefined, PreviewResult> {
   const result = yield* decidePreview(question)
-  for (const [index, one] of live.entries()) one.keep(result.outcome.datasources[index]!.columns)
+  for (const [index, one] of live.entries()) {
+    const { segments, columns } = result.outcome.datasources[index]!
+    // Segments that would be marked used are only in this preview.
+    if (segments === one.segments) one.keep(columns)
+  }
   return result
 }
 

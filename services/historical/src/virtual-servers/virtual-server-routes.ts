@@ -1,8 +1,6 @@
-import { invalidInput } from '@svc/domain/failure'
-import { showValue } from '@svc/domain/validation'
+import { described, type Reader, refuse } from '@svc/domain/validation'
 import { readVirtualServerGroups, type VirtualServerGroup, virtualServerGroups } from '@svc/shared/config'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, state } from '@svc/shared/http'
-import { shapedParser } from '@svc/shared/wire'
 import { z } from 'zod'
 import type { VirtualServers } from './virtual-servers.ts'
 
@@ -27,7 +25,7 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
       access: state('WRITE'),
       summary:
         'Replace the virtual servers of this process until it restarts. Returns once the coordinator leader knows them',
-      body: jsonBody(shapedParser(groupsShape, parseGroups)),
+      body: jsonBody(readGroups),
       answers: [emptyAnswer],
       handle: async ({ body }) => {
         await servers.replace(body)
@@ -36,15 +34,16 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
   ]
 }
 
-function parseGroups(json: unknown): readonly VirtualServerGroup[] {
-  try {
-    return readVirtualServerGroups(json)
-  } catch {
-    throw invalidInput(
-      `Invalid value [${showValue(json)}] for [body]: expected ${virtualServerGroups.allowed}`,
-    )
-  }
-}
+const readGroups: Reader<readonly VirtualServerGroup[]> = described(
+  { type: 'array', items: { type: 'object', additionalProperties: true } },
+  (json, field) => {
+    try {
+      return readVirtualServerGroups(json)
+    } catch {
+      throw refuse(field, json, virtualServerGroups.allowed)
+    }
+  },
+)
 
 const describeGroup = (group: VirtualServerGroup) => ({
   ...(group.name === undefined ? { count: group.count } : { name: group.name }),

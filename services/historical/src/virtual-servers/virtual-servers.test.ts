@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { Report } from '@svc/shared/data-server'
 import {
@@ -6,9 +8,12 @@ import {
   createTestStores,
   httpRequest,
   startReportTaker,
+  temporaryFolder,
   waitUntil,
 } from '@svc/shared/testing'
 import { createVirtualServers, virtualServerRoutes } from './index.ts'
+import { VirtualCluster } from './virtual-cluster.ts'
+import { readPlacement, writePlacement } from './virtual-placement.ts'
 
 const stores = await createTestStores({ after })
 const path = '/svc/historical/v1/virtualServers'
@@ -23,15 +28,30 @@ await startReportTaker({ after }, stores, async (report) => {
   return { term, resync: [], voidUntilMs: {} }
 })
 
-const context = await createTestContext({ after }, stores, 'historical', {
-  'svc.simulation.enabled': 'true',
-  'svc.simulation.virtualServers': '[{"count":2,"tier":"hot","size":"1g"}]',
-})
-const servers = createVirtualServers(context)
+// Stopping writes the placement file, so it comes before its folder is removed.
 after(async () => {
   context.beginToStop()
   await servers.stop()
 })
+const placementFile = join(temporaryFolder({ after }), 'placement.jsonl')
+writeFileSync(
+  placementFile,
+  [
+    { server: 'a:1', segments: [['one', 10]] },
+    { server: 'a:1', segments: [['two', 20]] },
+    { server: 'gone:1', segments: [['one', 10]] },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join(''),
+)
+
+const context = await createTestContext({ after }, stores, 'historical', {
+  'svc.simulation.enabled': 'true',
+  'svc.simulation.virtualServers':
+    '[{"count":2,"tier":"hot","size":"1g"},{"name":"a:1","tier":"cold","size":"1g"}]',
+  'svc.simulation.placementFile': placementFile,
+})
+const servers = createVirtualServers(context)
 await context.serve({ routes: virtualServerRoutes(servers) })
 await servers.start()
 
@@ -39,6 +59,28 @@ const change = async (groups: readonly object[]): Promise<number> =>
   (await httpRequest(context.port, { method: 'POST', path, body: groups })).status
 
 const names = (list: readonly { readonly name: string }[] = []) => list.map(({ name }) => name)
+
+describe('virtual servers with a placement file', () => {
+  it('have its segments when they start', () => {
+    const found = reports.flatMap(({ servers: some }) => some).find(({ name }) => name === 'a:1')
+    assert.deepEqual([found?.segments, found?.usedSizeBytes], [['one', 'two'], 30])
+    assert.equal(servers.served.has('two'), true)
+  })
+
+  it('write their segments to it when they stop', async () => {
+    const cluster = new VirtualCluster()
+    await readPlacement(cluster, placementFile)
+    cluster.replace(servers.groups(), 'p')
+    await readPlacement(cluster, placementFile)
+    const a = cluster.get('a:1')
+    assert.ok(a)
+    cluster.drop(a, 'one')
+    const written = `${placementFile}.again`
+    await writePlacement(cluster, written)
+    assert.equal(readFileSync(written, 'utf8'), '{"server":"a:1","segments":[["two",20]]}\n')
+    await readPlacement(cluster, join(placementFile, '..', 'missing'))
+  })
+})
 
 describe('replacing virtual servers', () => {
   it('succeeds if nothing changes, with and without servers', async () => {

@@ -6,6 +6,7 @@ import { createTroubleLog, growingDelay, type Loop, startLoop } from '@svc/share
 import type { ServiceContext } from '@svc/shared/service'
 import { VirtualCluster } from './virtual-cluster.ts'
 import { createVirtualLoading } from './virtual-loading.ts'
+import { readPlacement, writePlacement } from './virtual-placement.ts'
 import { createVirtualReports, reportPeriodMs } from './virtual-reports.ts'
 
 /** Virtual servers for simulations, which exist only in this process. They store no data, but take as long as real ones. */
@@ -37,6 +38,7 @@ export function createVirtualServers(context: Context): VirtualServers {
   let worker: Loop | undefined
   let reporter: Loop | undefined
   let known = Promise.withResolvers<void>()
+  const placementFile = settings.get('svc.simulation.placementFile')
 
   return {
     served: cluster.served,
@@ -59,6 +61,7 @@ export function createVirtualServers(context: Context): VirtualServers {
       })
       const process = context.node().name
       cluster.replace(settings.get('svc.simulation.virtualServers'), process)
+      if (placementFile !== undefined) await readPlacement(cluster, placementFile)
       const threads = settings.get('svc.segmentCache.numLoadingThreads')
       receiver = await receiveRequests(settings, process, threads, async (batch) => loading.enqueue(batch))
       worker = startLoop(
@@ -78,6 +81,8 @@ export function createVirtualServers(context: Context): VirtualServers {
       await receiver?.close()
       await worker?.stop()
       await reporter?.stop()
+      // A start that failed before the file was read must not replace it.
+      if (placementFile !== undefined && reporter) await writePlacement(cluster, placementFile)
     },
   }
 }

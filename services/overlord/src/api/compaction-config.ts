@@ -2,15 +2,12 @@ import {
   type CompactionConfig,
   formatClusterConfig,
   formatCompactionConfig,
-  parseClusterConfig,
-  parseCompactionConfig,
+  readClusterConfig,
+  readCompactionConfig,
 } from '@svc/domain/compaction'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import {
-  clusterCompactionConfigShape,
-  compactionConfigShape,
   compactionHistory,
-  compactionHistoryQuery,
   compactionHistoryShape,
   fullClusterCompactionConfigShape,
   fullCompactionConfigShape,
@@ -44,7 +41,7 @@ import {
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { shapedParser } from '@svc/shared/wire'
+import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = (rest: string): string => `/svc/indexer/v1/compaction${rest}`
@@ -69,7 +66,7 @@ export function compactionConfigRoutes({ database, clock }: Context, changed: ()
       access: datasource('READ'),
       summary:
         'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
-      query: compactionHistoryQuery,
+      query: historyParameters,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => {
         const dataSource = params.dataSource as string
@@ -133,7 +130,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       path: path('/config/cluster'),
       access: config('WRITE'),
       summary: 'Set the cluster-wide compaction configuration. Fields that are left out get their default',
-      body: jsonBody(shapedParser(clusterCompactionConfigShape, (json) => parseClusterConfig(json))),
+      body: jsonBody(readClusterConfig),
       answers: [emptyAnswer],
       handle: async ({ body, audit }) => {
         await changeClusterCompactionConfig(database, () => body, audit, clock.now())
@@ -182,7 +179,7 @@ function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
       path: oneConfig,
       access: datasource('WRITE'),
       summary: 'Set the compaction configuration of a datasource',
-      body: jsonBody(shapedParser(compactionConfigShape, (json) => parseCompactionConfig(json))),
+      body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
       handle: async ({ params, body, audit }) => {
         if (body.dataSource !== params.dataSource) {

@@ -117,7 +117,7 @@ describe('the compaction status', () => {
     await storeTask('index', 'RUNNING', parseInterval('2026-01-01T12:00/PT1H'))
     assert.deepEqual(await figures(), [[1, 2, 1]])
     await database.query(sql`DELETE FROM tasks`)
-    await markUnused(database, [first?.id as string], now)
+    await markUnused(database, [first?.id as string], { kind: 'request', identity: 'me' }, now)
     assert.deepEqual(await figures(), [[1, 2, 0]])
     await saveCompactionConfig(database, configOf({ skipOffsetFromLatest: 'P1D' }), author, now)
     assert.deepEqual(await figures(), [[1, 1, 1]])

@@ -6,7 +6,7 @@ import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = '/svc/indexer/v1/compaction'
-const statusQuery = z.object({ full: presence })
+const statusQuery = { full: presence }
 
 /** Returns the compaction status of a datasource, or undefined if it has none. */
 export async function compactionStatusOf(

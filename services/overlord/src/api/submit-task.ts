@@ -1,13 +1,19 @@
 import { missingPermission } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { hasControlCharacter, isJsonObject, refuse, showValue } from '@svc/domain/validation'
-import { jsonAnswer, jsonBody, type Route, type RouteInput, route, statedDatasource } from '@svc/shared/http'
+import {
+  jsonAnswer,
+  jsonBody,
+  type Route,
+  type RouteInput,
+  readLater,
+  route,
+  statedDatasource,
+} from '@svc/shared/http'
 import type { InputAccess } from '@svc/shared/ingestion'
 import { loadTasksShownAs, type NewTask, saveTask, scopedTaskId } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { taskTypeOf, taskTypes } from '@svc/shared/tasks'
-import { shapeOf, unparsed } from '@svc/shared/wire'
-import { z } from 'zod'
 import { taskIdShape } from './task-status.ts'
 
 const maxTaskIdLength = 255
@@ -23,7 +29,7 @@ export const submitTaskRoute = (context: Context, access: InputAccess, queueNow:
     path: '/svc/indexer/v1/task',
     access: statedDatasource('WRITE', 'the datasource in the body'),
     summary: 'Submit a task',
-    body: jsonBody(unparsed(z.union(taskTypes.map(({ schema }) => shapeOf(schema())))), {
+    body: jsonBody(readLater({ anyOf: taskTypes.map(({ schema }) => schema()) }), {
       limitBytes: context.settings.get('svc.request.maxTaskSize'),
       maxValues: maxTaskValues,
     }),

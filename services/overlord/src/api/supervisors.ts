@@ -1,14 +1,9 @@
 import { missingPermission } from '@svc/domain/access'
-import {
-  assertRunnableBy,
-  type ClusterCompactionConfig,
-  compactionConfigSchema,
-  parseCompactionConfig,
-} from '@svc/domain/compaction'
+import { assertRunnableBy, type ClusterCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
 import { Failure, notFound } from '@svc/domain/failure'
 import { formatInstant } from '@svc/domain/time'
 import {
-  described,
+  omittable,
   optional,
   readFields,
   readFlag,
@@ -25,6 +20,7 @@ import {
   type Route,
   type RouteInput,
   route,
+  shapeOf,
   statedDatasource,
 } from '@svc/shared/http'
 import {
@@ -44,7 +40,7 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
-import { presence, shapedParser, shapeOf } from '@svc/shared/wire'
+import { presence, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const path = (rest = ''): string => `/svc/indexer/v1/supervisor${rest}`
@@ -53,7 +49,7 @@ const readSupervisor = titled(
   'Supervisor',
   readFields({
     type: readOneOf(['autocompact']),
-    spec: described(compactionConfigSchema(), parseCompactionConfig),
+    spec: readCompactionConfig,
     suspended: optional(readFlag, false),
   }),
 )
@@ -154,6 +150,8 @@ function describe(supervisor: CompactionSupervisor, cluster: ClusterCompactionCo
   return { id, dataSource, state, detailedState: state, healthy, suspended }
 }
 
+const listQuery = { full: presence, system: presence, state: omittable(textParameter) }
+
 const listRoute = ({ database }: Parts): Route =>
   route({
     method: 'GET',
@@ -161,11 +159,7 @@ const listRoute = ({ database }: Parts): Route =>
     access: authenticated,
     summary:
       'List the supervisors of datasources that the caller may write: as ids, or as objects with full, system, or state=true',
-    query: z.object({
-      full: presence,
-      system: presence,
-      state: z.string({ error: 'a single value' }).optional(),
-    }),
+    query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {
       const all = await loadCompactionSupervisors(database)
@@ -191,17 +185,12 @@ const saveRoute = ({ database, clock, changed }: Parts): Route =>
     path: path(),
     access: statedDatasource('WRITE', 'the datasource in the body'),
     summary: 'Create or update a supervisor',
-    body: jsonBody(
-      shapedParser(supervisorShape, (json) => {
-        const { spec, suspended } = readSupervisor(json, '')
-        return { config: spec, suspended }
-      }),
-    ),
+    body: jsonBody(readSupervisor),
     answers: [jsonAnswer(idShape)],
-    handle: async ({ body, caller, audit }) => {
-      const { dataSource } = body.config
+    handle: async ({ body: { spec, suspended }, caller, audit }) => {
+      const { dataSource } = spec
       assertMay(caller, 'WRITE', dataSource)
-      await saveCompactionSupervisor(database, body, audit, clock.now())
+      await saveCompactionSupervisor(database, { config: spec, suspended }, audit, clock.now())
       changed()
       return { id: compactionSupervisorId(dataSource) }
     },

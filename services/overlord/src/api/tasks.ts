@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { notFound } from '@svc/domain/failure'
+import { omittable, readList, readOneOf, readText, type ValuesOf } from '@svc/domain/validation'
 import {
   authenticated,
   jsonAnswer,
@@ -30,7 +31,7 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { type TaskRunner, taskLogFile } from '@svc/shared/task-running'
-import { datasourceParameter, listOf, parserOf, positiveCount } from '@svc/shared/wire'
+import { datasourceParameter, integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { submitTaskRoute } from './submit-task.ts'
 import { describeTask, describeTaskStatus, taskIdShape, taskShape, taskStatusShape } from './task-status.ts'
@@ -50,18 +51,18 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const maxTasksPerRequest = 1000
-const taskIdsSchema = listOf(z.string({ error: 'a task id' }), {
-  error: 'a list of task ids',
-  max: maxTasksPerRequest,
-  tooLong: `at most ${maxTasksPerRequest} ids`,
-})
+const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task ids' })
 
-const listQuery = z.object({
-  state: z.enum(Object.keys(statesOf) as ListedState[]).optional(),
-  datasource: datasourceParameter.optional(),
-  type: z.string().optional(),
-  max: positiveCount.optional(),
-})
+const listQuery = {
+  state: omittable(readOneOf(Object.keys(statesOf) as ListedState[])),
+  datasource: omittable(datasourceParameter),
+  type: omittable(textParameter),
+  max: omittable(positiveCount()),
+}
+
+/** Reads the offset of a log; a negative one counts from the end. */
+const offset = integerParameter(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+const logQuery = { offset: omittable(offset, 0) }
 
 type Context = Pick<ServiceContext, 'database' | 'settings' | 'logger'>
 type Input = RouteInput<unknown, unknown>
@@ -89,7 +90,7 @@ const readsOne = statedDatasource('READ', 'the datasource of the task')
 async function list(
   database: Database,
   caller: Caller,
-  query: z.infer<typeof listQuery>,
+  query: ValuesOf<typeof listQuery>,
   listed?: ListedState,
 ) {
   if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
@@ -126,7 +127,7 @@ const statusesRoute = ({ database }: Context): Route =>
     path: path('/taskStatus'),
     access: state('WRITE'),
     summary: 'Return the status of several tasks by id. Tasks that the caller may not read are left out',
-    body: jsonBody(parserOf(taskIdsSchema, { subject: 'list of tasks' })),
+    body: jsonBody(readTaskIds),
     answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
     handle: async ({ body, caller }) => {
       const found = await loadTasksShownAsAny(database, body)
@@ -181,7 +182,7 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       path: path('/task/:task/log'),
       access: readsOne,
       summary: 'Return the log of a task. A negative offset counts from the end',
-      query: z.object({ offset: z.coerce.number().int().default(0) }),
+      query: logQuery,
       answers: [textAnswer('text/plain')],
       handle: async (input) => {
         const { id, shownId } = await taskOf(database, input, 'READ')

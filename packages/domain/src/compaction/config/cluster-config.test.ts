@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '../../failure/index.ts'
+import { compactionSlots } from '../slots.ts'
 import { clusterConfigOf, defaultClusterConfig, formatClusterConfig, parseClusterConfig } from './index.ts'
 
 const defaults = {
@@ -82,6 +83,12 @@ describe('the cluster compaction configuration', () => {
 
   it('uses the defaults if nothing is stored', () =>
     assert.equal(clusterConfigOf(undefined), defaultClusterConfig))
+
+  it('may have 0 slots if it is stored, as Druid 37 accepts it', () => {
+    const stored = clusterConfigOf('{"maxCompactionTaskSlots":0}')
+    assert.deepEqual(stored, { ...defaultClusterConfig, maxCompactionTaskSlots: 0 })
+    assert.equal(compactionSlots(stored, 40), 0)
+  })
 
   const policy = (given: object) => ({ compactionPolicy: given })
   const refused: readonly [given: unknown, field: string][] = [

@@ -1,7 +1,7 @@
-import { formatInterval, type Interval, intervalSchema, parseInterval } from '../../time/index.ts'
+import { formatInterval, type Interval, readInterval } from '../../time/index.ts'
 import {
+  converted,
   described,
-  type JsonObject,
   optional,
   type Reader,
   readByType,
@@ -14,7 +14,7 @@ import {
   readOneOf,
   readSizeBytes,
   refuse,
-  schemaOf,
+  titled,
   withoutNulls,
 } from '../../validation/index.ts'
 
@@ -83,15 +83,6 @@ const readPriorityDatasource: Reader<string | null> = described(
   { type: ['string', 'null'] },
   (json, field) => (json === '' ? null : optional(readDatasourceName)(json, field)),
 )
-const readInterval: Reader<Interval> = described(intervalSchema, (json, field) =>
-  parseInterval(
-    (() => {
-      if (typeof json === 'string') return json
-      throw refuse(field, json, 'an ISO 8601 interval such as [2026-01-01/2026-02-01]')
-    })(),
-    field,
-  ),
-)
 const percent = optional(readNumber(0, 100), 0)
 
 const readPolicy = readByType<CompactionPolicy>({
@@ -114,32 +105,46 @@ const readPolicy = readByType<CompactionPolicy>({
   }),
 })
 
-const readConfig = readFields({
+const fields = {
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
   maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
   compactionPolicy: optional(readPolicy, defaultClusterConfig.compactionPolicy),
   useSupervisors: optional(readFlag, defaultClusterConfig.useSupervisors),
   engine: optional(readEngine, defaultClusterConfig.engine),
   storeCompactionStatePerSegment: optional(readFlag, defaultClusterConfig.storeCompactionStatePerSegment),
+}
+const readConfig = readFields(fields)
+const readStoredConfig = readFields({
+  ...fields,
+  maxCompactionTaskSlots: optional(readInteger(0, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
 })
 
-/**
- * Returns the cluster configuration from a JSON object, with defaults filled in. Throws invalidInput for the first
- * invalid value; the message contains the field, the value, and what is expected.
- */
-export function parseClusterConfig(json: unknown, field = ''): ClusterCompactionConfig {
-  const config = readConfig(json, field)
+/** Reads a cluster configuration, with defaults filled in. */
+export const readClusterConfig: Reader<ClusterCompactionConfig> = titled(
+  'ClusterCompactionConfig',
+  converted(readConfig, withRunnableEngine),
+)
+
+function withRunnableEngine(config: ClusterCompactionConfig): ClusterCompactionConfig {
   if (config.engine === 'msq' && !config.useSupervisors) {
     throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true]')
   }
   return config
 }
 
-/** Returns the JSON schema of a cluster configuration. */
-export const clusterConfigSchema = (): JsonObject => ({
-  title: 'ClusterCompactionConfig',
-  ...schemaOf(readConfig),
-})
+/**
+ * Returns the cluster configuration from a JSON object. Throws invalidInput for the first invalid value; the message
+ * contains the field, the value, and what is expected.
+ */
+export const parseClusterConfig = (json: unknown, field = ''): ClusterCompactionConfig =>
+  readClusterConfig(json, field)
+
+/**
+ * Like `parseClusterConfig`, for a configuration that a cluster already has. Druid 37 accepts 0 as the maximum number of
+ * slots, which stops compaction.
+ */
+export const parseStoredClusterConfig = (json: unknown): ClusterCompactionConfig =>
+  withRunnableEngine(readStoredConfig(json, ''))
 
 /** Returns the configuration as JSON, with fields in the same order as in Druid 37. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {
@@ -163,4 +168,4 @@ function formatPolicy(policy: CompactionPolicy): Record<string, unknown> {
 
 /** Returns the configuration that is stored as JSON, or the defaults if nothing is stored. */
 export const clusterConfigOf = (stored: string | undefined): ClusterCompactionConfig =>
-  stored === undefined ? defaultClusterConfig : parseClusterConfig(JSON.parse(stored))
+  stored === undefined ? defaultClusterConfig : parseStoredClusterConfig(JSON.parse(stored))

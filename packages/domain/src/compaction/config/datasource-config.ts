@@ -1,10 +1,9 @@
 import { invalidInput } from '../../failure/index.ts'
 import type { DimensionSchema, GranularitySpec, MetricSchema } from '../../specs/index.ts'
-import { formatPeriod, type Period, parsePeriod, periodSchema } from '../../time/index.ts'
+import { formatPeriod, type Period, parsePeriod, readPeriod } from '../../time/index.ts'
 import {
   checked,
   converted,
-  described,
   isJsonObject,
   type JsonObject,
   optional,
@@ -14,9 +13,8 @@ import {
   readInteger,
   readName,
   readOneOf,
-  readText,
   refuse,
-  schemaOf,
+  titled,
   withoutNulls,
 } from '../../validation/index.ts'
 import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
@@ -72,8 +70,6 @@ const readContext: Reader<JsonObject> = converted(readAnyObject, (context, field
   return context
 })
 
-const readPeriod = described(periodSchema, converted(readText, parsePeriod))
-
 const readConfig = readFields({
   // Druid 37 uses this type for a configuration that is complete by itself.
   type: optional(readOneOf(['inline'])),
@@ -94,30 +90,30 @@ const readConfig = readFields({
 })
 
 /**
- * Returns the configuration from a JSON object, with defaults filled in. Throws invalidInput for the first invalid
- * value; the message contains the field, the value, and what is expected. Does not check whether an engine supports the
+ * Reads the configuration of a datasource, with defaults filled in. Does not check whether an engine supports the
  * configuration: see assertRunnableBy.
  */
-export function parseCompactionConfig(json: unknown, field = ''): CompactionConfig {
-  const { type: _, ...config } = readConfig(json, field)
-  const dimensions = new Set(config.dimensionsSpec?.dimensions?.map(({ name }) => name.toLowerCase()))
-  const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
-  if (both) {
-    throw invalidInput(
-      `Column [${both.name}] is in both [dimensionsSpec] and [metricsSpec]: expected it in only one of them`,
-      {
-        field: 'metricsSpec',
-      },
-    )
-  }
-  return config
-}
+export const readCompactionConfig: Reader<CompactionConfig> = titled(
+  'CompactionConfig',
+  converted(readConfig, ({ type: _, ...config }) => {
+    const dimensions = new Set(config.dimensionsSpec?.dimensions?.map(({ name }) => name.toLowerCase()))
+    const both = config.metricsSpec?.find(({ name }) => dimensions.has(name.toLowerCase()))
+    if (both) {
+      throw invalidInput(
+        `Column [${both.name}] is in both [dimensionsSpec] and [metricsSpec]: expected it in only one of them`,
+        { field: 'metricsSpec' },
+      )
+    }
+    return config
+  }),
+)
 
-/** Returns the JSON schema of the configuration of a datasource. */
-export const compactionConfigSchema = (): JsonObject => ({
-  title: 'CompactionConfig',
-  ...schemaOf(readConfig),
-})
+/**
+ * Returns the configuration from a JSON object. Throws invalidInput for the first invalid value; the message contains
+ * the field, the value, and what is expected.
+ */
+export const parseCompactionConfig = (json: unknown, field = ''): CompactionConfig =>
+  readCompactionConfig(json, field)
 
 /** Returns JSON that parseCompactionConfig accepts, with fields in the same order as in Druid 37. */
 export function formatCompactionConfig(config: CompactionConfig): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { invalidInput } from '../../failure/index.ts'
-import { formatInterval, intervalSchema, parseInterval } from '../../time/index.ts'
+import { formatInterval, readInterval } from '../../time/index.ts'
 import {
   checked,
   converted,
@@ -63,9 +63,7 @@ const value: Reader<FilterValue> = described({ type: ['string', 'number'] }, (js
   throw refuse(field, json, 'a string or a number')
 })
 const valueType = readOneOf(['STRING', 'LONG', 'FLOAT', 'DOUBLE'])
-const interval: Reader<string> = described(intervalSchema, (json, field) =>
-  formatInterval(parseInterval(readText(json, field), field)),
-)
+const interval: Reader<string> = converted(readInterval, formatInterval)
 const character = checked(
   readText,
   // One character has at most two UTF-16 units.

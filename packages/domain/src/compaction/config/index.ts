@@ -4,31 +4,28 @@ export {
   type CompactionEngine,
   type CompactionPolicy,
   clusterConfigOf,
-  clusterConfigSchema,
   compactionEngines,
   defaultClusterConfig,
-  type FixedIntervalOrder,
   formatClusterConfig,
   type MostFragmentedFirst,
-  type NewestSegmentFirst,
   parseClusterConfig,
+  parseStoredClusterConfig,
+  readClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,
-  compactionConfigSchema,
   formatCompactionConfig,
   parseCompactionConfig,
+  readCompactionConfig,
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
 export {
-  type IoConfig,
   readGranularitySpec,
   readIoConfig,
   readProjections,
   readTransformSpec,
   readTuningConfig,
-  type TransformSpec,
   type TuningConfig,
 } from './specs.ts'

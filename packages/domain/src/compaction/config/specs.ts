@@ -6,7 +6,7 @@ import {
   readGranularity,
   readPartitionsSpec,
 } from '../../specs/index.ts'
-import { periodSchema, readPeriod } from '../../time/index.ts'
+import { periodOf, readPeriod } from '../../time/index.ts'
 import {
   checked,
   converted,
@@ -147,8 +147,8 @@ const readWriteOutMedium = readByType<JsonObject>(
   ),
 )
 const readPeriodText: Reader<string> = described(
-  periodSchema,
-  checked(readText, (text) => readPeriod(text) !== undefined, 'an ISO 8601 period such as [PT10S]'),
+  readPeriod,
+  checked(readText, (text) => periodOf(text) !== undefined, 'an ISO 8601 period such as [PT10S]'),
 )
 
 const tuningFields = titled(

@@ -1,16 +1,10 @@
 // The expected values are those of Druid 37.
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { openTestQueries } from '../../query-processes/test-queries.ts'
 import { definedFunctions } from './index.ts'
 
-const queries = await openTestQueries()
-const { query, folder, processes, writeParquet } = queries
-after(async () => {
-  await processes.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+const { query, writeParquet } = await openTestQueries()
 await writeParquet(
   'a.parquet',
   `SELECT * FROM (VALUES (TIMESTAMP_MS '2001-02-03 04:05:06.789', 'äbc', 3), (TIMESTAMP_MS '2001-02-03 01:00:00', NULL, 5),

@@ -1,12 +1,14 @@
 import { formatInstant } from '@svc/domain/time'
+import { checked, omittable, readOneOf } from '@svc/domain/validation'
 import { jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityEvents, type SecurityEventType, securityEventTypes } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { intervalParameter, positiveCount } from '@svc/shared/wire'
+import { intervalParameter, positiveCount, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 
 const defaultCount = 100
 const maxCount = 1000
+const maxTextLength = 256
 
 const kinds = {
   change: 'security',
@@ -19,23 +21,21 @@ type Kind = keyof typeof kinds
 const kindOf = (type: string): Kind | undefined =>
   (Object.keys(kinds) as Kind[]).find((kind) => kinds[kind] === type)
 
-const queryText = z.string({ error: 'a single value' }).max(256, { error: 'at most 256 characters' })
+const shortText = checked(
+  textParameter,
+  (text) => text.length <= maxTextLength,
+  `at most ${maxTextLength} characters`,
+)
 
-const auditQuery = z.strictObject({
-  kind: z
-    .enum(Object.keys(kinds) as [Kind, ...Kind[]], {
-      error: `one of [${Object.keys(kinds).join(', ')}]`,
-    })
-    .optional(),
-  identity: queryText.optional(),
-  key: queryText.optional(),
-  address: queryText.optional(),
-  interval: intervalParameter.optional(),
-  count: positiveCount
-    .refine((count) => count <= maxCount, { error: `an integer from 1 to ${maxCount}` })
-    .default(defaultCount),
-  before: positiveCount.optional(),
-})
+const auditQuery = {
+  kind: omittable(readOneOf(Object.keys(kinds) as Kind[])),
+  identity: omittable(shortText),
+  key: omittable(shortText),
+  address: omittable(shortText),
+  interval: omittable(intervalParameter),
+  count: omittable(positiveCount(maxCount), defaultCount),
+  before: omittable(positiveCount()),
+}
 
 const auditShape = z
   .object({
@@ -64,6 +64,7 @@ export function securityAuditRoute({ database }: ServiceContext): Route {
     access: securityConfig('READ'),
     summary: 'List changes of users and roles, failed logins, missing permissions, and administrator logins',
     query: auditQuery,
+    refusesOtherParameters: true,
     answers: [jsonAnswer(auditShape)],
     handle: async ({ query: { kind, identity, key, address, interval, count, before } }) => {
       const types = kind === undefined ? securityEventTypes : [kinds[kind]]

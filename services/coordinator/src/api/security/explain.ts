@@ -1,27 +1,26 @@
 import { explainAccess, type Access as NeededAccess, permissionSchema } from '@svc/domain/access'
-import { type Access, jsonAnswer, type Route, route, securityConfig } from '@svc/shared/http'
+import { checked, omittable, readOneOf } from '@svc/domain/validation'
+import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
 import { createTroubleLog } from '@svc/shared/runtime'
 import { authorizerOptions, compileNamePattern, openLdapLogins, recognize } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { shapeOf } from '@svc/shared/wire'
+import { severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { verdictOf } from './access-verdict.ts'
 import { authorizerOf, knowledgeOfChain } from './chain-knowledge.ts'
 import { emptyAuthorizer, expect } from './change-security.ts'
 import { findEndpoint } from './find-endpoint.ts'
 
-const text = z.string({ error: 'a single value' }).min(1, { error: 'a non-empty string' })
+const text = checked(textParameter, (value) => value !== '', 'a non-empty string')
 
-const explainQuery = z.strictObject({
+const explainQuery = {
   user: text,
   path: text,
-  method: z
-    .enum(['GET', 'POST', 'PUT', 'DELETE'], { error: 'one of [GET, POST, PUT, DELETE]' })
-    .default('GET'),
+  method: omittable(readOneOf(['GET', 'POST', 'PUT', 'DELETE']), 'GET'),
   /** Directory groups of the user, one per parameter. Defaults to the groups that the directory returns. */
-  group: z.union([text.transform((one) => [one]), z.array(text).max(1000)]).default([]),
-})
+  group: omittable(severalOf(text), []),
+}
 
 const explanationShape = z
   .object({
@@ -61,6 +60,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
     summary:
       'Explain which authenticators, roles, mappings, and permissions decide about a request of a user, and why',
     query: explainQuery,
+    refusesOtherParameters: true,
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, query: { user, path, method, group: given } }) => {
       const requestedAuthorizer = params.authorizer as string

@@ -1,25 +1,31 @@
 import { isGroupPattern } from '@svc/domain/access'
-import { hasControlCharacter } from '@svc/domain/validation'
+import {
+  checked,
+  hasControlCharacter,
+  omittable,
+  readFields,
+  readList,
+  readText,
+  titled,
+} from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addGroupMapping, assignMappingRole, removeGroupMapping } from '@svc/shared/postgres'
 import { namesShape } from '@svc/shared/shapes'
-import { listOf, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type Authorizers, authorizerPath, entryOf, readAuthorizer } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
 import { roleAssignmentRoutes } from './role-assignment-routes.ts'
 import { fullRole, rolesShape, viewQuery } from './shown-roles.ts'
 
-const mappingSchema = z.strictObject({
-  name: z.string().optional(),
-  groupPattern: z
-    .string({ error: 'a string' })
-    .refine(isGroupPattern, { error: '[*], a distinguished name, [*,suffix], or [prefix,*]' })
-    .refine((pattern) => !hasControlCharacter(pattern), { error: 'a pattern without control characters' }),
-  roles: listOf(z.string()).default([]),
-})
-
-const parseMapping = parserOf(mappingSchema.meta({ title: 'GroupMapping' }), { subject: 'group mapping' })
+const groupPattern = checked(
+  checked(readText, isGroupPattern, '[*], a distinguished name, [*,suffix], or [prefix,*]'),
+  (pattern) => !hasControlCharacter(pattern),
+  'a pattern without control characters',
+)
+const readMapping = titled(
+  'GroupMapping',
+  readFields({ name: omittable(readText), groupPattern, roles: omittable(readList(readText), []) }),
+)
 
 const mappingShape = z
   .object({ name: z.string(), groupPattern: z.string(), roles: rolesShape })
@@ -72,7 +78,7 @@ function createMappingRoute(authorizers: Authorizers): Route {
     path: `${authorizerPath}/groupMappings/:mapping`,
     access: securityConfig('WRITE'),
     summary: 'Create a group mapping',
-    body: jsonBody(parseMapping),
+    body: jsonBody(readMapping),
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {

@@ -1,4 +1,5 @@
 import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
+import { described, type Reader, readFields, refuseSecret, titled } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import {
   addAuthenticationUser,
@@ -9,7 +10,6 @@ import {
 import { type Credentials, hashPassword } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { namesShape } from '@svc/shared/shapes'
-import { type Parser, parserOf } from '@svc/shared/wire'
 import { z } from 'zod'
 import { type ChangeSecurity, expect, nameParameter } from './change-security.ts'
 import { isLoginName } from './has-administrator.ts'
@@ -18,15 +18,15 @@ import { refreshRoute } from './refresh-route.ts'
 const authenticatorPath = '/svc-ext/basic-security/authentication/db/:authenticator'
 const usersPath = `${authenticatorPath}/users`
 
-/** Returns a parser for new passwords of at least `shortest` characters. Errors do not repeat the value, which is a secret. */
-function credentialsParser(shortest: number): Parser<{ readonly password: string }> {
-  const allowed = allowedPasswords(shortest)
-  const schema = z.strictObject({
-    password: z
-      .string({ error: `a string of ${allowed}` })
-      .refine((password) => isAllowedPassword(password, shortest), { error: allowed }),
+/** Returns a reader of new passwords of at least `minLength` characters. Errors do not repeat the value, which is a secret. */
+function credentialsReader(minLength: number): Reader<{ readonly password: string }> {
+  const allowed = allowedPasswords(minLength)
+  const password = described({ type: 'string' }, (json, field) => {
+    if (typeof json !== 'string') throw refuseSecret(field, `a string of ${allowed}`)
+    if (!isAllowedPassword(json, minLength)) throw refuseSecret(field, allowed)
+    return json
   })
-  return parserOf(schema.meta({ title: 'Credentials' }), { subject: 'credentials', hideValues: true })
+  return titled('Credentials', readFields({ password }, { isSecret: true }))
 }
 
 /** The stored users of authenticators. */
@@ -147,7 +147,7 @@ function passwordRoute(stored: StoredUsers, change: ChangeSecurity, minLength: n
     path: `${usersPath}/:user/credentials`,
     access: securityConfig('WRITE'),
     summary: 'Set the password of a user',
-    body: jsonBody(credentialsParser(minLength)),
+    body: jsonBody(credentialsReader(minLength)),
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {

@@ -1,9 +1,9 @@
 import { parsePermissions, permissionsSchema } from '@svc/domain/access'
+import { described } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addRole, removeRole, replacePermissions } from '@svc/shared/postgres'
 import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
-import { shapedParser, shapeOf } from '@svc/shared/wire'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
 import { permissionsShape, roleShape, showPermissions, type View, viewQuery } from './shown-roles.ts'
@@ -82,9 +82,7 @@ function permissionsRoute(authorizers: Authorizers): Route {
     path: `${authorizerPath}/roles/:role/permissions`,
     access: securityConfig('WRITE'),
     summary: 'Replace the permissions of a role',
-    body: jsonBody(
-      shapedParser(shapeOf(permissionsSchema()), (json) => parsePermissions(json, isNamePattern)),
-    ),
+    body: jsonBody(described(permissionsSchema(), (json) => parsePermissions(json, isNamePattern))),
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {

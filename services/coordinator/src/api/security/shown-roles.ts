@@ -1,12 +1,14 @@
 import { type Permission, permissionSchema, shownPermissionSchema } from '@svc/domain/access'
+import type { ValuesOf } from '@svc/domain/validation'
+import { shapeOf } from '@svc/shared/http'
 import type { AuthorizerDirectory } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
-import { presence, shapeOf } from '@svc/shared/wire'
+import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
 /** The query parameters that decide how roles and permissions are shown. */
-export const viewQuery = z.object({ full: presence, simplifyPermissions: presence })
-export type View = z.infer<typeof viewQuery>
+export const viewQuery = { full: presence, simplifyPermissions: presence }
+export type View = ValuesOf<typeof viewQuery>
 
 export const permissionsShape = z.array(
   z.union([shapeOf(shownPermissionSchema()), shapeOf(permissionSchema())]),

@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { existingHome, selectAnother, withHome } from './home-option.ts'
+import { printJson } from './print.ts'
+
+/** Adds `./svc import-report`. */
+export function addImportReport(program: Command): void {
+  withHome(
+    program
+      .command('import-report')
+      .description(
+        'Show what an import read, how its home differs from the source, and what could not be seen',
+      ),
+  )
+    .option('--json', 'Print JSON')
+    .action(async (options: { readonly home?: string; readonly json?: boolean }) => {
+      const { formatImportReport, readImportReport } = await import('../rehearsal/index.ts')
+      const report = readImportReport(existingHome(options.home, selectAnother))
+      if (options.json) printJson(report)
+      else process.stdout.write(formatImportReport(report))
+    })
+}

@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs'
+import type { ClusterClient } from '../client/index.ts'
+import type { AnsweredPreview, RuleBands } from '../rules/index.ts'
+import { printJson } from './print.ts'
+
+/** The path of all rules. */
+export const allRulesPath = '/svc/coordinator/v1/rules'
+
+const maxPictureColumns = 120
+
+/** Returns how many columns a picture has. */
+export function pictureColumns(): number {
+  return Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
+}
+
+/** Which rule applies over time, if the preview is about one list of rules. */
+export async function bandsOf(
+  client: ClusterClient,
+  { now, summary: { buckets } }: AnsweredPreview,
+  datasource: string | undefined,
+  list: readonly unknown[] | undefined,
+): Promise<RuleBands | undefined> {
+  if (buckets === undefined || list === undefined || datasource === undefined) return undefined
+  const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('@svc/domain/rules'),
+    import('@svc/domain/time'),
+  ])
+  const own = parseRules(list)
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
+  return ruleBandsOf(buckets, {
+    own: own.length,
+    all: [...own, ...defaults, defaultRule],
+    now: parseInstant(now),
+  })
+}
+
+/** How to show a preview. */
+export interface PreviewFormat {
+  readonly html?: string
+  readonly markdown?: boolean
+  readonly json?: boolean
+}
+
+/** Prints a preview as JSON, Markdown, or text, and writes it as a page if requested. */
+export async function printPreview(
+  answer: AnsweredPreview,
+  { json, markdown, html }: PreviewFormat,
+  bands: RuleBands | undefined,
+): Promise<void> {
+  const [room, { formatTable, painted }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('../terminal/index.ts'),
+  ])
+  const report = room.reportOf(answer, bands)
+  if (html !== undefined) writeFileSync(html, room.previewHtml(report))
+  if (json) {
+    printJson(answer)
+    return
+  }
+  if (markdown) {
+    process.stdout.write(room.previewMarkdown(report))
+    return
+  }
+  const { now, sentences, effects, warnings, details, buckets } = report
+  process.stdout.write(
+    `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
+  )
+  printWarnings(warnings)
+  for (const { table, notes = [] } of details) {
+    process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+    for (const note of notes) process.stdout.write(`- ${note}.\n`)
+  }
+  if (buckets === undefined) return
+  const colors = { before: 'gray', after: 'cyan', lost: 'red' } as const
+  const lines = room.dataPicture(buckets, bands, pictureColumns(), (color, text) =>
+    painted(colors[color], text),
+  )
+  process.stdout.write(`\n${lines.join('\n')}\n`)
+}
+
+/** Prints warnings to standard error, so that standard output stays machine-readable. */
+export function printWarnings(messages: readonly string[]): void {
+  for (const message of messages) process.stderr.write(`svc: Warning: ${message}\n`)
+}
+
+/** Draws which tiers a list of rules, followed by the cluster defaults, loads over time. */
+export async function showTimeline(
+  client: ClusterClient,
+  [datasource, list]: readonly [string, readonly unknown[]],
+  shown: { readonly now?: string; readonly data?: { start: string; end: string } | undefined } = {},
+): Promise<void> {
+  const [{ timelinePicture }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('@svc/domain/rules'),
+    import('@svc/domain/time'),
+  ])
+  const now = shown.now ?? (await timeOf(client))
+  const defaults =
+    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
+  const lines = timelinePicture({
+    rules: [...parseRules(list), ...defaults, defaultRule],
+    now: parseInstant(now),
+    data: shown.data && { start: parseInstant(shown.data.start), end: parseInstant(shown.data.end) },
+    columns: pictureColumns(),
+  })
+  process.stdout.write(`\n${lines.join('\n')}\n`)
+}
+
+/** The time of the cluster, which may differ from this machine's: an empty preview returns it. Druid has no previews. */
+async function timeOf(client: ClusterClient): Promise<string> {
+  if (client.interfaceName === 'druid') return new Date().toISOString()
+  const nothing = { rules: {}, segments: [], servers: [] }
+  return ((await client.send('POST', `${allRulesPath}/simulate`, nothing)) as AnsweredPreview).now
+}

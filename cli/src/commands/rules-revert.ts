@@ -1,0 +1,86 @@
+import type { Command } from 'commander'
+import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
+import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
+import { exitStatus } from './exit-status.ts'
+import { parsePositiveInteger } from './positive-integer.ts'
+import { printJson, printProgress } from './print.ts'
+import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
+
+interface RevertOptions extends ConnectionOptions {
+  readonly datasource: string
+  readonly to?: string
+  readonly preview?: boolean
+  readonly author?: string
+  readonly comment?: string
+  readonly json?: boolean
+}
+
+// Enough for years of changes, and few enough for one answer.
+const maxChanges = 1000
+const maxId = 999_999_999_999
+
+/** Adds `./svc rules revert`. */
+export function addRevert(rules: Command): void {
+  withSvcConnection(
+    rules
+      .command('revert')
+      .description('Put back earlier rules, and mark as used what the changes since marked as unused'),
+  )
+    .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
+    .option('--to <id>', 'Put back the rules of this change (default: undo only the newest; 0: undo all)')
+    .option('--preview', 'Preview what this would do, without changing anything')
+    .option('--author <name>', 'Author for the audit history')
+    .option('--comment <text>', 'Comment for the audit history')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+IDs of changes are in the output of ./svc rules history. Only segments that drop rules marked as unused are marked as used
+again, and only those that the earlier rules keep. Segments that kill tasks have deleted cannot be restored.
+
+Examples:
+  ./svc rules revert --datasource flights --preview
+  ./svc rules revert --datasource flights
+  ./svc rules revert --datasource flights --to 12 --comment "one month was too short"`,
+    )
+    .action(async ({ datasource, to, preview, author, comment, json, ...connection }: RevertOptions) => {
+      const room = await import('../rules/index.ts')
+      const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
+      const client = await connect(connection)
+      const history = `${room.rulesPath(datasource)}/history?full&count=${maxChanges}`
+      const changes = (await client.send('GET', history)) as RulesChange[]
+      const reversion = room.reversionOf(datasource, changes, target)
+      const { first, rules } = reversion
+      const path = `${allRulesPath}/simulate?buckets=${room.bucketsIn(pictureColumns())}`
+      const answer = (await client.send(
+        'POST',
+        path,
+        room.reversionRequest(datasource, reversion),
+      )) as PreviewAnswer
+      if (!room.isKnown(answer)) {
+        process.exitCode = exitStatus.notKnown
+        if (json) printJson(answer)
+        process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+        return
+      }
+      if (preview) {
+        await printPreview(answer, { json: json ?? false }, undefined)
+        return
+      }
+      const headers = room.auditHeaders({ author, comment: comment ?? `Reverted change ${first.id}` })
+      // An interrupted revert has already put back the rules.
+      if (changes[0]?.payload !== JSON.stringify(rules))
+        await room.setRules(client, datasource, rules, headers)
+      const marked = await room.markKeptUsed(client, datasource, first.id, headers).catch((error) => {
+        const advice = `The rules were put back, but not all segments were marked as used. To continue, add --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
+        printProgress(`svc: ${advice}`)
+        throw error
+      })
+      const killed = answer.summary.restorable?.killed.segments ?? 0
+      if (json) {
+        printJson({ revertedSince: first.id, rules, markedUsed: marked, killedSegments: killed })
+        return
+      }
+      process.stdout.write(`${room.revertedText(datasource, reversion, { marked, killed })}\n`)
+    })
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { restorableSentences } from './restorable-text.ts'
+import { reversionOf, reversionRequest, revertedText } from './revert-rules.ts'
+import type { RulesChange } from './rules-table.ts'
+
+const list = (...types: string[]) => types.map((type) => ({ type }))
+const change = (id: number, types: string[], replaced?: string[] | null): RulesChange => ({
+  id,
+  key: 'flights',
+  auditInfo: { author: '', identity: 'admin', comment: '' },
+  payload: JSON.stringify(list(...types)),
+  auditTime: '2026-01-01T00:00:00.000Z',
+  ...(replaced === undefined ? {} : { replaced: replaced && JSON.stringify(list(...replaced)) }),
+})
+// Newest first. Changes 3 and 5 were made by a version that did not store what a change replaced.
+const changes = [
+  change(9, ['dropForever'], ['loadByPeriod']),
+  change(8, ['loadByPeriod'], ['loadForever']),
+  change(5, ['loadForever'], null),
+  change(3, ['dropBeforeByPeriod'], null),
+]
+
+describe('a revert', () => {
+  const cases: [to: number | undefined, first: number, rules: string[]][] = [
+    [undefined, 9, ['loadByPeriod']],
+    [8, 9, ['loadByPeriod']],
+    [5, 8, ['loadForever']],
+    [3, 5, ['dropBeforeByPeriod']],
+  ]
+  for (const [to, first, rules] of cases) {
+    test(`to [${to}] undoes the changes since [${first}]`, () => {
+      const reversion = reversionOf('flights', changes, to)
+      assert.deepEqual([reversion.first.id, reversion.rules], [first, list(...rules)])
+    })
+  }
+
+  test('to 0 puts back the rules before the first change', () => {
+    const only = [change(4, ['dropForever'], [])]
+    assert.deepEqual(reversionOf('flights', only, 0).rules, [])
+    assert.deepEqual(reversionOf('flights', only, undefined).rules, [])
+  })
+
+  const refused: [name: string, changes: RulesChange[], to: number | undefined, message: RegExp][] = [
+    [
+      'the newest change',
+      changes,
+      9,
+      /^Failure: Invalid value \[9\] for \[--to\]: expected the ID of an earlier/,
+    ],
+    ['an unknown ID', changes, 7, /Invalid value \[7\] for \[--to\]/],
+    ['rules that were not stored', changes, 0, /does not have the rules of \[flights\] before change \[3\]/],
+    ['an empty history', [], undefined, /have never been changed/],
+  ]
+  for (const [name, given, to, message] of refused)
+    test(`is refused for ${name}`, () => assert.throws(() => reversionOf('flights', given, to), message))
+
+  test('is previewed with what it marks as used', () => {
+    const rules = list('loadByPeriod')
+    const reversion = reversionOf('flights', changes, undefined)
+    assert.deepEqual(reversionRequest('flights', reversion), { rules: { flights: rules }, markUsedSince: 9 })
+    assert.deepEqual(reversionRequest('_default', reversion), {
+      rules: {},
+      defaultRules: rules,
+      markUsedSince: 9,
+    })
+  })
+
+  test('reports what it did, and what no longer exists', () => {
+    const reversion = reversionOf('flights', changes, undefined)
+    const start = 'Put back the rules of [flights] from before change [9] (2026-01-01T00:00:00.000Z).'
+    assert.equal(
+      revertedText('flights', reversion, { marked: 1, killed: 0 }),
+      `${start} Marked 1 segment as used.`,
+    )
+    assert.equal(
+      revertedText('flights', reversion, { marked: 90, killed: 2 }),
+      `${start} Marked 90 segments as used. 2 segments cannot be restored: kill tasks have deleted them.`,
+    )
+    assert.deepEqual(
+      restorableSentences({ included: true, segments: 90, bytes: 900, killed: { segments: 1, bytes: 10 } }),
+      [
+        '90 unused segments (900 B) will be marked used.',
+        '1 segment (10 B) cannot be restored: kill tasks have deleted it.',
+      ],
+    )
+    assert.deepEqual(
+      restorableSentences({ included: false, segments: 90, bytes: 900, killed: { segments: 1, bytes: 10 } }),
+      [],
+    )
+  })
+})

@@ -1,0 +1,102 @@
+import { invalidInput } from '@svc/domain/failure'
+import { refuse } from '@svc/domain/validation'
+import type { ClusterClient } from '../client/index.ts'
+import { countOf } from '../terminal/index.ts'
+import type { AnsweredRule, RulesChange } from './rules-table.ts'
+import { rulesPath } from './set-rules.ts'
+
+/** The rules to put back, and the first of the changes that this undoes. */
+export interface Reversion {
+  readonly rules: readonly AnsweredRule[]
+  readonly first: RulesChange & { readonly id: number }
+}
+
+type IdentifiedChange = Reversion['first']
+
+/**
+ * Returns what to put back to undo all changes after the one with the ID `to` (0: all of them), or only the newest if it is
+ * undefined. `changes` are newest first. Throws invalidInput if the history does not have the change or its rules.
+ */
+export function reversionOf(
+  dataSource: string,
+  changes: readonly RulesChange[],
+  to: number | undefined,
+): Reversion {
+  const known = changes.filter((change): change is IdentifiedChange => change.id !== undefined)
+  const newest = known[0]
+  if (newest === undefined) throw invalidInput(`The rules of [${dataSource}] have never been changed`)
+  if (to !== undefined && to !== 0 && !known.slice(1).some(({ id }) => id === to)) {
+    throw refuse(
+      '--to',
+      to,
+      `the ID of an earlier change of [${dataSource}], as in svc rules history, or 0 for the rules before the first`,
+    )
+  }
+  const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
+  const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
+  if (rules === undefined)
+    throw invalidInput(`The history does not have the rules of [${dataSource}] before change [${first.id}]`)
+  return { rules: JSON.parse(rules) as AnsweredRule[], first }
+}
+
+/** The body of a preview that puts back rules, and marks used what changes since then marked as unused. */
+export function reversionRequest(dataSource: string, { rules, first }: Reversion): Record<string, unknown> {
+  const lists =
+    dataSource === '_default' ? { rules: {}, defaultRules: rules } : { rules: { [dataSource]: rules } }
+  return { ...lists, markUsedSince: first.id }
+}
+
+/** Throws a Failure if the cluster is Druid, which does not record why segments are unused. */
+export function checkCanMarkUsed({ interfaceName }: Pick<ClusterClient, 'interfaceName'>): void {
+  if (interfaceName === 'druid')
+    throw invalidInput(
+      'Druid does not record why segments are unused: use svc mark-used to mark them as used',
+    )
+}
+
+/**
+ * Marks segments as used that drop rules marked as unused since a change of the rules (0: since the first), and that the
+ * rules keep now. Returns how many.
+ */
+export async function markKeptUsed(
+  client: ClusterClient,
+  dataSource: string,
+  since: number,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  let marked = 0
+  let next: string | null = null
+  do {
+    const after: string = next === null ? '' : `&after=${encodeURIComponent(next)}`
+    const path = `${rulesPath(dataSource)}/markUsed?since=${since}${after}`
+    const answer = (await client.send('POST', path, undefined, headers)) as {
+      readonly numChangedSegments: number
+      readonly next: string | null
+    }
+    marked += answer.numChangedSegments
+    next = answer.next
+  } while (next !== null)
+  return marked
+}
+
+/** What a revert did, in sentences. */
+export function revertedText(
+  dataSource: string,
+  { first }: Reversion,
+  { marked, killed }: { readonly marked: number; readonly killed: number },
+): string {
+  const sentences = [
+    `Put back the rules of [${dataSource}] from before change [${first.id}] (${first.auditTime}).`,
+    markedText(marked),
+  ]
+  if (killed > 0)
+    sentences.push(
+      `${countOf(killed, 'segment')} cannot be restored: kill tasks have deleted ${killed === 1 ? 'it' : 'them'}.`,
+    )
+  return sentences.join(' ')
+}
+
+/** How many segments were marked as used, in a sentence. */
+export function markedText(marked: number): string {
+  return `Marked ${countOf(marked, 'segment')} as used.`
+}

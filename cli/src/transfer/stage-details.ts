@@ -1,0 +1,109 @@
+import { createWriteStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { withExactLimits } from '@svc/shared/wire'
+import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
+import {
+  parseDetails,
+  type RawDetails,
+  readRawDetails,
+  type SnapshotDetails,
+  smallerCounts,
+} from './snapshot-details.ts'
+import type { SnapshotProblems } from './snapshot-problems.ts'
+import {
+  type DetailName,
+  details,
+  placementFile,
+  type Seen,
+  type SegmentRow,
+  type ServedSegments,
+  type SnapshotSource,
+  unusedSegmentsFile,
+} from './snapshot-source.ts'
+
+/** Parts of a snapshot that not every user may read, written to the files of the snapshot. */
+export interface StagedDetails extends SnapshotDetails {
+  /** Number of replicas on the servers. */
+  readonly placement: Seen<number>
+  /** Number of unused segments; undefined if they were not requested. */
+  readonly unused: Seen<number> | undefined
+  readonly files: readonly string[]
+}
+
+/** What to read, and how to stop. */
+export interface DetailOptions {
+  readonly unused: boolean
+  readonly signal: AbortSignal
+}
+
+/** Reads parts that not every user may read, and writes those that can be seen to files. */
+export async function stageDetails(
+  source: SnapshotSource,
+  folder: string,
+  servers: readonly string[],
+  problems: SnapshotProblems,
+  { unused, signal }: DetailOptions,
+): Promise<StagedDetails> {
+  const raw = await readRawDetails(source)
+  signal.throwIfAborted()
+  const files: string[] = []
+  const stage = async <Row>(
+    file: string,
+    rows: Seen<AsyncIterable<Row>>,
+    linesOf: (rows: AsyncIterable<Row>, counted: (count: number) => void) => AsyncIterable<string>,
+  ): Promise<Seen<number>> => {
+    if ('unseen' in rows) return rows
+    let total = 0
+    const counted = (count: number) => {
+      total += count
+    }
+    await pipeline(linesOf(rows.value, counted), createWriteStream(path.join(folder, file)), { signal })
+    files.push(file)
+    return { value: total }
+  }
+  const placement = await stage(placementFile, await source.placement(servers), placementLines)
+  const counts = smallerCounts(raw.counts, await source.detail('counts'))
+  const unusedSegments = unused
+    ? await stage(unusedSegmentsFile, await source.unusedSegments(), (rows, counted) =>
+        unusedLines(rows, counted, problems),
+      )
+    : undefined
+  const found: RawDetails = { ...raw, counts }
+  for (const [name, part] of Object.entries(found) as [DetailName, Seen<unknown>][]) {
+    if ('unseen' in part) continue
+    await writeFile(path.join(folder, details[name]), `${JSON.stringify(part.value, null, 2)}\n`)
+    files.push(details[name])
+  }
+  return { ...parseDetails(found, problems), placement, unused: unusedSegments, files }
+}
+
+async function* placementLines(
+  rows: AsyncIterable<ServedSegments>,
+  counted: (count: number) => void,
+): AsyncGenerator<string> {
+  for await (const row of rows) {
+    counted(row.segments.length)
+    yield `${JSON.stringify(row)}\n`
+  }
+}
+
+/** An unused segment in a snapshot: its row as for used segments, and when it was marked unused. */
+async function* unusedLines(
+  rows: AsyncIterable<SegmentRow>,
+  counted: (count: number) => void,
+  problems: SnapshotProblems,
+): AsyncGenerator<string> {
+  for await (const { row, value, problem } of rows) {
+    const { dataSegment, usedStatusLastUpdatedDate } = (value ?? {}) as Record<string, unknown>
+    const read = problem === undefined ? readSegmentRow(dataSegment) : { problem }
+    if ('problem' in read) {
+      problems.note(`Unused segment row [${row}]: ${read.problem}`)
+      continue
+    }
+    counted(1)
+    const line = { dataSegment: formatSegmentRow(read), usedStatusLastUpdatedDate }
+    yield `${withExactLimits(JSON.stringify(line))}\n`
+  }
+}

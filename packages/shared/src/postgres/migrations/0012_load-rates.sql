@@ -1,0 +1,8 @@
+-- Up Migration
+
+-- How fast servers have loaded segments, as sums over measurements.
+CREATE TABLE load_rates (
+  server text COLLATE "C" PRIMARY KEY,
+  sums json NOT NULL,
+  measured_at timestamptz NOT NULL DEFAULT now()
+);

@@ -1,0 +1,186 @@
+import type { SegmentPayload } from '@svc/domain/segment'
+import type { Interval } from '@svc/domain/time'
+import type { Sql } from 'sql-template-tag'
+import { type Queries, sql } from './database.ts'
+import { readSegment, type SegmentRow, type StoredSegment, segmentColumns } from './segment-rows.ts'
+import { readTime, storedTime } from './stored-time.ts'
+
+/** Which lists of rules were in force, by the audit ID of their last change; 0 for a list without a recorded change. */
+export interface RulesInForce {
+  readonly rulesId: number
+  readonly defaultRulesId: number
+}
+
+/** Why a segment became unused. */
+export type UnusedCause =
+  | ({ readonly kind: 'dropRule'; readonly rule: string } & RulesInForce)
+  | { readonly kind: 'overshadowed'; readonly byVersion: string }
+  | { readonly kind: 'request'; readonly identity: string }
+  | { readonly kind: 'task'; readonly taskId: string }
+
+function detailOf(cause: UnusedCause): string {
+  if (cause.kind === 'dropRule') return cause.rule
+  if (cause.kind === 'overshadowed') return cause.byVersion
+  return cause.kind === 'request' ? cause.identity : cause.taskId
+}
+
+/**
+ * Marks segments as unused, each with its cause: one for all, or by the position of the ID. Returns how many were used
+ * before.
+ */
+export async function markUnused(
+  transaction: Queries,
+  ids: readonly string[],
+  cause: UnusedCause | readonly UnusedCause[],
+  now: number,
+): Promise<number> {
+  const causes = Array.isArray(cause)
+    ? (cause as readonly UnusedCause[])
+    : ids.map(() => cause as UnusedCause)
+  const numbersOf = (name: keyof RulesInForce) =>
+    causes.map((one) => (one.kind === 'dropRule' ? one[name] : null))
+  const rows = await transaction.query(sql`
+    UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000}), unused_cause = marked.kind,
+      unused_detail = marked.detail, unused_rules_id = marked.rules_id,
+      unused_default_rules_id = marked.default_rules_id
+    FROM unnest(${ids}::text[], ${causes.map(({ kind }) => kind)}::text[], ${causes.map(detailOf)}::text[],
+      ${numbersOf('rulesId')}::bigint[], ${numbersOf('defaultRulesId')}::bigint[])
+      AS marked (id, kind, detail, rules_id, default_rules_id)
+    WHERE segments.id = marked.id AND used RETURNING segments.id`)
+  return rows.length
+}
+
+/** Marks segments as used. Returns how many were unused before. */
+export async function markUsed(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
+  const rows = await transaction.query(sql`
+    UPDATE segments SET used = true, used_changed_at = to_timestamp(${now / 1000}), unused_cause = NULL,
+      unused_detail = NULL, unused_rules_id = NULL, unused_default_rules_id = NULL
+    WHERE id = ANY(${ids}) AND NOT used RETURNING id`)
+  return rows.length
+}
+
+/**
+ * Deletes unused segments, and counts those that a drop rule had marked. Returns the payloads of the deleted ones, whose
+ * files may be removed now.
+ */
+export async function eraseUnused(transaction: Queries, ids: readonly string[]): Promise<SegmentPayload[]> {
+  const rows = await transaction.query<{ payload: SegmentPayload }>(sql`
+    WITH erased AS (
+      DELETE FROM segments WHERE id = ANY(${ids}) AND NOT used RETURNING *
+    ), counted AS (
+      INSERT INTO killed_segments AS killed
+        (datasource, start_ms, end_ms, rules_id, default_rules_id, segments, size_bytes)
+      SELECT datasource, start_ms, end_ms, unused_rules_id, unused_default_rules_id, count(*), sum(size_bytes)
+      FROM erased WHERE unused_cause = 'dropRule'
+      GROUP BY datasource, start_ms, end_ms, unused_rules_id, unused_default_rules_id
+      ON CONFLICT (datasource, start_ms, end_ms, rules_id, default_rules_id) DO UPDATE SET
+        segments = killed.segments + excluded.segments, size_bytes = killed.size_bytes + excluded.size_bytes
+    )
+    SELECT payload FROM erased`)
+  return rows.map(({ payload }) => payload)
+}
+
+/** Changes of one list of rules: that of a datasource, or the cluster's default rules. */
+export interface RuleChanges {
+  readonly of: 'rules' | 'defaultRules'
+  /** The audit ID of the first of these changes; 0 for all. */
+  readonly since: number
+}
+
+/** Unused segments of one interval and version that drop rules marked. */
+export interface DroppedGroup {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly version: string
+  readonly sizesBytes: readonly number[]
+}
+
+/** Deleted segments of one interval that drop rules had marked as unused. */
+export interface KilledGroup {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly segments: number
+  readonly sizeBytes: number
+}
+
+interface IntervalRow {
+  readonly startMs: string
+  readonly endMs: string
+}
+
+const withInterval = <Row extends IntervalRow>({ startMs, endMs, ...row }: Row) => ({
+  ...row,
+  interval: { start: readTime(startMs), end: readTime(endMs) },
+})
+
+const isIn = (dataSources: readonly string[] | undefined): Sql =>
+  sql`(${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))`
+
+const isDropped = ({ since, of }: RuleChanges): Sql =>
+  of === 'rules'
+    ? sql`unused_cause = 'dropRule' AND unused_rules_id >= ${since}`
+    : sql`unused_cause = 'dropRule' AND unused_default_rules_id >= ${since}`
+
+/**
+ * Returns the unused segments that drop rules marked since some changes, by interval and version. Without `dataSources`,
+ * those of all.
+ */
+export async function loadDroppedGroups(
+  queries: Queries,
+  changes: RuleChanges,
+  dataSources?: readonly string[],
+): Promise<DroppedGroup[]> {
+  const rows = await queries.query<Omit<DroppedGroup, 'interval'> & IntervalRow>(sql`
+    SELECT datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
+      array_agg(size_bytes::float8 ORDER BY partition_num) AS "sizesBytes"
+    FROM segments WHERE NOT used AND ${isIn(dataSources)} AND ${isDropped(changes)}
+    GROUP BY datasource, start_ms, end_ms, version ORDER BY datasource, start_ms, end_ms, version`)
+  return rows.map(withInterval)
+}
+
+/**
+ * Returns how many segments kill tasks have deleted that drop rules had marked since some changes, by interval. Without
+ * `dataSources`, those of all.
+ */
+export async function loadKilledGroups(
+  queries: Queries,
+  { since, of }: RuleChanges,
+  dataSources?: readonly string[],
+): Promise<KilledGroup[]> {
+  const isSince = of === 'rules' ? sql`rules_id >= ${since}` : sql`default_rules_id >= ${since}`
+  const rows = await queries.query<Omit<KilledGroup, 'interval'> & IntervalRow>(sql`
+    SELECT datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs",
+      sum(segments)::integer AS segments, sum(size_bytes)::float8 AS "sizeBytes"
+    FROM killed_segments WHERE ${isIn(dataSources)} AND ${isSince}
+    GROUP BY datasource, start_ms, end_ms ORDER BY datasource, start_ms, end_ms`)
+  return rows.map(withInterval)
+}
+
+/** Which segments of a datasource to read: those that overlap an interval, or those after a segment. */
+export interface DroppedPart {
+  readonly overlapping?: Interval
+  readonly after?: Pick<StoredSegment, 'interval' | 'id'> | undefined
+  readonly limit?: number
+}
+
+/** Returns unused segments of a datasource that drop rules marked since some changes, by start and ID. */
+export async function loadDroppedSegments(
+  queries: Queries,
+  dataSource: string,
+  changes: RuleChanges,
+  { overlapping, after, limit }: DroppedPart,
+): Promise<StoredSegment[]> {
+  const overlaps =
+    overlapping === undefined
+      ? sql`true`
+      : sql`start_ms < ${storedTime(overlapping.end)} AND end_ms > ${storedTime(overlapping.start)}`
+  const isAfter =
+    after === undefined
+      ? sql`true`
+      : sql`(start_ms, id) > (${storedTime(after.interval.start)}::bigint, ${after.id})`
+  const rows = await queries.query<SegmentRow>(sql`
+    SELECT ${segmentColumns} FROM segments
+    WHERE NOT used AND datasource = ${dataSource} AND ${isDropped(changes)} AND ${overlaps} AND ${isAfter}
+    ORDER BY start_ms, id LIMIT ${limit ?? null}`)
+  return rows.map(readSegment)
+}

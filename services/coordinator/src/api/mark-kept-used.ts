@@ -1,0 +1,149 @@
+import { keptByRules } from '@svc/domain/preview'
+import { planMarkUsed } from '@svc/domain/retention'
+import { defaultRulesName } from '@svc/domain/rules'
+import { enclosingInterval } from '@svc/domain/time'
+import { converted, omittable, type Reader, refuse } from '@svc/domain/validation'
+import { type AuditInfo, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import {
+  type Database,
+  loadDatasourceNames,
+  loadDroppedSegments,
+  loadOverlapping,
+  loadRulesOf,
+  lockDatasource,
+  lockRules,
+  markUsed,
+  ParsedRules,
+  type RuleChanges,
+  type StoredSegment,
+  saveAudit,
+} from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { segmentsMarkedShape } from '@svc/shared/shapes'
+import { integerParameter, textParameter } from '@svc/shared/wire'
+import { z } from 'zod'
+
+// Segments per transaction, so that a transaction and its locks last less than a second.
+const sliceSize = 2000
+// A request returns after this time, with a cursor for the next one.
+const maxRequestMs = 3000
+const maxAuditId = 999_999_999_999_999
+
+/** The last segment that a request has checked. */
+interface Cursor {
+  readonly dataSource: string
+  readonly after: Pick<StoredSegment, 'interval' | 'id'>
+}
+
+const readCursor: Reader<Cursor> = converted(textParameter, (text, field) => {
+  const parts: unknown = parsedJson(text)
+  const isCursor =
+    Array.isArray(parts) && parts.length === 3 && parts.every((part) => typeof part === 'string')
+  if (!isCursor) throw refuse(field, text, 'the value of [next] in the last answer')
+  const [dataSource, startMs, id] = parts as [string, string, string]
+  const start = Number(startMs)
+  if (Number.isNaN(start)) throw refuse(field, text, 'the value of [next] in the last answer')
+  return { dataSource, after: { interval: { start, end: start }, id } }
+})
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const query = {
+  since: omittable(integerParameter(0, maxAuditId)),
+  after: omittable(readCursor),
+}
+
+const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =>
+  JSON.stringify([dataSource, String(interval.start), id])
+
+const answerShape = z
+  .object({
+    ...segmentsMarkedShape.shape,
+    next: z.string().nullable().describe('Value of after for the next request; null if no segments are left'),
+  })
+  .meta({ title: 'KeptSegmentsMarked' })
+
+/** Returns the endpoint that marks segments as used again that drop rules marked as unused and that the rules keep. */
+export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'database' | 'clock'>): Route {
+  return route({
+    method: 'POST',
+    path: '/svc/coordinator/v1/rules/:dataSource/markUsed',
+    isForRules: true,
+    access: datasource('WRITE'),
+    summary:
+      'Mark segments as used that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first change of rules whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
+    query,
+    answers: [jsonAnswer(answerShape)],
+    handle: async ({ params, query: { since = 0, after }, caller, audit }) => {
+      const name = params.dataSource as string
+      const isForAll = name === defaultRulesName
+      const changes: RuleChanges = { of: isForAll ? 'defaultRules' : 'rules', since }
+      const dataSources = isForAll
+        ? (await loadDatasourceNames(database, true))
+            .filter((one) => caller.can('WRITE', 'DATASOURCE', one))
+            .sort()
+        : [name]
+      const deadline = performance.now() + maxRequestMs
+      let changed = 0
+      const answer = (next: Cursor | undefined) => ({
+        numChangedSegments: changed,
+        segmentStateChanged: changed > 0,
+        next: next === undefined ? null : formatCursor(next),
+      })
+      for (const dataSource of dataSources) {
+        if (after !== undefined && dataSource < after.dataSource) continue
+        let last = after?.dataSource === dataSource ? after.after : undefined
+        do {
+          const slice = await markSlice(database, dataSource, changes, last, audit, clock.now())
+          changed += slice.marked
+          last = slice.last
+          if (last !== undefined && performance.now() > deadline) return answer({ dataSource, after: last })
+        } while (last !== undefined)
+      }
+      return answer(undefined)
+    },
+  })
+}
+
+/** Marks a slice of the segments of a datasource as used. Returns how many, and the last one unless none are left. */
+async function markSlice(
+  database: Database,
+  dataSource: string,
+  changes: RuleChanges,
+  after: Cursor['after'] | undefined,
+  audit: AuditInfo,
+  now: number,
+): Promise<{ readonly marked: number; readonly last: StoredSegment | undefined }> {
+  return await database.transaction(async (transaction) => {
+    await lockDatasource(transaction, dataSource)
+    // The rules must not change before the segments are marked.
+    await lockRules(transaction, [dataSource, defaultRulesName])
+    const rules = await loadRulesOf(transaction, dataSource, new ParsedRules())
+    const keep = (segments: readonly StoredSegment[]): StoredSegment[] => {
+      const lists = { own: rules.get(dataSource) ?? [], defaults: rules.get(defaultRulesName) ?? [] }
+      return keptByRules(segments, { ...lists, now })
+    }
+    const dropped = await loadDroppedSegments(transaction, dataSource, changes, { after, limit: sliceSize })
+    const last = dropped.length < sliceSize ? undefined : dropped.at(-1)
+    const kept = keep(dropped)
+    const overlapping = enclosingInterval(kept.map(({ interval }) => interval))
+    if (overlapping === undefined) return { marked: 0, last }
+    const present = await loadOverlapping(transaction, dataSource, overlapping)
+    // Segments of other slices can overshadow those of this one.
+    const others = await loadDroppedSegments(transaction, dataSource, changes, { overlapping })
+    const ids = new Set(kept.map(({ id }) => id))
+    const around = [...present.filter(({ used }) => used), ...keep(others).filter(({ id }) => !ids.has(id))]
+    const marked = await markUsed(transaction, planMarkUsed(kept, around), now)
+    if (marked > 0) {
+      const payload = JSON.stringify({ markUsed: marked })
+      await saveAudit(transaction, { ...audit, type: 'segments', key: dataSource, payload }, now)
+    }
+    return { marked, last }
+  })
+}

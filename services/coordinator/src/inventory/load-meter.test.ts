@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { sql } from '@svc/shared/postgres'
+import { createTestStores, recordingLogger } from '@svc/shared/testing'
+import { createLoadMeter } from './load-meter.ts'
+
+const { database } = await createTestStores({ after })
+const megabyte = 1_000_000
+
+beforeEach(() => database.query(sql`DELETE FROM load_rates`))
+
+/** Notes loads of 1 MB that a server completes one after the other, in reports of one second. */
+function noteLoads(meter: ReturnType<typeof createLoadMeter>, server: string, perSecond: number): void {
+  const sentAtMs = 1000
+  for (let second = 1; second <= 60; second += 1)
+    for (let load = 0; load < perSecond; load += 1)
+      meter.note({ server, sizeBytes: megabyte, sentAtMs, nowMs: sentAtMs + second * 1000 })
+}
+
+describe('the load meter', () => {
+  it('measures the time of loads from the end of the last one, or from their request', () => {
+    const meter = createLoadMeter(database, recordingLogger())
+    assert.equal(meter.rateOf('one'), undefined)
+    noteLoads(meter, 'one', 4)
+    noteLoads(meter, 'two', 10)
+    assert.equal(Math.round(meter.rateOf('one')!.msPerByte * megabyte), 250)
+    assert.equal(Math.round(meter.rateOf('two')!.msPerByte * megabyte), 100)
+    // Idle time does not count.
+    meter.note({ server: 'one', sizeBytes: megabyte, sentAtMs: 500_000, nowMs: 500_250 })
+    assert.equal(Math.round(meter.rateOf('one')!.msPerByte * megabyte), 250)
+  })
+
+  it('keeps what it measured for the next leader', async () => {
+    const meter = createLoadMeter(database, recordingLogger())
+    noteLoads(meter, 'one', 4)
+    await meter.save()
+    const next = createLoadMeter(database, recordingLogger())
+    await next.restart()
+    assert.deepEqual(next.rateOf('one'), meter.rateOf('one'))
+  })
+})

@@ -1,0 +1,90 @@
+import {
+  type DurationLimits,
+  estimateDuration,
+  type LoadEstimate,
+  type LoadRate,
+  type TierLoads,
+} from '@svc/domain/load-duration'
+import type { LoadingServer } from '@svc/domain/loading'
+import type { PreviewResult } from '@svc/domain/preview'
+import { countOf, formatDuration } from '@svc/domain/text'
+
+/** What loading depends on in addition to the replicas. */
+export interface LoadingState {
+  readonly servers: readonly LoadingServer[]
+  readonly limits: DurationLimits
+  /** Returns the measured rate of a server, or undefined if it has not been measured. */
+  rateOf(server: string): LoadRate | undefined
+}
+
+/** How long a change takes until all its replicas are loaded, as JSON. */
+interface LoadTime {
+  /** Null if a tier has not been measured. */
+  readonly durationMs: number | null
+  readonly tiers: Readonly<Record<string, TierLoadTime>>
+  readonly assumptions: readonly string[]
+}
+
+interface TierLoadTime {
+  readonly durationMs: number | null
+  readonly limitedBy: LoadEstimate['limitedBy'] | null
+  readonly loads: number
+  readonly bytes: number
+  readonly servers: number
+  readonly measuredServers: number
+}
+
+/** Returns how long a change takes, by tier, from the rates that this cluster has measured. */
+export function loadTimeOf(
+  { outcome, datasources }: PreviewResult,
+  { servers, limits, rateOf }: LoadingState,
+): LoadTime {
+  const serversByName = new Map(servers.map((server) => [server.name, server]))
+  const tiers: Record<string, TierLoadTime> = {}
+  for (const [index, { name, able }] of outcome.cluster.tiers.entries()) {
+    const copies = { firstCopies: 0, furtherCopies: 0, bytes: 0 }
+    for (const { tiers: changes } of datasources) {
+      const { before, after, loaded } = changes[index]!
+      const first = Math.min(Math.max(0, after.segments - before.segments), loaded.copies)
+      copies.firstCopies += first
+      copies.furtherCopies += loaded.copies - first
+      copies.bytes += loaded.bytes
+    }
+    const loads = copies.firstCopies + copies.furtherCopies
+    if (loads === 0) continue
+    const measured: TierLoads['servers'] = able.map((server) => ({
+      rate: rateOf(server.name),
+      queuedLoads: serversByName.get(server.name)?.queuedLoads ?? 0,
+      queuedBytes: serversByName.get(server.name)?.loadingSizeBytes ?? 0,
+    }))
+    const estimate = estimateDuration({ ...copies, servers: measured }, limits)
+    tiers[name] = {
+      durationMs: estimate === undefined ? null : Math.round(estimate.durationMs),
+      limitedBy: estimate?.limitedBy ?? null,
+      loads,
+      bytes: copies.bytes,
+      servers: able.length,
+      measuredServers: measured.filter(({ rate }) => rate !== undefined).length,
+    }
+  }
+  const durations = Object.values(tiers).map(({ durationMs }) => durationMs)
+  return {
+    durationMs: durations.includes(null)
+      ? null
+      : durations.reduce<number>((max, duration) => Math.max(max, duration ?? 0), 0),
+    tiers,
+    assumptions: durations.length === 0 ? [] : assumptionsOf(limits),
+  }
+}
+
+function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits): string[] {
+  return [
+    'Servers load as fast as this cluster has measured before; a server without measurements is as fast as the others of its tier',
+    `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half of that away`,
+    Number.isFinite(maxLoadsPerServer)
+      ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
+      : 'Load queues have no limit',
+    `A run assigns up to ${countOf(replicationThrottleLimit, 'further replica')} per tier; the first replica of a segment in a tier is not limited`,
+    'Nothing else is loaded: no balancing, decommissioning, or new data. Drops follow within two runs',
+  ]
+}
