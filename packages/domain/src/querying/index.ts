@@ -8,4 +8,4 @@ export {
   planAnswerInParts,
   pruneAnswer,
 } from './plan-answer.ts'
-export { joinTimes, type TimeCondition, timesOf } from './time-condition.ts'
+export { isWithinAny, joinTimes, type TimeCondition, timesOf } from './time-condition.ts'

@@ -6,25 +6,29 @@ import { refuse } from './refuse.ts'
 const maxLength = 255
 
 const isName = (text: string): boolean =>
-  text.length <= maxLength && text.trim() !== '' && !hasControlCharacter(text)
+  text.length <= maxLength && text.trim() !== '' && !hasControlCharacter(text) && !hasDotSegment(text)
 
-/** Whether a string is a valid datasource name: at most 255 characters, not blank, no slashes or control characters. */
+/** Whether a name has a part `.` or `..`, so that it looks like a path to another name. */
+const hasDotSegment = (text: string): boolean => /(^|\/)\.\.?(\/|$)/.test(text)
+
+/**
+ * Whether a string is a valid datasource name: at most 255 characters, not blank, not `.` or `..`, no slashes or control
+ * characters.
+ */
 export const isDatasourceName = (text: string): boolean => isName(text) && !text.includes('/')
 
 /** What `isDatasourceName` accepts, for error messages. */
-export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not blank, without [/] or control characters`
+export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not blank, without [/] or control characters, and not [.] or [..]`
 
 /** Reads a datasource name. */
 export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, datasourceNameRule)
 
-const hasDotSegment = (text: string): boolean => text.includes('/') && /(^|\/)\.\.?(\/|$)/.test(text)
-
 /**
  * Reads the name of a datasource whose retention rules are set. Like Druid 37, it accepts slashes, although no data can
- * be ingested under such a name. It rejects names with `.` or `..` segments, which look like a path to another name.
+ * be ingested under such a name.
  */
 export const readRulesName: Reader<string> = nameReader(
-  (text) => isName(text) && !hasDotSegment(text),
+  isName,
   `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or path segments [.] and [..]`,
 )
 

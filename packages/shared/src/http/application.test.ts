@@ -305,7 +305,8 @@ const routes: readonly Route[] = [
     access: open,
     summary: '',
     handle: ({ signal }) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
         held = { signal, answer: () => resolve({ answered: true }) }
       }),
   }),
@@ -336,7 +337,7 @@ before(async () => {
       },
     }),
   })
-  server = createServer(createApplication({ routes, security, log, metrics }))
+  server = createServer({ requireHostHeader: false }, createApplication({ routes, security, log, metrics }))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })
@@ -845,7 +846,7 @@ describe('a path', () => {
     assert.deepEqual((await call('/things/specials')).json, { named: 'specials' })
   })
 
-  for (const name of ['a b', 'ü', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b', '..']) {
+  for (const name of ['a b', 'ü', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b', '...']) {
     it(`may contain the name [${name}]`, async () => {
       assert.deepEqual((await call(`/things/${encodeURIComponent(name)}`)).json, { named: name })
     })
@@ -869,7 +870,7 @@ describe('a path', () => {
     })
   }
 
-  for (const name of ['%c3%bc%2f%c3%b6', 'a%2f..%2fb', 'a%2Fb', '%20']) {
+  for (const name of ['%c3%bc%2f%c3%b6', 'a%2f..%2fb', 'a%2Fb', '%20', '.', '%2e%2e']) {
     it(`cannot name the datasource [${name}]`, async () => {
       const answer = await call(`/things/${name}`)
       assert.equal(answer.status, 400)
@@ -987,6 +988,19 @@ describe('a disconnected caller', () => {
     await waitUntil('the signal is aborted', () => signal.aborted)
   })
 
+  it('is no error in the log', async () => {
+    held = undefined
+    const before = log.lines.length
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /held HTTP/1.1\r\nHost: x\r\n\r\n')
+    await waitUntil('the handler runs', () => held !== undefined)
+    socket.destroy()
+    await waitUntil('it is logged', () =>
+      log.lines.slice(before).some(({ message }) => message.startsWith('Caller disconnected')),
+    )
+    assert.ok(!log.lines.slice(before).some(({ level }) => level === 'error'))
+  })
+
   it('does not abort the signal while the caller is still waiting', async () => {
     held = undefined
     const answer = call('/held')
@@ -1066,6 +1080,8 @@ describe('an ambiguous request', () => {
       'GET /open HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n',
       /more than one \[Host\] header/,
     ],
+    ['a host with a blank', 'GET /open HTTP/1.1\r\nHost: a b\r\n\r\n', /Invalid \[Host\] header/],
+    ['no host', 'GET /open HTTP/1.1\r\n\r\n', /no \[Host\] header/],
     ['version 0.9', 'GET /open HTTP/0.9\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[0.9\]/],
     ['version 2.0', 'GET /open HTTP/2.0\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[2.0\]/],
   ]

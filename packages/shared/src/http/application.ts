@@ -162,14 +162,25 @@ export function createApplication({
 
 /** Rejects requests that a proxy in between might interpret differently, and closes their connection. */
 function assertUnambiguous(request: Request, response: Response): void {
-  const isKnownVersion = request.httpVersion === '1.1' || request.httpVersion === '1.0'
-  if (isKnownVersion && (request.headersDistinct.host?.length ?? 0) <= 1) return
+  const problem = ambiguityOf(request)
+  if (problem === undefined) return
   response.setHeader('Connection', 'close')
-  throw invalidInput(
-    isKnownVersion
-      ? 'The request has more than one [Host] header; expected exactly one'
-      : `Unsupported HTTP version [${request.httpVersion}]: expected [1.1] or [1.0]`,
-  )
+  throw invalidInput(problem)
+}
+
+// RFC 3986 3.2.2: the characters of a host, and of a port.
+const hostPattern = /^[\w.~!$&'()*+,;=%:[\]-]*$/
+
+function ambiguityOf({ httpVersion, headersDistinct }: Request): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return `Unsupported HTTP version [${httpVersion}]: expected [1.1] or [1.0]`
+  const [host, ...others] = headersDistinct.host ?? []
+  if (others.length > 0) return 'The request has more than one [Host] header; expected exactly one'
+  if (host === undefined)
+    return httpVersion === '1.1' ? 'The request has no [Host] header; expected exactly one' : undefined
+  return hostPattern.test(host)
+    ? undefined
+    : 'Invalid [Host] header: expected a host name, with or without a port'
 }
 
 const skip: RequestHandler = (_request, _response, next) => next()
@@ -325,7 +336,7 @@ const isLoggedIn = ({ identity, authenticator }: Caller): boolean => identity !=
  */
 function callerLeaving(response: Response): () => AbortSignal {
   let controller: AbortController | undefined
-  let hasLeft = false
+  let hasLeft = response.destroyed && !response.writableFinished
   response.once('close', () => {
     hasLeft = !response.writableFinished
     if (hasLeft) controller?.abort()
@@ -347,6 +358,7 @@ async function authenticate(request: Request, response: Response, security: Secu
     address: addressOf(response),
     peer: peerAddress(request),
     server: headerText(request, 'x-svc-from'),
+    leaving: () => callerLeaving(response)(),
   })
   const outcome: LoginOutcome = result.kind === 'known' ? 'accepted' : result.kind
   if (request.headers.authorization !== undefined) response.locals.loginOutcome = outcome
@@ -470,7 +482,7 @@ function answerError(
   onForbidden: ApplicationOptions['onForbidden'],
 ): void {
   const details = { requestId: response.locals.requestId, identity: response.locals.identity }
-  const failure = toFailure(error, request, details, log)
+  const failure = toFailure(error, request, details, log, response.destroyed)
   if (failure.code === 'forbidden') {
     const { method, path } = request
     const identity = String(response.locals.identity ?? '')
@@ -492,13 +504,20 @@ function answerError(
 }
 
 /** Any error other than a Failure is a bug. It is logged with all details, but the response contains only an id. */
-function toFailure(error: unknown, request: Request, details: object, log: RequestLog): Failure {
+function toFailure(
+  error: unknown,
+  request: Request,
+  details: object,
+  log: RequestLog,
+  hasCallerLeft: boolean,
+): Failure {
   if (error instanceof Failure) return error
   // Express throws this for a path that it cannot decode. If a handler throws a URIError, it is a bug.
   if (error instanceof URIError && (error as { status?: number }).status === 400) {
     return invalidInput('The path or query is not properly percent-encoded')
   }
-  if ((error as { code?: string }).code === 'ERR_STREAM_PREMATURE_CLOSE') {
+  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown }
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE' || (hasCallerLeft && name === 'AbortError')) {
     log.debug('Caller disconnected before the response was complete', details)
     return new Failure('unavailable', 'The response was interrupted')
   }

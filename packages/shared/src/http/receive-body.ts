@@ -12,7 +12,7 @@ import { Failure, invalidInput, unsupportedMediaType } from '@svc/domain/failure
 // Time for a body to arrive. Each received byte extends it, so that a slow connection is not mistaken for a stalled
 // one.
 const graceMs = 10_000
-const minBytesPerSecond = 16 * 1024
+const minBytesPerSecond = 32 * 1024
 // RFC 9659: a larger window is not allowed for content that is sent over HTTP.
 const maxZstdWindowLog = 23
 // How long the rest of a request is read after an early response. Otherwise, the sender may not see the response.

@@ -135,6 +135,16 @@ describe('the ports', () => {
     assert.match(taken, /^HTTP\/1\.1 200 [\s\S]*hello/)
   })
 
+  it('pass requests without a host to the application', async (context) => {
+    const { plaintextPort } = await open(context)
+    const socket = connect(Number(plaintextPort), '127.0.0.1', () =>
+      socket.write('GET / HTTP/1.1\r\nConnection: close\r\n\r\n'),
+    )
+    let answer = ''
+    for await (const chunk of socket.setEncoding('utf8')) answer += chunk
+    assert.match(answer, /hello/)
+  })
+
   it('are reported with their property if they are in use, and none stays open', async (context) => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

@@ -17,6 +17,15 @@ export interface Listeners {
   close(graceMs: number): Promise<void>
 }
 
+// How long a client may take for a TLS handshake, and for the headers of its first request or of one that it has begun.
+const handshakeTimeoutMs = 10_000
+const requestLimits = {
+  headersTimeout: 15_000,
+  connectionsCheckingInterval: 5_000,
+  // The application rejects a missing host with the usual error body.
+  requireHostHeader: false,
+}
+
 /** Options of `listen`. */
 export interface ListenOptions {
   /** Called when a client was rejected because of its certificate. */
@@ -56,7 +65,7 @@ export async function listen(
     const server =
       wanted.property === 'svc.tlsPort'
         ? tlsServer(settings, handler, stores, onRefusedClient)
-        : createServer(handler)
+        : createServer(requestLimits, handler)
     opened[wanted.property] = await start(server, wanted)
   }
   if (problems.length > 0) {
@@ -128,6 +137,8 @@ function tlsServer(
   const { server: tls } = stores.current()
   const server = createTlsServer(
     {
+      ...requestLimits,
+      handshakeTimeout: handshakeTimeoutMs,
       ...tls?.context,
       // A client that renegotiates in a loop would keep a CPU busy.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
@@ -179,7 +190,8 @@ const brokenRequests: Readonly<Record<string, { readonly status: string; readonl
 
 /** Answers an unreadable HTTP request with the usual error body. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  // Without a handshake, a response would never be sent.
+  if (!socket.writable || error.code === 'ECONNRESET' || error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') {
     socket.destroy()
     return
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createLocalCounts } from './local-counts.ts'
 import { createWaitingLogins } from './waiting-logins.ts'
 
 const timeoutMs = 30_000
@@ -60,6 +61,34 @@ describe('a throttled login', () => {
     assert.equal(waiting.isFirst('ann', 'guess'), true)
   })
 
+  it('is not kept out by many repeated guesses', () => {
+    const { waiting, pass } = setUp()
+    const logins = [...Array.from({ length: 200 }, (_, guess) => `guess-${guess}`), 'right']
+    for (const login of logins) waiting.refused('ann', login)
+    pass(1000)
+    for (const login of logins) waiting.isFirst('ann', login)
+    for (const login of logins.slice(0, -1)) {
+      pass(50)
+      assert.equal(waiting.isFirst('ann', 'right'), false)
+      assert.equal(waiting.isFirst('ann', login), true)
+      waiting.verified('ann', login)
+      waiting.refused('ann', `${login} again`)
+    }
+    assert.equal(waiting.isFirst('ann', 'right'), true)
+  })
+
+  it('does not wait for logins ahead that stopped retrying half of the time before they lose their place', () => {
+    const { waiting, pass } = setUp()
+    for (const login of ['a', 'b']) waiting.refused('ann', login)
+    pass(1000)
+    for (const login of ['a', 'b']) waiting.isFirst('ann', login)
+    pass(timeoutMs / 2)
+    assert.equal(waiting.isFirst('ann', 'b'), false)
+    pass(1)
+    assert.equal(waiting.isFirst('ann', 'b'), true)
+    assert.equal(waiting.isFirst('ann', 'a'), true)
+  })
+
   it('is remembered during a flood of guesses', () => {
     const { waiting, pass } = setUp()
     waiting.refused('ann', 'right')
@@ -68,4 +97,44 @@ describe('a throttled login', () => {
     assert.equal(waiting.isFirst('ann', 'right'), true)
     assert.equal(waiting.isFirst('ann', 'new guess'), false)
   })
+})
+
+describe('an owner who repeats the correct password', () => {
+  const delayMs = 5000
+  /** Returns the seconds until the owner may log in while `attackers` at the same address each repeat a guess. */
+  async function secondsUntilOwner(attackers: number, attackerPeriodMs: number): Promise<number> {
+    let nowMs = 0
+    const waiting = createWaitingLogins(() => nowMs, timeoutMs)
+    const counts = createLocalCounts(() => nowMs)
+    const mayTry = async (login: string): Promise<boolean> => {
+      const limits = [{ key: 'ann', max: 20, delayMs, isFirst: waiting.isFirst('ann', login) }]
+      const waitMs = await counts.begin({ limits, source: 'ann' }, 15 * 60_000)
+      waiting[waitMs > 0 ? 'refused' : 'verified']('ann', login)
+      return waitMs === 0
+    }
+    const guesses = Array.from({ length: attackers }, () => 0)
+    for (let step = 0; step < 3_600_000 / 100; step++) {
+      for (const attacker of guesses.keys()) {
+        if ((nowMs / 100 + attacker) % (attackerPeriodMs / 100) !== 0) continue
+        if (await mayTry(`${attacker} ${guesses[attacker]}`)) guesses[attacker] = (guesses[attacker] ?? 0) + 1
+      }
+      const ownerMs = nowMs - 15_000
+      if (ownerMs >= 0 && ownerMs % (delayMs + 100) === 0 && (await mayTry('right'))) return ownerMs / 1000
+      nowMs += 100
+    }
+    return Number.POSITIVE_INFINITY
+  }
+
+  for (const [attackers, periodMs] of [
+    [20, 1000],
+    [150, 1000],
+    [150, 5000],
+  ] as const) {
+    it(`waits for at most one delay for each of ${attackers} guesses repeated every ${periodMs} ms`, async () => {
+      const seconds = await secondsUntilOwner(attackers, periodMs)
+      // Each turn may begin late, because the next login comes back only after its own period.
+      const maxSeconds = ((attackers + 1) * (delayMs + periodMs)) / 1000
+      assert.ok(seconds <= maxSeconds, `${seconds} s`)
+    })
+  }
 })

@@ -16,43 +16,75 @@ const maxRefused = 50_000
 // A repeated login counts as a retry only after this time.
 const minAbsenceMs = 500
 
-// Max waiting logins per limit, and max limits with waiting logins.
-const maxWaiting = 64
-const maxLimits = 1000
+// Max waiting logins per limit, and of all limits.
+const maxWaiting = 5000
+const maxWaitingOfAll = 50_000
 
 /**
  * Creates a queue in which logins that retry the same password go first, in order of their first retry. A user or
- * program that knows the password does this, while an attacker has no reason to repeat a guess. A login without a retry
- * for `timeoutMs` loses its place.
+ * program that knows the password does this, while an attacker has no reason to repeat a guess. Waiting logins are
+ * never evicted by later ones, so a login waits only for those that retried before it. A login without a retry for
+ * `timeoutMs` loses its place. After half of that time, others that are waiting no longer wait for it.
  */
 export function createWaitingLogins(now: () => number, timeoutMs: number): WaitingLogins {
   const firstRefusedAt = new Map<string, number>()
   const waiting = new Map<string, Map<string, number>>()
+  let waitingCount = 0
 
-  /** Returns the logins that wait for a limit, after removing those that have lost their place. */
-  function waitingFor(limit: string): Map<string, number> | undefined {
-    const line = waiting.get(limit)
-    if (!line) return undefined
-    for (const [login, seenAt] of line) if (now() - seenAt > timeoutMs) line.delete(login)
-    if (line.size > 0) return line
+  function remove(limit: string, line: Map<string, number>, login: string): void {
+    if (line.delete(login)) waitingCount -= 1
+    if (line.size === 0) waiting.delete(limit)
+  }
+
+  /** Removes logins that have lost their place: at the front, or all of them. */
+  function removeExpired(limit: string, line: Map<string, number>, where: 'front' | 'anywhere'): void {
+    for (const [login, seenAt] of line) {
+      if (now() - seenAt > timeoutMs) remove(limit, line, login)
+      else if (where === 'front') return
+    }
+  }
+
+  function add(limit: string, login: string): void {
+    const line = waiting.get(limit) ?? new Map<string, number>()
+    if (line.size >= maxWaiting) removeExpired(limit, line, 'anywhere')
+    if (line.size >= maxWaiting) return
+    line.set(login, now())
+    waitingCount += 1
+    // The limit becomes the newest one.
     waiting.delete(limit)
-    return undefined
+    waiting.set(limit, line)
+    for (const [oldest, { size }] of waiting) {
+      if (waitingCount <= maxWaitingOfAll) return
+      waiting.delete(oldest)
+      waitingCount -= size
+    }
   }
 
   function noteReturn(limit: string, login: string): void {
     const refusedAt = firstRefusedAt.get(`${limit} ${login}`)
     if (refusedAt === undefined || now() - refusedAt < minAbsenceMs) return
-    const line = waitingFor(limit) ?? new Map<string, number>()
-    if (!line.has(login) && line.size >= maxWaiting) return
-    line.set(login, now())
-    keepNewest(waiting, limit, line, maxLimits)
+    const line = waiting.get(limit)
+    const seenAt = line?.get(login)
+    if (line && seenAt !== undefined && now() - seenAt <= timeoutMs) {
+      line.set(login, now())
+      return
+    }
+    if (line) remove(limit, line, login)
+    add(limit, login)
   }
 
   return {
     isFirst: (limit, login) => {
       noteReturn(limit, login)
-      const [first] = waitingFor(limit)?.keys() ?? []
-      return first === undefined || first === login
+      const line = waiting.get(limit)
+      if (line) removeExpired(limit, line, 'front')
+      if (!line || line.size === 0) return true
+      if (!line.has(login)) return false
+      for (const [other, seenAt] of line) {
+        if (other === login) return true
+        if (now() - seenAt <= timeoutMs / 2) return false
+      }
+      return false
     },
     refused: (limit, login) => {
       const key = `${limit} ${login}`
@@ -61,7 +93,8 @@ export function createWaitingLogins(now: () => number, timeoutMs: number): Waiti
     },
     verified: (limit, login) => {
       firstRefusedAt.delete(`${limit} ${login}`)
-      waiting.get(limit)?.delete(login)
+      const line = waiting.get(limit)
+      if (line) remove(limit, line, login)
     },
   }
 }

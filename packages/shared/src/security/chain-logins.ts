@@ -4,6 +4,7 @@ import type { CountAttempt } from './ldap-directory.ts'
 import type { LdapLogins } from './ldap-logins.ts'
 import type { Authentication, Login } from './login-types.ts'
 import type { MetadataLogins } from './metadata-logins.ts'
+import type { LoginSource } from './password-verification.ts'
 import { passwordTest, type SecurityDirectory, storedCredentials } from './users-and-roles.ts'
 
 /** The result of the chain for a login, and the user it is about, if known. */
@@ -18,7 +19,12 @@ export interface ChainLogins {
   /** Returns the cached caller for a login; undefined if it must be verified. */
   remembered(login: Login, current: SecurityDirectory): Caller | undefined
   /** Verifies a login with the authenticators. */
-  verify(login: Login, current: SecurityDirectory, countAttempt: CountAttempt): Promise<LoginOutcome>
+  verify(
+    login: Login,
+    current: SecurityDirectory,
+    countAttempt: CountAttempt,
+    source: LoginSource,
+  ): Promise<LoginOutcome>
 }
 
 /** Creates the logins of a chain with stored users (`metadata`) and with directories by authenticator. */
@@ -46,6 +52,7 @@ export function createChainLogins(
     { user: typed, password }: Login,
     current: SecurityDirectory,
     countAttempt: CountAttempt,
+    source: LoginSource,
   ): Promise<LoginOutcome> {
     const hashed = new Set<string>()
     const verifyAt = async (authenticator: string, user: string): Promise<LoginVerdict> => {
@@ -53,7 +60,7 @@ export function createChainLogins(
       if (directory) return await directory.verify(user, password, countAttempt)
       hashed.add(authenticator)
       const stored = storedCredentials(current, authenticator, user)
-      const isCorrect = await metadata.verify(authenticator, user, password, stored)
+      const isCorrect = await metadata.verify(authenticator, user, password, stored, source)
       return isCorrect ? { kind: 'known', identity: user, groups: [] } : { kind: 'wrong', identity: user }
     }
     const outcome = await walkChain(chain, passwordTest(current), typed, ({ authenticator, user }) =>
@@ -76,7 +83,7 @@ export function createChainLogins(
     // A rejection costs the same work for known and unknown users, so that its duration does not reveal which users
     // exist. Other results reveal it anyway: users of a directory do not wait in the queue for password hashing.
     for (const name of storing) {
-      if (!hashed.has(name)) await metadata.verify(name, typed, password, undefined)
+      if (!hashed.has(name)) await metadata.verify(name, typed, password, undefined, source)
     }
     return { result: { kind: 'refused' }, knownAs: outcome.kind === 'unknown' ? undefined : outcome.identity }
   }

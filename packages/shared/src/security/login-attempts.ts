@@ -1,10 +1,13 @@
+import { Failure } from '@svc/domain/failure'
 import type { LoginAttempt, LoginThrottle } from '../login-throttle/index.ts'
 import type { Caller } from './caller.ts'
 import type { ChainLogins, LoginOutcome } from './chain-logins.ts'
 import { countedName } from './counted-name.ts'
+import { createEqualRequests } from './equal-requests.ts'
 import type { CountAttempt } from './ldap-directory.ts'
 import { digestOf } from './login-digest.ts'
 import type { Authentication, Login, LoginOrigin, OnRefused } from './login-types.ts'
+import type { LoginSource } from './password-verification.ts'
 import type { SecurityDirectory } from './users-and-roles.ts'
 
 /** Verifies logins, and counts them toward the limits of the throttle. */
@@ -25,47 +28,65 @@ export interface LoginAttemptParts {
   readonly onVerified: (login: Login, origin: LoginOrigin, caller: Caller) => void
 }
 
-/** Creates login attempts. Equal concurrent logins are verified once, unless users or passwords changed in between. */
+/**
+ * Creates login attempts. Equal concurrent logins are verified once, unless users or passwords changed in between; each
+ * of them is reported if it is rejected.
+ */
 export function createLoginAttempts(parts: LoginAttemptParts): LoginAttempts {
   const { logins, throttle, isOwnEscalator, knownName, onRefused, onVerified } = parts
   const digest = digestOf()
-  const inProgress = new Map<string, Promise<Authentication | undefined>>()
+  const verifications = createEqualRequests<LoginOutcome>()
 
   async function verifyCounted(
     login: Login,
     origin: LoginOrigin,
     current: SecurityDirectory,
-  ): Promise<Authentication | undefined> {
+    signal: AbortSignal,
+  ): Promise<LoginOutcome> {
     const { count, settle } = countAttempts(throttle, isOwnEscalator(login), (user) => ({
       user,
       address: origin.address,
       digest: digest(user, login.password),
     }))
-    const { result, knownAs } = await verifyOrRecall(logins, login, current, count).catch(async (error) => {
+    const source = { address: origin.address, signal }
+    const outcome = await verifyOrRecall(logins, login, current, count, source).catch(async (error) => {
       await settle('undecided')
       throw error
     })
-    if (result?.kind === 'refused' || result?.kind === 'throttled') {
-      const reason = result.kind === 'refused' ? 'login' : 'throttle'
-      onRefused(login.user, origin, reason, knownAs ?? knownName(login.user, current))
-      return result
-    }
+    const { result } = outcome
+    if (result?.kind === 'refused' || result?.kind === 'throttled') return outcome
     // Only rejections count, not logins that could not be verified.
     await settle(result?.kind === 'known' ? 'succeeded' : 'undecided')
     if (result?.kind === 'known') onVerified(login, origin, result.caller)
-    return result
+    return outcome
+  }
+
+  /** Reports a guess at an existing user that was not verified. */
+  function reportOverload(
+    error: unknown,
+    login: Login,
+    origin: LoginOrigin,
+    current: SecurityDirectory,
+  ): void {
+    const name = knownName(login.user, current)
+    if (error instanceof Failure && error.code === 'unavailable' && name !== undefined)
+      onRefused(login.user, origin, 'overload', name)
   }
 
   return {
-    verify: (login, origin, current) => {
+    verify: async (login, origin, current) => {
       const key = digest(String(current.version), login.user, login.password, origin.address)
-      const known = inProgress.get(key)
-      if (known) return known
-      const attempt = verifyCounted(login, origin, current)
-      inProgress.set(key, attempt)
-      const forget = () => inProgress.delete(key)
-      attempt.then(forget, forget)
-      return attempt
+      const { result, knownAs } = await verifications
+        .join(key, origin.leaving?.(), (signal) => verifyCounted(login, origin, current, signal))
+        .catch((error) => {
+          reportOverload(error, login, origin, current)
+          throw error
+        })
+      if (result?.kind === 'refused' || result?.kind === 'throttled') {
+        const reason = result.kind === 'refused' ? 'login' : 'throttle'
+        onRefused(login.user, origin, reason, knownAs ?? knownName(login.user, current))
+      }
+      return result
     },
   }
 }
@@ -78,11 +99,14 @@ async function verifyOrRecall(
   login: Login,
   current: SecurityDirectory,
   countAttempt: CountAttempt,
+  source: LoginSource,
 ): Promise<LoginOutcome> {
   const retryAfterSeconds = await countAttempt(login.user)
   if (retryAfterSeconds !== undefined) return { result: { kind: 'throttled', retryAfterSeconds } }
   const caller = logins.remembered(login, current)
-  return caller ? { result: { kind: 'known', caller } } : await logins.verify(login, current, countAttempt)
+  return caller
+    ? { result: { kind: 'known', caller } }
+    : await logins.verify(login, current, countAttempt, source)
 }
 
 /** Counts the attempts of one login, once for each name of its user. */

@@ -13,6 +13,8 @@ export interface LoginOrigin {
   /** The remote address of the connection, which may be that of a router. */
   readonly peer?: string
   readonly server: string
+  /** Returns a signal that is aborted if the caller disconnects. */
+  readonly leaving?: () => AbortSignal
 }
 
 /** Who a caller is, or why this is not known. */
@@ -22,8 +24,11 @@ export type Authentication =
   | { readonly kind: 'throttled'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unavailable'; readonly message: string }
 
-/** Invalid credentials; too many failed logins; a network that the internal user may not use. */
-export type RefusalReason = 'login' | 'throttle' | 'network'
+/**
+ * Invalid credentials; too many failed logins; too many logins at once, so that the password was not verified; a network
+ * that the internal user may not use.
+ */
+export type RefusalReason = 'login' | 'throttle' | 'overload' | 'network'
 
 /**
  * Called for every rejected login; `server` of the origin is empty if no server of the cluster sent it. `knownAs` is the

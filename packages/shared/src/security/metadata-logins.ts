@@ -1,25 +1,23 @@
-import { hasControlCharacter } from '@svc/domain/validation'
 import { keepNewest } from '../runtime/index.ts'
-import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { digestOf } from './login-digest.ts'
-import {
-  type Credentials,
-  hashPassword,
-  isOutdated,
-  unknownUserCredentials,
-  verifyPassword,
-} from './password-hash.ts'
+import { type Credentials, isOutdated } from './password-hash.ts'
+import { createPasswordVerification, type LoginSource } from './password-verification.ts'
 
 /** Verifies passwords against stored hashes, and caches verified ones. */
 export interface MetadataLogins {
   /** Returns whether this password was verified against exactly this hash before. */
   isRemembered(authenticator: string, user: string, password: string, stored: Credentials): boolean
-  /** Returns whether the password is correct. Does the same work for known and unknown users. */
+  /**
+   * Returns whether the password is correct. A rejection takes the same work and time for known and unknown users.
+   * Throws unavailable if too many logins are waiting, and the reason of the signal if it is aborted before the turn of
+   * the login.
+   */
   verify(
     authenticator: string,
     user: string,
     password: string,
     stored: Credentials | undefined,
+    source: LoginSource,
   ): Promise<boolean>
 }
 
@@ -31,10 +29,6 @@ export type OnOutdated = (
   renewed: Credentials,
 ) => Promise<void>
 
-// Hashing a password uses a thread of the pool for files, so a flood of guesses must not take all of them.
-const hashesAtOnce = 2
-const hashesWaiting = 64
-
 // Max cached verified logins, each stored as a keyed digest.
 const rememberedLogins = 1000
 
@@ -42,21 +36,20 @@ const rememberedLogins = 1000
 export function createMetadataLogins(onOutdated: OnOutdated | undefined): MetadataLogins {
   const digest = digestOf()
   const verified = new Map<string, string>()
-  const hashing = createConcurrencyLimit(hashesAtOnce, hashesWaiting)
+  const verification = createPasswordVerification()
 
   async function renew(authenticator: string, user: string, password: string, outdated: Credentials) {
     if (!onOutdated || !isOutdated(outdated)) return
-    const renewed = await hashing(() => hashPassword(password))
+    const renewed = await verification.hash(password)
     await onOutdated(authenticator, user, outdated, renewed)
   }
 
   return {
     isRemembered: (authenticator, user, password, stored) =>
       verified.get(digest(authenticator, user, password)) === stored.hash,
-    verify: async (authenticator, user, password, stored) => {
-      const fits = await hashing(() => verifyPassword(password, stored ?? unknownUserCredentials))
-      // Checked after hashing, so that every rejection takes equally long. `verifyPassword` explains the check.
-      if (!fits || !stored || hasControlCharacter(password)) return false
+    verify: async (authenticator, user, password, stored, source) => {
+      if (!stored) return await verification.rejectUnknown(password, source)
+      if (!(await verification.verify(password, stored, source))) return false
       const key = digest(authenticator, user, password)
       keepNewest(verified, key, stored.hash, rememberedLogins)
       // The login neither waits for this nor depends on it.

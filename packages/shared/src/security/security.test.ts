@@ -304,6 +304,25 @@ describe('the work of a login', () => {
     assert.equal(hashes, 1)
   })
 
+  it('is shared by concurrent guesses, which are all reported', async () => {
+    const { outcome, refused } = setUp({ authenticators: users })
+    const hashes = await hashesOf(async () => {
+      await Promise.all(Array.from({ length: 20 }, () => outcome('known', 'wrong')))
+    })
+    assert.equal(hashes, 1)
+    assert.equal(refused.length, 20)
+  })
+
+  it('is limited, and guesses at users beyond the limit are reported', async () => {
+    const reasons: string[] = []
+    const onRefused: SecurityOptions['onRefused'] = (user, _origin, reason) =>
+      reasons.push(`${user} ${reason}`)
+    const { outcome } = setUp({ authenticators: users }, { options: { onRefused } })
+    await Promise.allSettled(Array.from({ length: 100 }, (_, guess) => outcome('known', `${guess}`)))
+    assert.equal(reasons.length, 100)
+    assert.deepEqual(new Set(reasons), new Set(['known login', 'known overload']))
+  })
+
   it('is limited during a flood of guesses, and recovers', async () => {
     const { outcome } = setUp({ authenticators: users })
     const guesses = await Promise.allSettled(
@@ -314,6 +333,70 @@ describe('the work of a login', () => {
     for (const { reason } of turnedAway) assert.equal(reason.code, 'unavailable')
     for (const one of guesses) if (one.status === 'fulfilled') assert.equal(one.value, 'refused')
     assert.equal(await outcome('known', 'p'), 'A')
+  })
+
+  /** Starts logins that are abandoned when `leave` is called. */
+  const flood = (security: ReturnType<typeof setUp>['security'], logins: readonly string[]) => {
+    const caller = new AbortController()
+    let answered = 0
+    const all = logins.map(async (name, index) => {
+      const from = { ...origin, leaving: () => caller.signal }
+      await security.authenticate(basicHeader(name, `guess ${index}`), from)
+      answered += 1
+    })
+    const over = Promise.allSettled(all)
+    return {
+      answered: () => answered,
+      leave: async () => {
+        caller.abort()
+        await over
+      },
+    }
+  }
+  const unknownNames = Array.from({ length: 60 }, (_, index) => `nobody ${index}`)
+
+  it('of a correct password does not wait for a flood of unknown names from the same address', async () => {
+    const { security, outcome } = setUp({ authenticators: users })
+    const names = flood(security, unknownNames)
+    assert.equal(await outcome('known', 'p'), 'A')
+    assert.ok(names.answered() < 5, `${names.answered()}`)
+    await names.leave()
+  })
+
+  it('of a wrong password takes as long as that of an unknown name during a flood of unknown names', async () => {
+    const { outcome } = setUp({ authenticators: users })
+    const order: string[] = []
+    const guess = async (name: string) => {
+      assert.equal(await outcome(name, 'wrong'), 'refused')
+      order.push(name)
+    }
+    const guesses: Promise<void>[] = []
+    for (const name of ['nobody 1', 'nobody 2', 'known', 'nobody 3']) {
+      guesses.push(guess(name))
+      await new Promise(setImmediate)
+    }
+    await Promise.all(guesses)
+    assert.deepEqual(order, ['nobody 1', 'nobody 2', 'known', 'nobody 3'])
+  })
+
+  it('waits for one hash of another address with many guesses', async () => {
+    const { security } = setUp({ authenticators: users })
+    const names = flood(security, unknownNames)
+    await security.authenticate(basicHeader('nobody', 'x'), { ...origin, address: '192.0.2.66' })
+    assert.ok(names.answered() < 5, `${names.answered()}`)
+    await names.leave()
+  })
+
+  it('is not done for callers that have disconnected, unless others wait for it', async () => {
+    const { security, login } = setUp({ authenticators: users })
+    const hashes = await hashesOf(async () => {
+      const first = login('nobody', 'x')
+      const names = flood(security, unknownNames)
+      const shared = login('nobody 1', 'guess 1')
+      await names.leave()
+      await Promise.all([first, shared])
+    })
+    assert.equal(hashes, 2)
   })
 
   it('is cached for the latest thousand logins only', async () => {

@@ -35,7 +35,10 @@ export async function openSecurity(
     return createSecurity(settings, directory, {
       onRefused: (user, origin, reason, knownAs) => {
         logRefused(user, origin, reason)
-        audit.loginFailed(user, origin, knownAs, { isThrottled: reason === 'throttle' })
+        audit.loginFailed(user, origin, knownAs, {
+          isThrottled: reason === 'throttle',
+          isUnverified: reason === 'overload',
+        })
       },
       escalator,
       onLogin: audit.loggedIn,

@@ -9,6 +9,8 @@ import { startSecurityEventBatches } from './security-event-batches.ts'
 export interface LoginFailureOptions {
   /** Too many logins had failed, so the password was not checked. */
   readonly isThrottled?: boolean
+  /** Too many logins were being verified, so the password was not checked. */
+  readonly isUnverified?: boolean
 }
 
 /** The audit log of this server: rejected logins, missing permissions, and logins of administrators. */
@@ -70,13 +72,14 @@ export function startSecurityAudit(
     user: string,
     origin: LoginOrigin,
     knownAs: string | undefined,
-    { isThrottled = false }: LoginFailureOptions = {},
+    { isThrottled = false, isUnverified = false }: LoginFailureOptions = {},
   ): void {
     const type = 'security.loginFailure'
     const details = {
       ...(origin.server === '' ? {} : { from: origin.server }),
       ...(knownAs === undefined || knownAs === user ? {} : { typed: user }),
       ...(isThrottled ? { throttled: true } : {}),
+      ...(isUnverified ? { unverified: true } : {}),
     }
     // Attackers can guess any number of unknown names, so these share one budget.
     batches.add(

@@ -149,5 +149,6 @@ describe('native filters', () => {
       [2, 3],
     )
     assert.deepEqual(await matching(intervalsSql([{ start: -Infinity, end: Infinity }])), [1, 2, 3])
+    assert.deepEqual(await matching(intervalsSql([])), [])
   })
 })

@@ -1,3 +1,4 @@
+import { joinTimes } from '@svc/domain/querying'
 import { parseInterval } from '@svc/domain/time'
 import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
@@ -150,8 +151,8 @@ function intervalSql(filter: JsonObject, columns: ColumnTypes, path: string): st
   const column = columnSql(filter, 'dimension', columns, path)
   const { intervals } = filter
   if (!Array.isArray(intervals)) throw refuse(`${path}.intervals`, intervals, 'a list of intervals')
-  const parts = intervals.map((text, index) => {
-    const { start, end } = parseInterval(String(text), `${path}.intervals[${index}]`)
+  const times = intervals.map((text, index) => parseInterval(String(text), `${path}.intervals[${index}]`))
+  const parts = joinTimes(times).map(({ start, end }) => {
     const number = `TRY_CAST(${column} AS BIGINT)`
     const bounds = [
       ...(Number.isFinite(start) ? [`${number} >= ${start}`] : []),
@@ -162,7 +163,7 @@ function intervalSql(filter: JsonObject, columns: ColumnTypes, path: string): st
   return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
 }
 
-/** Returns SQL that is true for rows in any interval of a query. */
+/** Returns SQL that is true for rows in any of the intervals. */
 export function intervalsSql(intervals: readonly { start: number; end: number }[]): string {
   const parts = intervals.map(({ start, end }) => {
     const bounds = [
@@ -171,5 +172,5 @@ export function intervalsSql(intervals: readonly { start: number; end: number }[
     ]
     return bounds.length > 0 ? `(${bounds.join(' AND ')})` : 'true'
   })
-  return parts.length > 0 ? `(${parts.join(' OR ')})` : 'true'
+  return parts.length > 0 ? `(${parts.join(' OR ')})` : 'false'
 }

@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
-import { joinTimes } from '@svc/domain/querying'
+import { type AnswerPlan, isWithinAny, joinTimes } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   checked,
+  datasourceNameRule,
   described,
   hasControlCharacter,
+  isDatasourceName,
   isJsonObject,
   omittable,
   optional,
@@ -38,6 +41,7 @@ import {
   queryRows,
   withSession,
 } from './run-statement.ts'
+import { batchRows } from './scan-batches.ts'
 import { readQueryContext } from './sql-request.ts'
 
 const readColumnName = checked(
@@ -45,11 +49,12 @@ const readColumnName = checked(
   (name) => !hasControlCharacter(name),
   'a name without control characters',
 )
-const readTable = readFields({ type: readOneOf(['table']), name: readColumnName }, { ignoresOthers: true })
+const readName = checked(readText, isDatasourceName, datasourceNameRule)
+const readTable = readFields({ type: readOneOf(['table']), name: readName }, { ignoresOthers: true })
 const readDataSource: Reader<string> = described(
-  { anyOf: [schemaOf(readColumnName), schemaOf(readTable)] },
+  { anyOf: [schemaOf(readName), schemaOf(readTable)] },
   (json, field) => {
-    if (typeof json === 'string') return readColumnName(json, field)
+    if (typeof json === 'string') return readName(json, field)
     try {
       return readTable(json, field).name
     } catch {
@@ -146,7 +151,7 @@ export async function runNativeQuery(
   const { dataSource } = query
   assertMayRead(caller, dataSource)
   onRead([dataSource])
-  const times = query.intervals && timesOf(query.intervals)
+  const times = query.intervals && (await timesOf(query.intervals))
   await withSession(engine, { caller, signal }, async (session, folder) => {
     const prepared = await prepareTables(engine.sources, [dataSource], {
       // The latest ingested event is the latest of all times.
@@ -157,7 +162,13 @@ export async function runNativeQuery(
     })
     try {
       const table = prepared.tables[0] as PreparedTable
-      const run = { engine, session, folder, table, intervals: times ?? [eternity] }
+      const run = {
+        engine,
+        session,
+        folder,
+        table,
+        intervals: times ? timesWithin(times, table.plan) : [eternity],
+      }
       if (query.queryType === 'scan') {
         await scan(run, query, response, () => begin(notLoadedOf(prepared)))
       } else {
@@ -174,10 +185,24 @@ export async function runNativeQuery(
   })
 }
 
+// Intervals to parse before other requests get a turn.
+const intervalsAtOnce = 500
+
 /** Returns the intervals, merged and sorted, or undefined for an empty list, which means all of time. */
-function timesOf(texts: readonly string[]): readonly Interval[] | undefined {
+async function timesOf(texts: readonly string[]): Promise<readonly Interval[] | undefined> {
   if (texts.length === 0) return undefined
-  return joinTimes(texts.map((text, index) => parseInterval(text, `intervals[${index}]`)))
+  const times: Interval[] = []
+  for (const [index, text] of texts.entries()) {
+    times.push(parseInterval(text, `intervals[${index}]`))
+    if (index % intervalsAtOnce === intervalsAtOnce - 1) await setImmediate()
+  }
+  return joinTimes(times)
+}
+
+/** Returns the times that segments of the plan contain. Each of them costs DuckDB time for each row. */
+export function timesWithin(times: readonly Interval[], { answering }: AnswerPlan): readonly Interval[] {
+  const withRows = joinTimes(answering.flatMap(({ segment, within }) => within ?? [segment.interval]))
+  return times.filter((time) => isWithinAny(withRows, time))
 }
 
 interface NativeRun {
@@ -300,7 +325,12 @@ async function scan(
     () => {
       begin()
       const batches = (chunks: AsyncIterable<Buffer>) =>
-        batchRows(chunks, query.batchSize, isList ? fileColumn : undefined, batchText)
+        batchRows(chunks, {
+          batchSize: query.batchSize,
+          headSizeBytes: columnsText.length + signatureText.length,
+          fileColumn: isList ? fileColumn : undefined,
+          batchText,
+        })
       sent = pipeline(rows, batches, response, { end: false })
       // If the query fails too, its failure is the one to report.
       sent.catch(() => undefined)
@@ -309,62 +339,4 @@ async function scan(
   )
   rows.end()
   await sent
-}
-
-// A batch of many or long rows is sent earlier, so that it does not fill the memory.
-const maxBatchSizeBytes = 4 * 2 ** 20
-
-/**
- * Reads lines of rows that begin with the path of their file, and returns them as batches of rows of one file. Rows are
- * objects if `fileColumn` is the name of the path in them, otherwise lists.
- */
-async function* batchRows(
-  chunks: AsyncIterable<Buffer>,
-  batchSize: number,
-  fileColumn: string | undefined,
-  batchText: (path: string, events: readonly string[]) => string,
-): AsyncGenerator<Buffer> {
-  const isList = fileColumn !== undefined
-  const lineStart = isList ? `{"${fileColumn}":` : '['
-  let path = ''
-  let events: string[] = []
-  let sizeBytes = 0
-  let isFirst = true
-  const flushed = (): Buffer => {
-    const batch = Buffer.from(`${isFirst ? '[' : ','}${batchText(path, events)}`, 'latin1')
-    isFirst = false
-    events = []
-    sizeBytes = 0
-    return batch
-  }
-  for await (const line of latin1Lines(chunks)) {
-    if (line === '') continue
-    // The path is a JSON string without escaped quotes, because this broker generates the file names.
-    const pathEnd = line.indexOf('"', lineStart.length + 1)
-    const from = line.slice(lineStart.length + 1, pathEnd)
-    const isFull = events.length === batchSize || sizeBytes >= maxBatchSizeBytes
-    if (events.length > 0 && (from !== path || isFull)) yield flushed()
-    path = from
-    const values = line.slice(pathEnd + 1).replace(/^,/, '')
-    events.push(`${isList ? '{' : '['}${values}`)
-    sizeBytes += values.length
-  }
-  if (events.length > 0) yield flushed()
-  yield Buffer.from(isFirst ? '[]' : ']')
-}
-
-/** Splits bytes into lines, with one character per byte. */
-async function* latin1Lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let begun: string[] = []
-  for await (const chunk of chunks) {
-    const [first = '', ...others] = chunk.toString('latin1').split('\n')
-    begun.push(first)
-    const last = others.pop()
-    if (last === undefined) continue
-    yield begun.join('')
-    yield* others
-    begun = [last]
-  }
-  const rest = begun.join('')
-  if (rest !== '') yield rest
 }

@@ -81,7 +81,7 @@ describe('rules', () => {
     'constructor',
     "'; --",
     '%',
-    '..',
+    '...',
     'x'.repeat(255),
   ]) {
     it(`can be set for a datasource named [${name.slice(0, 20)}]`, async () => {
@@ -115,6 +115,8 @@ describe('rules', () => {
       400,
       /\[a month\] for \[rules\[1\]\.period\]/,
     ],
+    ['the datasource name [.]', '%2e', dropAll, 400, /\[\.\] for \[dataSource\]/],
+    ['the datasource name [..]', '%2e%2e', dropAll, 400, /\[\.\.\] for \[dataSource\]/],
     ['an empty list of cluster default rules', '_default', [], 400, /\[_default\] cannot be empty/],
     [
       'a path as the datasource name',

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasControlCharacter } from '@svc/domain/validation'
+import { type Credentials, hashPassword, unknownUserCredentials, verifyPassword } from './password-hash.ts'
+import { Turns } from './turns.ts'
+
+/** Where a login comes from, and a signal for the end of its last request. */
+export interface LoginSource {
+  readonly address: string
+  readonly signal: AbortSignal
+}
+
+/** Verifies and hashes passwords, a few at a time, each address in turn. */
+export interface PasswordVerification {
+  /** Returns whether the password of an existing user is correct. */
+  verify(password: string, stored: Credentials, source: LoginSource): Promise<boolean>
+  /** Takes as long as `verify` for a wrong password. */
+  rejectUnknown(password: string, source: LoginSource): Promise<false>
+  hash(password: string): Promise<Credentials>
+}
+
+// Hashing a password uses a thread of the pool for files, so a flood of guesses must not take all of them. Passwords of
+// known and of unknown users have separate turns: anyone can invent names, and each would delay a correct password.
+const knownAtOnce = 2
+const unknownAtOnce = 1
+const maxWaitingPerSource = 64
+const maxWaiting = 1024
+
+/** Creates a verification of passwords. */
+export function createPasswordVerification(): PasswordVerification {
+  const knownTurns = new Turns({
+    atOnce: knownAtOnce,
+    // Each login also has a place among the rejections, which are limited.
+    maxWaitingPerSource: Number.POSITIVE_INFINITY,
+    maxWaiting: Number.POSITIVE_INFINITY,
+  })
+  const rejectionTurns = new Turns({ atOnce: unknownAtOnce, maxWaitingPerSource, maxWaiting })
+
+  /**
+   * Verifies the password of a known user. A correct one does not wait for unknown users. A wrong one also waits for the
+   * turn that an unknown user would have, and for the time that its hash would take: otherwise, the time would reveal
+   * which users exist.
+   */
+  async function verify(
+    password: string,
+    stored: Credentials,
+    { address, signal }: LoginSource,
+  ): Promise<boolean> {
+    const ended = new AbortController()
+    const isOver = AbortSignal.any([signal, ended.signal])
+    const result = Promise.withResolvers<boolean>()
+    let tookMs = 0
+    const rejection = rejectionTurns.run(
+      address,
+      async () => {
+        const startedAtMs = performance.now()
+        await result.promise
+        await sleep(startedAtMs + tookMs - performance.now(), undefined, { signal: isOver })
+      },
+      isOver,
+    )
+    const hashed = knownTurns.run(
+      address,
+      async () => {
+        const startedAtMs = performance.now()
+        const fits = await verifyPassword(password, stored)
+        tookMs = performance.now() - startedAtMs
+        // `verifyPassword` explains the control characters.
+        return fits && !hasControlCharacter(password)
+      },
+      isOver,
+    )
+    hashed.then(result.resolve, result.reject)
+    try {
+      const fits = await Promise.race([hashed, rejection.then(() => hashed)])
+      if (!fits) await rejection
+      return fits
+    } finally {
+      rejection.catch(() => undefined)
+      result.promise.catch(() => undefined)
+      ended.abort()
+    }
+  }
+
+  async function rejectUnknown(password: string, { address, signal }: LoginSource): Promise<false> {
+    await rejectionTurns.run(address, () => verifyPassword(password, unknownUserCredentials), signal)
+    return false
+  }
+
+  return { verify, rejectUnknown, hash: (password) => knownTurns.run('', () => hashPassword(password)) }
+}
