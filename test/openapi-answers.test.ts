@@ -118,6 +118,7 @@ test('tasks, segments, and queries match the document', async () => {
     `${one}/segments/${id}`,
     `${one}/tiers`,
     ...withWords(`${coordinator}/intervals`, 'simple', 'full'),
+    ...withWords(`${coordinator}/intervals/${interval}`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadstatus`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadqueue`, 'simple'),
     ...withWords(`${coordinator}/tiers`, 'simple'),

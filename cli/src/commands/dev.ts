@@ -51,6 +51,7 @@ export function addDev(program: Command): void {
   addBench(dev)
   addFaults(dev)
   addHostile(dev)
+  addDifferential(dev)
   addTest(dev)
 }
 
@@ -79,5 +80,21 @@ function addHostile(dev: Command): void {
     .action(async (options: readonly string[]) => {
       const { runHostile } = await import('../development/index.ts')
       process.exitCode = await runHostile(options)
+    })
+}
+
+/** Adds `./svc dev differential`, whose own program reads the options. */
+function addDifferential(dev: Command): void {
+  dev
+    .command('differential')
+    .description(
+      'Compare the answers of svc and Druid 37 to the same random requests; --help lists the options',
+    )
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runDifferential } = await import('../development/index.ts')
+      process.exitCode = await runDifferential(options)
     })
 }

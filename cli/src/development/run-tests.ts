@@ -130,6 +130,12 @@ export async function runHostile(options: readonly string[]): Promise<number> {
   return await runProgram('test/hostile/main.ts', options)
 }
 
+/** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
+export async function runDifferential(options: readonly string[]): Promise<number> {
+  await checkJava()
+  return await runProgram('test/reference/differential/main.ts', options)
+}
+
 async function runProgram(file: string, options: readonly string[]): Promise<number> {
   process.on('SIGINT', () => undefined)
   const program = path.join(repositoryRoot, file)

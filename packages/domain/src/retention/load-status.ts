@@ -11,6 +11,10 @@ export interface DatasourceLoadStatus {
   readonly unavailableSegments: number
   /** Missing replicas by tier, including replicas that a tier has too few servers for. */
   readonly missingCopies: ReadonlyMap<string, number>
+  /** Missing replicas by tier that the servers of the tier could load: at most one for each server. */
+  readonly loadableCopies: ReadonlyMap<string, number>
+  /** The tiers in which rules require replicas. */
+  readonly requiredTiers: ReadonlySet<string>
   /** Replicas that historicals serve by tier, including replicas that no rule requires anymore. */
   readonly servedCopies: ReadonlyMap<string, number>
 }
@@ -62,6 +66,8 @@ export function loadStatusOf(
     return demand
   }
   const missingCopies = new Map<string, number>()
+  const loadableCopies = new Map<string, number>()
+  const requiredTiers = new Set<string>()
   const servedCopies = new Map<string, number>()
   let wantedSegments = 0
   let unavailableSegments = 0
@@ -77,21 +83,42 @@ export function loadStatusOf(
         const tier = tierOfServer.get(copies.serverOf[entry]!)
         if (tier !== undefined) served.set(tier, (served.get(tier) ?? 0) + 1)
       }
-      for (const [tier, count] of served) servedCopies.set(tier, (servedCopies.get(tier) ?? 0) + count)
+      for (const [tier, count] of served) add(servedCopies, tier, count)
       if (demand.copies === 0) return
       wantedSegments += 1
       demand.segments += 1
       if (served.size === 0) unavailableSegments += 1
       for (const [tier, count] of demand.withServers) {
         const missing = count - (served.get(tier) ?? 0)
-        if (missing > 0) missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + missing)
+        requiredTiers.add(tier)
+        if (missing <= 0) continue
+        add(missingCopies, tier, missing)
+        add(
+          loadableCopies,
+          tier,
+          Math.max(0, Math.min(count, byTier.get(tier)!.length) - (served.get(tier) ?? 0)),
+        )
       }
     })
   }
   for (const { segments, withoutServers } of demands.values()) {
     if (segments === 0) continue
-    for (const [tier, count] of withoutServers)
-      missingCopies.set(tier, (missingCopies.get(tier) ?? 0) + count * segments)
+    for (const [tier, count] of withoutServers) {
+      requiredTiers.add(tier)
+      add(missingCopies, tier, count * segments)
+    }
   }
-  return { dataSource, wantedSegments, unavailableSegments, missingCopies, servedCopies }
+  return {
+    dataSource,
+    wantedSegments,
+    unavailableSegments,
+    missingCopies,
+    loadableCopies,
+    requiredTiers,
+    servedCopies,
+  }
+}
+
+const add = (counts: Map<string, number>, tier: string, count: number): void => {
+  counts.set(tier, (counts.get(tier) ?? 0) + count)
 }

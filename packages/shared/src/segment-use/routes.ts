@@ -1,7 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
+import { parseSegmentId } from '@svc/domain/segment'
 import { readInterval } from '@svc/domain/time'
 import { converted, optional, readFields, readList, readText, refuse } from '@svc/domain/validation'
-import { datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
+import { type AuditInfo, datasource, jsonAnswer, jsonBody, type Route, route } from '../http/index.ts'
 import type { ServiceContext } from '../service/index.ts'
 import { segmentsMarkedShape } from '../shapes/index.ts'
 import { markSelectedUnused, markSelectedUsed, type SegmentSelection } from './mark.ts'
@@ -32,11 +33,26 @@ const answer = (numChangedSegments: number) => ({
   segmentStateChanged: numChangedSegments > 0,
 })
 
+/** Throws invalidInput if no segment of the datasource can have one of these IDs. */
+function checkIds(dataSource: string, ids: readonly string[] | undefined, field: string): void {
+  const invalid = ids?.find((id) => parseSegmentId(dataSource, id) === undefined)
+  if (invalid !== undefined) throw refuse(field, invalid, `the ID of a segment of datasource [${dataSource}]`)
+}
+
 /**
  * Returns the endpoints below `prefix` that mark segments as used or unused. Both coordinator and overlord have them.
  */
 export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: string): Route[] {
   const path = `${prefix}/datasources/:dataSource`
+  const mark = async (
+    change: typeof markSelectedUsed,
+    { dataSource = '', segment }: Readonly<Record<string, string>>,
+    selection: SegmentSelection,
+    audit: AuditInfo,
+  ) => {
+    checkIds(dataSource, selection.ids, segment === undefined ? 'segmentIds' : 'segment')
+    return answer(await change(database, dataSource, selection, audit, clock.now()))
+  }
   return [
     route({
       method: 'POST',
@@ -45,8 +61,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       summary: 'Mark segments as used by interval, by interval and versions, or by ID',
       body: jsonBody(readSelection),
       answers,
-      handle: async ({ params, body, audit }) =>
-        answer(await markSelectedUsed(database, params.dataSource as string, body, audit, clock.now())),
+      handle: ({ params, body, audit }) => mark(markSelectedUsed, params, body, audit),
     }),
     route({
       method: 'POST',
@@ -55,8 +70,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       summary: 'Mark segments as unused by interval, by interval and versions, or by ID',
       body: jsonBody(readSelection),
       answers,
-      handle: async ({ params, body, audit }) =>
-        answer(await markSelectedUnused(database, params.dataSource as string, body, audit, clock.now())),
+      handle: ({ params, body, audit }) => mark(markSelectedUnused, params, body, audit),
     }),
     route({
       method: 'POST',
@@ -64,8 +78,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Mark all segments of a datasource as used unless they are overshadowed',
       answers,
-      handle: async ({ params, audit }) =>
-        answer(await markSelectedUsed(database, params.dataSource as string, {}, audit, clock.now())),
+      handle: ({ params, audit }) => mark(markSelectedUsed, params, {}, audit),
     }),
     route({
       method: 'DELETE',
@@ -73,8 +86,7 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Mark all segments of a datasource as unused',
       answers,
-      handle: async ({ params, audit }) =>
-        answer(await markSelectedUnused(database, params.dataSource as string, {}, audit, clock.now())),
+      handle: ({ params, audit }) => mark(markSelectedUnused, params, {}, audit),
     }),
     route({
       method: 'POST',
@@ -82,10 +94,8 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Mark a segment as used unless it is overshadowed',
       answers,
-      handle: async ({ params, audit }) => {
-        const { dataSource = '', segment = '' } = params
-        return answer(await markSelectedUsed(database, dataSource, { ids: [segment] }, audit, clock.now()))
-      },
+      handle: ({ params, audit }) =>
+        mark(markSelectedUsed, params, { ids: [params.segment as string] }, audit),
     }),
     route({
       method: 'DELETE',
@@ -93,10 +103,8 @@ export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: st
       access: datasource('WRITE'),
       summary: 'Mark a segment as unused',
       answers,
-      handle: async ({ params, audit }) => {
-        const { dataSource = '', segment = '' } = params
-        return answer(await markSelectedUnused(database, dataSource, { ids: [segment] }, audit, clock.now()))
-      },
+      handle: ({ params, audit }) =>
+        mark(markSelectedUnused, params, { ids: [params.segment as string] }, audit),
     }),
   ]
 }

@@ -129,10 +129,30 @@ describe('the load status', () => {
     )
     assert.deepEqual(await loadStatus(), { koalas: 0, wiki: 75 })
     assert.deepEqual(await loadStatus('?simple'), { koalas: 1, wiki: 1 })
-    assert.deepEqual(await loadStatus('?full'), { hot: { koalas: 0, wiki: 4 }, cold: { koalas: 1, wiki: 0 } })
+    assert.deepEqual(await loadStatus('?full'), { hot: { wiki: 4 }, cold: { koalas: 1 } })
     assert.deepEqual(Object.keys((await loadStatus('?full')) as object), ['cold', 'hot'])
     assert.deepEqual((await request('/svc/coordinator/v1/datasources/wiki/loadstatus')).json, { wiki: 75 })
-    assert.equal((await request('/svc/coordinator/v1/datasources/unknown/loadstatus')).status, 204)
+    for (const query of ['', '?simple', '?full'])
+      assert.equal((await request(`/svc/coordinator/v1/datasources/unknown/loadstatus${query}`)).status, 204)
+  })
+
+  it('counts replicas of tiers without enough servers, unless only loadable ones are requested', async () => {
+    await store(segment('wiki', 1), segment('wiki', 2))
+    await setRules('wiki', { hot: 3, nosuchtier: 1 })
+    await report(reportOf('h1', 'hot', [segment('wiki', 1)]), reportOf('h2', 'hot'))
+    assert.deepEqual(await loadStatus('?full'), { hot: { wiki: 5 }, nosuchtier: { wiki: 2 } })
+    assert.deepEqual(await loadStatus('?full&computeUsingClusterView'), {
+      hot: { wiki: 3 },
+      nosuchtier: { wiki: 0 },
+    })
+    assert.deepEqual(await loadStatus('?full&simple'), { wiki: 1 })
+  })
+
+  it('includes tiers that serve segments although no rule requires it', async () => {
+    await store(segment('wiki', 1))
+    await setRules('wiki', { hot: 1 })
+    await report(reportOf('h1', 'hot', [segment('wiki', 1)]), reportOf('c', 'cold', [segment('wiki', 1)]))
+    assert.deepEqual(await loadStatus('?full'), { cold: { wiki: 0 }, hot: { wiki: 0 } })
   })
 
   it('is 100 for datasources that need no replicas, and empty without datasources', async () => {
@@ -144,8 +164,10 @@ describe('the load status', () => {
 
   it('includes every datasource and tier, whatever their names', async () => {
     const names = ['__proto__', 'constructor']
-    await store(...names.map((name) => segment(name, 1)))
-    await report(...names.map((name) => reportOf(name, name)))
+    const list = names.map((name) => segment(name, 1))
+    await store(...list)
+    for (const name of names) await setRules(name, {})
+    await report(...names.map((name) => reportOf(name, name, list)))
     for (const query of ['', '?simple', '?full'])
       assert.deepEqual(Object.keys((await loadStatus(query)) as object).sort(), names, query)
     const full = (await request('/svc/coordinator/v1/loadstatus?full')).text

@@ -30,6 +30,10 @@ const nodeShape = z
 const numbersShape = z.record(z.string(), z.number())
 const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape)])
 
+// With full, computeUsingClusterView omits replicas for which a tier has too few servers.
+const loadStatusQuery = { simple: presence, full: presence, computeUsingClusterView: presence }
+type LoadStatusQuery = Readonly<Record<keyof typeof loadStatusQuery, boolean>>
+
 /** Returns the endpoints for leadership, the nodes of the cluster, duties, and the load status. */
 export function clusterRoutes(view: ClusterView): Route[] {
   const { context, leadership, dutyGroups } = view
@@ -65,7 +69,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       access: state('READ'),
       summary:
         'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
-      query: { simple: presence, full: presence },
+      query: loadStatusQuery,
       answers: [jsonAnswer(loadStatusShape)],
       handle: async ({ query, caller }) => {
         const { status, headers } = await loadStatus(view, query, caller.sees)
@@ -77,11 +81,11 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       path: `${base}/datasources/:dataSource/loadstatus`,
       access: datasource('READ'),
       summary: 'Get the load status of one datasource',
-      query: { simple: presence, full: presence },
+      query: loadStatusQuery,
       answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
       handle: async ({ params, query }) => {
-        const { status, headers } = await loadStatus(view, query, () => true, params.dataSource)
-        return Object.keys(status).length === 0 ? new Reply(204) : new Reply(200, status, headers)
+        const { status, headers, isEmpty } = await loadStatus(view, query, () => true, params.dataSource)
+        return isEmpty ? new Reply(204) : new Reply(200, status, headers)
       },
     }),
   ]
@@ -98,10 +102,15 @@ function nodesOf({ discovery }: Pick<ServiceContext, 'discovery'>, role: Role, w
 
 async function loadStatus(
   { context, segments, servers, rules }: ClusterView,
-  query: { simple: boolean; full: boolean },
+  query: LoadStatusQuery,
   isShown: (dataSource: string) => boolean,
   dataSource?: string,
-): Promise<{ readonly status: object; readonly headers: Record<string, string> }> {
+): Promise<{
+  readonly status: object
+  readonly headers: Record<string, string>
+  /** Whether no datasource has used segments. */
+  readonly isEmpty: boolean
+}> {
   const [currentRules, config] = await Promise.all([
     rules.current(),
     loadCoordinatorConfig(context.database),
@@ -122,7 +131,11 @@ async function loadStatus(
   }
   const warnings = loadWarnings(statuses, currentRules, loadingServers)
   const headers = { 'X-Svc-Warnings': warningsHeader(warnings) }
-  return { status: describeStatuses(statuses, query, loadingServers), headers }
+  return {
+    status: describeStatuses(statuses, query),
+    headers,
+    isEmpty: statuses.length === 0,
+  }
 }
 
 /** Returns warnings about replicas that rules require and that no server can load. */
@@ -151,17 +164,22 @@ function loadWarnings(
   return [...withoutServers, ...unable]
 }
 
-function describeStatuses(
-  statuses: readonly DatasourceLoadStatus[],
-  query: { simple: boolean; full: boolean },
-  servers: readonly LoadingServer[],
-): object {
-  if (query.full) {
-    const historicals = servers.filter(({ type }) => type === 'historical')
+function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: LoadStatusQuery): object {
+  // Like Druid 37, simple takes precedence.
+  if (query.full && !query.simple) {
+    const tiersOf = ({ requiredTiers, servedCopies }: DatasourceLoadStatus) => [
+      ...new Set([...requiredTiers, ...servedCopies.keys()]),
+    ]
     // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
-    const tiers = [...new Set(historicals.map(({ tier }) => tier))].sort()
+    const tiers = [...new Set(statuses.flatMap(tiersOf))].sort()
+    const missingOf = ({ missingCopies, loadableCopies }: DatasourceLoadStatus) =>
+      query.computeUsingClusterView ? loadableCopies : missingCopies
     const missingIn = (tier: string) =>
-      Object.fromEntries(statuses.map((status) => [status.dataSource, status.missingCopies.get(tier) ?? 0]))
+      Object.fromEntries(
+        statuses
+          .filter((status) => tiersOf(status).includes(tier))
+          .map((status) => [status.dataSource, missingOf(status).get(tier) ?? 0]),
+      )
     return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(

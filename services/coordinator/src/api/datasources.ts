@@ -1,5 +1,5 @@
 import { parseSegmentId } from '@svc/domain/segment'
-import { formatInstant, type Interval, overlaps, parseInterval } from '@svc/domain/time'
+import { contains, formatInstant, type Interval, overlaps, parseInterval } from '@svc/domain/time'
 import {
   authenticated,
   datasource,
@@ -48,7 +48,7 @@ export function datasourceRoutes({ context, leadership, segments, servers }: Clu
     ...overviewRoutes(reader, segments),
     ...intervalsOfDatasourceRoutes(reader, segments),
     ...segmentsOfDatasourceRoutes(reader, segments, servers, database),
-    allIntervalsRoute(reader, segments),
+    ...allIntervalsRoutes(reader, segments),
   ].map((one) => atLeader(leadership, context, one))
 }
 
@@ -151,13 +151,10 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
         await segments.refresh()
         const served = await reader.ofOne(params.dataSource, showsIntervals)
         if (!served) return nothing
-        const within = (async function* () {
-          for await (const together of served)
-            yield together.filter(({ segment }) => overlaps(segment.interval, wanted))
-        })()
+        const found = within(served, (interval) => overlaps(interval, wanted))
         return showsIntervals
-          ? await reader.intervals(within, query)
-          : new JsonPieces(jsonList(idTextsOf(within)))
+          ? await reader.intervals(found, query)
+          : new JsonPieces(jsonList(idTextsOf(found)))
       },
     }),
   ]
@@ -209,33 +206,68 @@ function segmentsOfDatasourceRoutes(
 }
 
 /** The intervals of all datasources that the caller may read. */
-const allIntervalsRoute = (reader: ServedReader, segments: SegmentInventory): Route =>
-  route({
-    method: 'GET',
-    path: `${base}/intervals`,
-    access: authenticated,
-    summary: 'List all served intervals with sizes by datasource; full returns segments instead',
-    query: detail,
-    answers: [
-      jsonAnswer(
-        z.record(
-          z.string(),
-          z.record(z.string(), z.union([sizeAndCountShape, z.record(z.string(), servedSegmentShape)])),
-        ),
-      ),
-    ],
-    handle: async ({ caller, query }) => {
-      await segments.refresh()
-      const served = reader.of(readableNames(segments, caller), true)
-      return new JsonPieces(reader.intervalsByDatasource(served, query.full))
-    },
-  })
+function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): Route[] {
+  const byDatasourceShape = z.record(
+    z.string(),
+    z.record(z.string(), z.union([sizeAndCountShape, z.record(z.string(), servedSegmentShape)])),
+  )
+  return [
+    route({
+      method: 'GET',
+      path: `${base}/intervals`,
+      access: authenticated,
+      summary: 'List all served intervals with sizes by datasource; full returns segments instead',
+      query: detail,
+      answers: [jsonAnswer(byDatasourceShape)],
+      handle: async ({ caller, query }) => {
+        await segments.refresh()
+        const served = reader.of(readableNames(segments, caller), true)
+        return new JsonPieces(reader.intervalsByDatasource(served, query.full))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/intervals/:interval`,
+      access: authenticated,
+      summary:
+        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full adds the datasources and segments',
+      query: detail,
+      answers: [
+        jsonAnswer(z.union([sizeAndCountShape, z.record(z.string(), sizeAndCountShape), byDatasourceShape])),
+      ],
+      handle: async ({ caller, params, query }) => {
+        const wanted = pathInterval(params.interval as string)
+        await segments.refresh()
+        const served = within(reader.of(readableNames(segments, caller), true), (interval) =>
+          contains(wanted, interval),
+        )
+        if (query.simple) return await reader.intervals(served, { simple: true, full: false })
+        if (query.full) return new JsonPieces(reader.intervalsByDatasource(served, true))
+        let size = 0
+        let count = 0
+        for await (const together of served) {
+          for (const { segment } of together) size += segment.sizeBytes
+          count += together.length
+        }
+        return { size, count }
+      },
+    }),
+  ]
+}
 
 /** Returns the datasources that the caller may read, in order. */
 const readableNames = ({ table }: SegmentInventory, caller: Caller): string[] =>
   table.datasourceNames
     .filter((name) => caller.can('READ', 'DATASOURCE', name))
     .sort((a, b) => (a < b ? -1 : 1))
+
+/** Returns the served segments whose interval is wanted. */
+async function* within(
+  served: AsyncIterable<ServedTogether>,
+  isWanted: (interval: Interval) => boolean,
+): AsyncGenerator<ServedTogether> {
+  for await (const together of served) yield together.filter(({ segment }) => isWanted(segment.interval))
+}
 
 async function* idTextsOf(served: AsyncIterable<ServedTogether>): AsyncGenerator<string[]> {
   for await (const ids of idsOf(served)) yield ids.map((id) => JSON.stringify(id))

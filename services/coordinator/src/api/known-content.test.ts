@@ -250,7 +250,17 @@ const expected: Record<string, unknown> = {
       koalas: { [koalas1.id]: withServers(koalas1, 'cold:1') },
     },
   },
+  [`/intervals/${path(days(1, 2))}`]: { size: 1307, count: 4 },
+  [`/intervals/${path(days(1, 2))}?simple&full`]: {
+    [days(2)]: { size: 1000, count: 1 },
+    [days(1)]: { size: 307, count: 3 },
+  },
+  [`/intervals/${path(days(2, 8))}?full`]: {
+    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
+  },
+  [`/intervals/${path(days(7, 8))}`]: { size: 0, count: 0 },
   '/metadata/datasources': ['koalas', 'wiki'],
+  '/metadata/datasources?full&includeUnused': ['koalas', 'wiki'],
   '/metadata/datasources?full': [
     fullOf('koalas', [koalas1, koalas9]),
     fullOf('wiki', [wiki1a, wiki1b, wiki2, wiki3]),
@@ -274,7 +284,10 @@ const expected: Record<string, unknown> = {
   '/loadstatus': { wiki: 75, koalas: 50 },
   '/loadstatus?simple': { wiki: 1, koalas: 1 },
   // The cold tier lacks one replica of wiki1b, two of wiki2, and one of wiki3.
-  '/loadstatus?full': { hot: { wiki: 1, koalas: 0 }, cold: { wiki: 4, koalas: 1 } },
+  // No rule requires koalas in the hot tier.
+  '/loadstatus?full': { hot: { wiki: 1 }, cold: { wiki: 4, koalas: 1 } },
+  '/loadstatus?full&computeUsingClusterView': { hot: { wiki: 1 }, cold: { wiki: 4, koalas: 1 } },
+  '/datasources/koalas/loadstatus?full': { cold: { koalas: 1 } },
   '/datasources/wiki/loadstatus?forceMetadataRefresh=true': { wiki: 75 },
 }
 
@@ -298,6 +311,23 @@ describe('a cluster with known content', () => {
     it(`has no content for ${requestedPath}`, async () => {
       const { status, text: body } = await requestAt(requestedPath)
       assert.deepEqual([status, body], [204, ''])
+    })
+
+  for (const [method, requestedPath, body] of [
+    ['GET', '/metadata/datasources/wiki/segments/nosuch', undefined],
+    ['GET', `/metadata/datasources/wiki/segments/${koalas1.id}`, undefined],
+    ['POST', '/datasources/wiki/segments/nosuch', undefined],
+    ['DELETE', `/datasources/wiki/segments/${koalas1.id}`, undefined],
+    ['POST', '/datasources/wiki/markUsed', { segmentIds: [wiki1a.id, 'nosuch'] }],
+    ['POST', '/datasources/wiki/markUnused', { segmentIds: [wiki1a.id, 'nosuch'] }],
+  ] as const)
+    it(`rejects ${method} ${requestedPath} with an ID of another datasource or none`, async () => {
+      const { status, text: answer } = await requestAt(requestedPath, method, body)
+      assert.equal(status, 400)
+      assert.match(
+        answer,
+        /Invalid value \[.*\] for \[segment(Ids)?\]: expected the ID of a segment of datasource \[wiki\]/,
+      )
     })
 
   it('lists the IDs of the segments on a server in any order', async () => {
@@ -442,7 +472,7 @@ describe('marking segments', () => {
     },
     {
       name: 'IDs mark exactly these segments',
-      send: ['/markUsed', 'POST', { segmentIds: [wiki3.id, 'unknown'] }],
+      send: ['/markUsed', 'POST', { segmentIds: [wiki3.id, segment('wiki', 99).id] }],
       changed: 1,
       used: [wiki1a, wiki1b, wiki3],
     },

@@ -1,6 +1,7 @@
 import { notFound } from '@svc/domain/failure'
+import { parseSegmentId } from '@svc/domain/segment'
 import { formatInstant, readInterval } from '@svc/domain/time'
-import { converted, described, omittable, readList, readOneOf } from '@svc/domain/validation'
+import { converted, described, omittable, readList, readOneOf, refuse } from '@svc/domain/validation'
 import {
   authenticated,
   datasource,
@@ -92,7 +93,8 @@ function datasourceListRoutes(database: Database): Route[] {
       answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
         const readable = await readableNames(database, caller, query.includeUnused)
-        if (!query.full) return readable
+        // Like Druid 37, which lists only names where unused segments are included.
+        if (!query.full || query.includeUnused) return readable
         return new JsonPieces(
           jsonListOf(readable.map((name) => fullDatasource(name, payloadsOf(database, name)))),
         )
@@ -188,6 +190,8 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {
         const { dataSource = '', segment = '' } = params
+        if (!parseSegmentId(dataSource, segment))
+          throw refuse('segment', segment, `the ID of a segment of datasource [${dataSource}]`)
         const used = query.includeUnused ? undefined : true
         const [found] = await loadSegmentRecords(database, { dataSource, ids: [segment], used })
         if (!found) throw notFound(`Segment [${segment}] does not exist in datasource [${dataSource}]`)

@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Answer } from '@svc/shared/testing'
+import type { DifferentialRequest } from './requests.ts'
+import type { State } from './state.ts'
+
+/** A request and the answers of both systems. */
+export interface Exchange {
+  readonly request: DifferentialRequest
+  readonly druid: Answer
+  readonly svc: Answer
+  readonly state: State
+}
+
+// The order of these lists means something; that of all others is arbitrary in Druid.
+const orderedEndpoints =
+  /\/rules(\/:dataSource)?$|\/history$|\/datasources\/:dataSource\/intervals$|unusedSegments$/
+
+const time = '<time>'
+const timeNames = new Set(['auditTime', 'createdTime', 'usedStatusLastUpdatedDate'])
+
+/** Returns whether both answers mean the same. Texts of errors are svc's own, so only their status counts. */
+export function isSame({ request, druid, svc, state }: Exchange): boolean {
+  if (druid.status !== svc.status) return false
+  if (druid.status >= 400) return true
+  // Druid confirms some changes, svc answers changes with an empty body.
+  if (isConfirmation(druid) && svc.text === '') return true
+  return isDeepStrictEqual(normalize(druid, request, state), normalize(svc, request, state))
+}
+
+const isConfirmation = ({ json }: Answer): boolean => isDeepStrictEqual(json, { success: true })
+
+/** Returns the body without what must differ: times of changes, addresses, and arbitrary orders. */
+export function normalize({ json, text }: Answer, request: DifferentialRequest, state: State): unknown {
+  if (json === undefined) return text
+  const isOrdered = orderedEndpoints.test(request.endpoint)
+  return normalizeValue(json, isOrdered, isRandom(request, state))
+}
+
+/** Whether Druid chooses at random what the answer contains. */
+const isRandom = ({ endpoint }: DifferentialRequest, { isPlacementFixed }: State): boolean =>
+  !isPlacementFixed && /v1\/servers|segments\/:segment$|intervals\/:interval$/.test(endpoint)
+
+function normalizeValue(value: unknown, isOrdered: boolean, isRandomPlacement: boolean): unknown {
+  if (typeof value === 'string') return value.replaceAll('druid_system', 'svc_system')
+  if (Array.isArray(value)) {
+    if (isRandomPlacement) return ['<placement>']
+    const items = value.map((item) => normalizeValue(item, isOrdered, isRandomPlacement))
+    return isOrdered ? items : items.sort((left, right) => (canonical(left) < canonical(right) ? -1 : 1))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+      if (timeNames.has(name)) return [[name, time]]
+      if (name === 'ip' || name === 'identity') return []
+      // Where and when Druid read the segments.
+      if (name === 'properties' && isReadMark(inner)) return [[name, {}]]
+      // Druid calculates it from another form of the state.
+      if (name === 'indexingStateFingerprint') return []
+      if (isRandomPlacement && typeof inner === 'number') return [[name, '<placement>']]
+      return [[name, normalizeValue(inner, isOrdered, isRandomPlacement)]]
+    }),
+  )
+}
+
+const isReadMark = (value: unknown): boolean =>
+  isObject(value) && Object.keys(value).every((name) => name === 'created' || name === 'client')
+
+/** The same text for the same value, whatever the order of its names. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : inner,
+  )
+}
+
+/** Returns the path of the first part that differs, with both values; undefined if they are equal. */
+export function firstDifference(left: unknown, right: unknown, path = ''): string | undefined {
+  if (isDeepStrictEqual(left, right)) return undefined
+  if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
+    for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
+      const found = firstDifference(left[name], right[name], `${path}/${name}`)
+      if (found !== undefined) return found
+    }
+  }
+  const show = (value: unknown) => JSON.stringify(value)?.slice(0, 200) ?? 'nothing'
+  return `${path}: Druid ${show(left)}, svc ${show(right)}`
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null

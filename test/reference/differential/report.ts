@@ -1,0 +1,65 @@
+import { differences, invalidInput } from './differences.ts'
+import { firstDifference, normalize } from './exchange.ts'
+import type { SeedResult, UnlistedDifference } from './run-seed.ts'
+
+/** What a run found, as it is written to the report. */
+export interface Report {
+  readonly seeds: readonly number[]
+  readonly requests: number
+  readonly unsettled: number
+  /** Number and share of the requests in percent, by the name of the listed difference. */
+  readonly listed: Readonly<Record<string, { readonly requests: number; readonly percent: number }>>
+  /** Listed differences that cover too many requests. */
+  readonly tooFrequent: readonly string[]
+  readonly unlisted: readonly unknown[]
+}
+
+/** Except for invalid input, a listed difference may cover at most this share of the requests. */
+const maxPercent = 2
+
+/** Summarizes the results of all seeds. `minimized` are the unlisted differences to show. */
+export function summarize(results: readonly SeedResult[], minimized: readonly UnlistedDifference[]): Report {
+  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+  const listed = Object.fromEntries(
+    differences.map(({ name }) => {
+      const count = results.reduce((sum, result) => sum + (result.listed.get(name) ?? 0), 0)
+      return [name, { requests: count, percent: Math.round((10_000 * count) / requests) / 100 }]
+    }),
+  )
+  return {
+    seeds: results.map(({ seed }) => seed),
+    requests,
+    unsettled: results.reduce((sum, result) => sum + result.unsettled, 0),
+    listed,
+    tooFrequent: Object.entries(listed)
+      .filter(([name, { percent }]) => name !== invalidInput && percent > maxPercent)
+      .map(([name]) => name),
+    unlisted: minimized.map(describe),
+  }
+}
+
+/** Returns a difference as it is shown and written. */
+export function describe({ seed, exchange, changes }: UnlistedDifference) {
+  const { request, druid, svc, state } = exchange
+  return {
+    first:
+      druid.status === svc.status
+        ? firstDifference(normalize(druid, request, state), normalize(svc, request, state))
+        : `status: Druid ${druid.status}, svc ${svc.status}`,
+    seed,
+    request,
+    changes,
+    druid: {
+      status: druid.status,
+      body: shown(druid.status < 400 ? normalize(druid, request, state) : druid.text),
+    },
+    svc: { status: svc.status, body: shown(svc.status < 400 ? normalize(svc, request, state) : svc.text) },
+  }
+}
+
+const maxShownLength = 1000
+const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, maxShownLength) ?? ''
+
+/** What makes two unlisted differences the same for a reader: the endpoint and both statuses. */
+export const kindOf = ({ exchange }: UnlistedDifference): string =>
+  `${exchange.request.endpoint}: Druid ${exchange.druid.status}, svc ${exchange.svc.status}`
