@@ -136,6 +136,7 @@ const inUse: readonly Readonly<Record<string, string>>[] = [
     'svc.indexer.tasks.kill.durationToRetain': 'P1D',
     'svc.simulation.enabled': 'true',
     'svc.simulation.virtualServers': '[{"count":1,"size":"1g"}]',
+    'svc.simulation.placementFile': '/p',
     'svc.simulation.compactionDuration': 'PT1S',
   },
 ]
