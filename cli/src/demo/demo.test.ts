@@ -125,7 +125,10 @@ describe('ingestion and rules in a running cluster', () => {
       ['loadByPeriod', 'dropForever', 'loadForever'],
     )
     const history = await svc(['rules', 'history', ...home, '--count', '1'])
-    assert.match(history.stdout, /^\d+ +\S+ +other +me +admin +a month is enough +loadByPeriod, dropForever$/m)
+    assert.match(
+      history.stdout,
+      /^\d+ +\S+ +other +me +admin +a month is enough +loadByPeriod, dropForever$/m,
+    )
     const again = ['rules', 'set', '-', ...home, '--datasource', 'other']
     assert.equal((await svc(again, '[{"type":"dropForever"}]')).status, 0)
     const both = await svc(['rules', 'history', ...home, '--datasource', 'other', '--json'])
