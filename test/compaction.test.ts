@@ -142,9 +142,9 @@ async function killPeon(): Promise<void> {
     'a task has a process',
     () => {
       const servers = processesNaming(home.root)
-        .filter((line) => /services\/(overlord|worker)\//.test(line))
+        .filter((line) => /\/(overlord|worker)\.mjs/.test(line))
         .map(pidOf)
-      const peon = processesNaming('task-running/peon.ts')
+      const peon = processesNaming('/peon.mjs')
         .map(pidOf)
         .find((pid) => servers.includes(parentOf(pid) ?? 0))
       if (peon !== undefined) process.kill(peon, 'SIGKILL')

@@ -166,7 +166,10 @@ async function unsettled(scene: Scene, copies: Copies): Promise<unknown> {
   const byTier = await router.get<Record<string, Record<string, number>>>(
     '/svc/coordinator/v1/loadstatus?full',
   )
-  if (!Object.keys(tiers).every((tier) => byTier[tier]?.[dataSource] === 0)) return { byTier }
+  const isLoaded = Object.keys(tiers).every(
+    (tier) => (byTier[tier]?.[dataSource] ?? (tier in copies ? undefined : 0)) === 0,
+  )
+  if (!isLoaded) return { byTier }
   const queues = await router.get<Record<string, Record<string, number>>>(
     '/svc/coordinator/v1/loadqueue?simple',
   )

@@ -38,7 +38,7 @@ export function shortagesOf(
   )
   const ofFewServers = [...run.tiersWithTooFewServers()].map(
     ([tier, copies]) =>
-      `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
+      `Tier [${tier}] has too few servers for [${copies}] replicas: a server loads at most one replica of a segment`,
   )
   return [ofServers, ofTiers, ofFewServers].flatMap((shortages) => shortages.slice(0, maxTiers))
 }

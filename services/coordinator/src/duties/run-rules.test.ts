@@ -170,7 +170,7 @@ describe('a run of the rules', () => {
     const shortages = [
       'Tier [hot] has no space for 1 replica',
       'Tier [icy] has no servers for [2] replicas',
-      'Tier [hot] has too few servers for 4 replicas: a server loads at most one replica of a segment',
+      'Tier [hot] has too few servers for [4] replicas: a server loads at most one replica of a segment',
     ]
     assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages }])
     const [loading] = inventory.servers().flatMap(({ pending }) => [...pending].map(([id]) => id))
