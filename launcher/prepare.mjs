@@ -23,7 +23,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const cache = path.join(root, '.cache/launcher')
 const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
 
-/** The first version of Node.js that runs the build, which decompresses zstd, and TypeScript directly, for tests. */
+/** The first version of Node.js that can run the build (which decompresses zstd) and, for tests, TypeScript. */
 const minNode = [22, 18]
 
 try {

@@ -254,7 +254,7 @@ describe('an import from a folder that was exported completely', () => {
     assert.deepEqual(
       unseen.map(({ part }) => part),
       [
-        'own counts of the source',
+        "the source's own counts",
         'lookups, tasks, load queues, audit entries, and properties of the servers',
       ],
     )

@@ -91,7 +91,7 @@ function Header() {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
 
-/** Shows the time of the cluster, or since when the page has heard nothing from it. */
+/** Shows the time of the cluster, or when the page last reached it. */
 function Connection() {
   const { data, isError, error, dataUpdatedAt } = useInventory()
   const time = data && formatMinute(data.now)
@@ -102,7 +102,7 @@ function Connection() {
           No connection{time === undefined ? '' : `, last update ${formatMinute(dataUpdatedAt)}`}
         </span>
       ) : (
-        time && <time title="Time of the cluster">{time}</time>
+        time && <time title="Cluster time">{time}</time>
       )}
     </div>
   )

@@ -1,5 +1,5 @@
 // The console in Chromium, over TLS and with logins, on a cluster with an imported inventory. With --update, every screen is
-// drawn into docs/console.
+// saved to docs/console.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -83,7 +83,7 @@ describe('the console', { skip }, () => {
     await of.getByText(`was ${from}`).waitFor()
   }
 
-  test('opens from the address of the router, and asks for a login without help of the browser', async () => {
+  test('opens at the address of the router, and shows its own login form instead of that of the browser', async () => {
     await logIn(page, cluster.routerUrl, 'admin', cluster.adminPassword!)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     assert.equal(new URL(page.url()).pathname, '/console/')
@@ -185,7 +185,7 @@ describe('the console', { skip }, () => {
     await page.getByText('Now', { exact: true }).waitFor()
   })
 
-  test('walks and zooms the time axis with the keyboard, and explains segments', async () => {
+  test('moves along and zooms the time axis with the keyboard, and explains segments', async () => {
     const axis = page.getByRole('group', { name: /Time axis/ })
     await axis.focus()
     await page.keyboard.press('End')
@@ -254,7 +254,7 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
-  test('looks as good in light', async () => {
+  test('is accessible in the light theme', async () => {
     const light = await openPage(browser, 'light')
     await logIn(light.page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
     await editPeriod(light.page, 'P13M', 'P1Y')

@@ -24,7 +24,7 @@ export function addTest(dev: Command): void {
     .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
     .option(
       '--update',
-      'Write the actual output into the pages whose commands are run, and draw the screens of the console',
+      'Write the actual output into the tested pages, and update the screenshots of the console',
     )
     .option('--browser', 'Run only the tests of the console (need Chromium)')
     .option('--compose', 'Run only the tests of docker-compose.yml (need Docker)')

@@ -41,7 +41,7 @@ export function addDev(program: Command): void {
     })
   dev
     .command('console')
-    .description('Build the console, which ./svc up also does after a change of its source')
+    .description('Build the console; ./svc up also builds it when its source has changed')
     .action(async () => {
       const { buildConsole } = await import('../console/index.ts')
       await buildConsole()

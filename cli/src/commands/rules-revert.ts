@@ -24,7 +24,9 @@ export function addRevert(rules: Command): void {
   withSvcConnection(
     rules
       .command('revert')
-      .description('Put back earlier rules, and mark as used what the changes since marked as unused'),
+      .description(
+        'Put back earlier rules, and mark as used the segments that later changes marked as unused',
+      ),
   )
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--to <id>', 'Put back the rules of this change (default: undo only the newest; 0: undo all)')

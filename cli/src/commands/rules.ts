@@ -109,7 +109,10 @@ function addPreview(rules: Command): void {
     .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Evaluate rules as of this time (default: the cluster time)')
-    .option('--mark-used', 'Also mark unused segments as used that drop rules marked and the new rules keep')
+    .option(
+      '--mark-used',
+      'Also mark as used the segments that drop rules marked as unused and the new rules keep',
+    )
     .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
       '--fail-on <effects>',
@@ -208,7 +211,10 @@ function addSet(rules: Command): void {
     .argument('<file>', 'JSON list of rules (- reads standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--create', 'Also set rules of a datasource that does not exist yet')
-    .option('--mark-used', 'Also mark unused segments as used that drop rules marked and the new rules keep')
+    .option(
+      '--mark-used',
+      'Also mark as used the segments that drop rules marked as unused and the new rules keep',
+    )
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')

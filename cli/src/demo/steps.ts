@@ -1,7 +1,7 @@
 import { bucketOf, type Interval } from '@svc/domain/time'
 import type { IngestSpec } from '../ingest/index.ts'
 
-/** One change of rules, with a title. */
+/** One rule change, with a title. */
 export interface DemoStep {
   readonly title: string
   /** As JSON, in order. */

@@ -49,7 +49,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
   return [
     {
       part: 'segments',
-      difference: 'have no data, and no bounds of hash and range partitions',
+      difference: 'have no data, and no bounds for hash and range partitions',
       reason: 'virtual servers load segments without files; queries and tasks on them do not work',
     },
     ...(leftOut === 0
@@ -151,7 +151,7 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       ? [
           {
             part: 'authenticators and authorizers',
-            difference: `${stores[0]} and ${stores[1]} of the source are one each here${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
+            difference: `${stores[0]} and ${stores[1]} of the source are merged into one each${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
             reason: 'a home has one store of users and one of roles',
           },
         ]
@@ -179,7 +179,7 @@ function unseenSupervisors(
 /** Parts of the source that were not read, and why. */
 export function unseenParts({ documents, details }: Snapshot): UnseenPart[] {
   const parts: readonly (readonly [part: string, seen: Seen<unknown> | undefined, effect: string])[] = [
-    ['own counts of the source', details?.counts, 'so nothing shows whether the login saw everything'],
+    ["the source's own counts", details?.counts, 'so svc cannot check whether the login saw everything'],
     ['which server has which segments', details?.placement, 'so the servers load what the rules require'],
     ['suspended supervisors', details?.supervisors, 'so all compaction supervisors run'],
     ['users and roles', details?.security, 'so the rehearsal has only its own'],

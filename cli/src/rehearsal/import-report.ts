@@ -66,7 +66,7 @@ export function readImportReport(home: HomeLayout): ImportReport {
   }
 }
 
-/** The report for a reader. */
+/** Returns the report as text. */
 export function formatImportReport(report: ImportReport): string {
   const { source, readAt, partialView, differences, unseen } = report
   return [
@@ -92,11 +92,11 @@ function readLines(read: ImportedCounts): string[] {
   const known = (count: number | null, thing: string): string[] =>
     count === null ? [] : [countOf(count, thing)]
   return [
-    `${countOf(segments, 'used segment')} (${formatBytes(sizeBytes)}) of ${countOf(datasources, 'datasource')}, of which ${overshadowedSegments} overshadowed`,
+    `${countOf(segments, 'used segment')} (${formatBytes(sizeBytes)}) in ${countOf(datasources, 'datasource')}, ${overshadowedSegments} overshadowed`,
     ...known(unusedSegments, 'unused segment'),
     `${countOf(read.servers, 'server')} in [${read.tiers.join('], [')}]${read.replicas === null ? '' : ` with ${countOf(read.replicas, 'replica')}`}`,
     countOf(read.ruleLists, 'rule list'),
-    `${countOf(read.compactionConfigs, 'compaction configuration')}${read.suspendedSupervisors ? `, of which ${read.suspendedSupervisors} suspended` : ''}`,
+    `${countOf(read.compactionConfigs, 'compaction configuration')}${read.suspendedSupervisors ? `, ${read.suspendedSupervisors} suspended` : ''}`,
     ...(read.users === null
       ? []
       : [

@@ -29,7 +29,7 @@ export function reversionOf(
     throw refuse(
       '--to',
       to,
-      `the ID of an earlier change of [${dataSource}], as in svc rules history, or 0 for the rules before the first`,
+      `the ID of an earlier change of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first`,
     )
   }
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
@@ -50,7 +50,7 @@ export function reversionRequest(dataSource: string, { rules, first }: Reversion
 export function checkCanMarkUsed({ interfaceName }: Pick<ClusterClient, 'interfaceName'>): void {
   if (interfaceName === 'druid')
     throw invalidInput(
-      'Druid does not record why segments are unused: use svc mark-used to mark them as used',
+      'Druid does not record why segments are unused: use ./svc mark-used to mark them as used',
     )
 }
 

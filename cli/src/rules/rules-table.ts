@@ -4,7 +4,7 @@ import type { Table } from '../terminal/index.ts'
 /** A rule as returned by the coordinator. */
 export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** A change of rules as returned by the coordinator. */
+/** A rule change as returned by the coordinator. */
 export interface RulesChange {
   /** Druid does not return it. */
   readonly id?: number

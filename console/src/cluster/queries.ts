@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
 import { fetchJson } from '../session/index.ts'
 
-/** How often a page asks for changes while it is visible. */
+/** How often a page polls for changes while it is visible. */
 const refreshMs = 4000
 
 /** The inventory of the cluster in the worker, and its figures. */
@@ -63,7 +63,7 @@ export const useRules = (dataSource: string) =>
     refetchInterval: refreshMs,
   })
 
-/** A change of rules in the audit log. */
+/** A rule change in the audit log. */
 export interface RuleChange {
   readonly auditInfo: { readonly author: string; readonly identity: string; readonly comment: string }
   readonly auditTime: string

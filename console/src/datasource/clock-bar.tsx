@@ -12,7 +12,7 @@ const steps = [
 ] as const
 const maxDays = 730
 
-/** Winds the preview into the future, and on request the clock of a simulated cluster after it. */
+/** Moves the preview into the future and, on request, the clock of a simulated cluster to the same time. */
 export function ClockBar({
   now,
   offsetMs,
@@ -86,12 +86,12 @@ function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
   }
   return (
     <span className="row">
-      <span>Move the cluster to {formatMinute(to)}? It cannot go back.</span>
+      <span>Move the cluster's clock to {formatMinute(to)}? It cannot go back.</span>
       <button type="button" className="danger" onClick={() => void move()}>
         Move the clock
       </button>
       <button type="button" onClick={() => setIsAsking(false)}>
-        Keep the time
+        Cancel
       </button>
       {problem && <span className="problem">{problem}</span>}
     </span>

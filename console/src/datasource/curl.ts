@@ -1,6 +1,6 @@
 import { type RuleJson, rulesPath } from '../cluster/index.ts'
 
-/** Returns a command that stores rules. It asks for the password, so that it can be shared. */
+/** Returns a command that stores rules. curl prompts for the password, so the command can be shared. */
 export function curlOf(
   dataSource: string,
   rules: readonly RuleJson[],

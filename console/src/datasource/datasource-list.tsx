@@ -51,7 +51,7 @@ export function DatasourceList() {
       </div>
       <p className="dim" role="status">
         {shown.length === data.datasources.length
-          ? `${formatCount(shown.length)} in all`
+          ? `${formatCount(shown.length)} in total`
           : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
       </p>
       <Rows datasources={shown} inventory={data} />

@@ -119,7 +119,7 @@ function Loaded({
   )
 }
 
-/** Decides the preview of the edit, or of the stored rules. The last one stays until the next is there. */
+/** Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. */
 function usePreview({
   dataSource,
   inventory,

@@ -11,7 +11,7 @@ import { type RulesEdit, sameRules } from './use-rules-edit.ts'
 interface ReviewInput {
   readonly dataSource: string
   readonly edit: RulesEdit
-  /** The rules that are stored at the moment. */
+  /** The rules that are stored now. */
   readonly stored: readonly RuleJson[]
   readonly view: PreviewView
   readonly isValid: boolean
@@ -109,7 +109,7 @@ function ApplyForm({
     >
       <label>
         <span>
-          Author <span className="dim">(if it is not the user who is logged in)</span>
+          Author <span className="dim">(if not the logged-in user)</span>
         </span>
         <input value={author} onChange={(event) => setAuthor(event.target.value)} />
       </label>
@@ -131,7 +131,7 @@ function ApplyForm({
           <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
         </label>
       )}
-      {isFuture && <p className="hint">The numbers are a preview of the future. Rules apply from now on.</p>}
+      {isFuture && <p className="hint">These numbers preview the future, but the rules apply from now on.</p>}
       {apply.problem && (
         <Notice kind="problem" role="alert">
           {apply.problem}
@@ -180,7 +180,7 @@ function Buttons({
   )
 }
 
-/** Shows what another person stored while this edit was open. Nothing is applied before both were compared. */
+/** Shows what another person stored while this edit was open. Nothing is applied until the user has chosen one. */
 function ChangedByOther({
   dataSource,
   edit,
@@ -237,7 +237,7 @@ function ChangedByOther({
   )
 }
 
-/** What happens after an edit was applied, and the way back. */
+/** What happens after an edit is applied, and how to undo it. */
 function AppliedBox({
   applied,
   view,

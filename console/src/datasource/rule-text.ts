@@ -70,7 +70,7 @@ export function datesOf(rule: Rule, now: number): string {
   if (endAfter > -Infinity && startBefore < Infinity && future === '')
     return `${formatTime(endAfter)} to ${formatTime(startBefore)}`
   if (endAfter > -Infinity) return `since ${dayOrTime(endAfter)}${future}`
-  if (startFrom > -Infinity) return `starts since ${dayOrTime(startFrom)}${future}`
+  if (startFrom > -Infinity) return `starts on or after ${dayOrTime(startFrom)}${future}`
   if (endUpTo < Infinity) return `ends before ${dayOrTime(endUpTo)}`
   return 'everything else'
 }

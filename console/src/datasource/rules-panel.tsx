@@ -45,7 +45,7 @@ export function RulesPanel({
         </button>
       </div>
       <p className="hint">
-        The first rule that applies to a segment decides. Drag to reorder, or Alt with ↑ and ↓.
+        The first rule that matches a segment applies. Drag to reorder, or press Alt with ↑ or ↓.
       </p>
       <ol className="rules">
         {edit.draft.map((one, place) => (
@@ -63,7 +63,7 @@ export function RulesPanel({
           />
         ))}
       </ol>
-      {edit.draft.length === 0 && <p className="hint">No rules of its own: the cluster defaults decide.</p>}
+      {edit.draft.length === 0 && <p className="hint">No rules of its own: the cluster defaults apply.</p>}
       <DefaultRules defaults={defaults} context={context} isReached={!isCaughtByOwn} />
     </section>
   )

@@ -18,7 +18,7 @@ export interface TimelineInput {
   readonly cursor: number | undefined
   onCursor(bucket: number | undefined): void
   onRange(range: TimeRange | undefined): void
-  /** Asks why the segments of a bucket are where they are. */
+  /** Explains why the segments of a bucket are where they are. */
   onExplain(bucket: number): void
 }
 
@@ -28,7 +28,7 @@ const axisHeight = 20
 const bandHeight = 24
 const cellHeight = 18
 
-/** The time axis with all its lanes. Arrow keys walk it, and dragging zooms. */
+/** The time axis with all its lanes. Arrow keys move the cursor, and dragging zooms. */
 export function Timeline(input: TimelineInput) {
   const box = useRef<HTMLDivElement>(null)
   const width = Math.max(200, useWidth(box) - labelWidth)
@@ -51,7 +51,7 @@ export function Timeline(input: TimelineInput) {
       className="timeline"
       role="group"
       tabIndex={0}
-      aria-label="Time axis. Arrow keys walk it, plus and minus zoom, 0 shows all data, Enter explains."
+      aria-label="Time axis. Arrow keys move the cursor, plus and minus zoom, 0 shows all data, Enter explains the segments."
       onKeyDown={onKeyDown}
     >
       <svg width={width + labelWidth} height={height} aria-hidden="true" {...pointer}>

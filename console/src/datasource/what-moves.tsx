@@ -30,7 +30,7 @@ export function WhatMoves({
           <p className="hint">
             {view.moves
               ? 'Nothing: every replica is where the rules require it.'
-              : 'Moves between tiers are shown to users who may read the state of the cluster.'}
+              : 'Only users with READ on STATE see moves between tiers.'}
           </p>
         ) : (
           <MovesTable moves={moves} colors={colors} />

@@ -31,7 +31,7 @@ export function OverviewScreen() {
         <Doing inventory={inventory.data} />
       ) : (
         <Notice kind="warning">
-          You may not read everything in this cluster, so only your{' '}
+          You cannot read everything in this cluster, so only your{' '}
           {countOf(inventory.data.datasources.length, 'datasource')} and their previews are shown.
         </Notice>
       )}
@@ -56,8 +56,8 @@ function Doing({ inventory }: { readonly inventory: InventoryFigures }) {
       : state.settled
         ? 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
         : state.known
-          ? 'The cluster is working towards what the rules require.'
-          : 'The leader is waiting for the reports of servers.'
+          ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
+          : 'The leader is waiting for servers to report.'
   return (
     <section aria-label="State" className="lead">
       <p className="sentence">
@@ -131,7 +131,7 @@ function Changes({ inventory }: { readonly inventory: InventoryFigures }) {
   if (!changes || changes.length === 0) return null
   return (
     <section aria-labelledby="changes">
-      <h2 id="changes">Last changes of rules</h2>
+      <h2 id="changes">Recent rule changes</h2>
       <ul className="history">
         {changes.map(({ key, auditInfo, auditTime }) => (
           <li key={`${key} ${auditTime}`}>

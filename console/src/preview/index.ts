@@ -1,3 +1,3 @@
-/** Previews, decided in a worker of the page. */
+/** Previews, computed in a worker of the page. */
 export type * from './messages.ts'
 export { callWorker } from './worker-client.ts'

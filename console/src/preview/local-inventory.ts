@@ -28,7 +28,7 @@ import type {
   TimeRange,
 } from './messages.ts'
 
-/** A decided preview, with everything that does not depend on the part of the time axis. */
+/** A computed preview, with everything that does not depend on the part of the time axis. */
 interface Decision {
   readonly outcome: Outcome
   readonly answer: PreviewAnswer
@@ -41,10 +41,10 @@ const maxDecisions = 4
 
 const reader = { canRead: () => true, canReadTiers: true }
 
-/** An inventory in the memory of the page. Decides previews with the same code as the coordinator. */
+/** An inventory in the memory of the page. Computes previews with the same code as the coordinator. */
 export class LocalInventory {
   private readonly inventory: CompleteInventory
-  // Zooming changes only the buckets, so the last decisions are kept.
+  // Zooming changes only the buckets, so the last previews are kept.
   private readonly decisions = new Map<string, Decision>()
 
   constructor(inventory: CompleteInventory) {
@@ -117,7 +117,7 @@ export class LocalInventory {
     }
   }
 
-  /** Decides a preview. Throws a Failure for invalid rules. */
+  /** Computes a preview. Throws a Failure for invalid rules. */
   preview({ dataSource, rules, now, range, maxBuckets }: PreviewTask): PreviewView {
     const startedAt = performance.now()
     const { outcome, answer, moves, extent } = this.decide(dataSource, rules, now)

@@ -94,16 +94,16 @@ export interface PreviewTask {
   readonly maxBuckets: number
 }
 
-/** A preview, decided by the page itself or by the coordinator. */
+/** A preview, computed by the page itself or by the coordinator. */
 export interface PreviewView {
   readonly answer: PreviewAnswer
   readonly buckets: AnsweredBuckets | undefined
-  /** How completely segments are served; undefined if the coordinator decided the preview. */
+  /** How completely segments are served; undefined if the coordinator computed the preview. */
   readonly replicas: ReplicaLane | undefined
   readonly moves: readonly TierMove[] | undefined
   /** From the start of the first segment to the end of the last. */
   readonly extent: TimeRange | undefined
-  /** How long the decision took. */
+  /** How long the preview took. */
   readonly tookMs: number
 }
 
@@ -122,17 +122,17 @@ export interface DatasourceFigures {
   readonly bytesByTier: Readonly<Record<string, number>>
 }
 
-/** What the page knows about the cluster without asking for more. */
+/** What the page knows about the cluster without further requests. */
 export interface InventoryFigures {
   readonly revision: string
   readonly now: number
-  /** Whether previews are decided in the page. */
+  /** Whether previews are computed in the page. */
   readonly isLocal: boolean
   readonly tiers: readonly { readonly name: string; readonly servers: number }[]
   readonly datasources: readonly DatasourceFigures[]
 }
 
-/** One segment, with what its rule requires and who serves it. */
+/** One segment, with what its rule requires and which servers serve it. */
 export interface ExplainedSegment {
   readonly id: string
   readonly interval: string

@@ -1,4 +1,4 @@
-// Runs next to the page: fetches the inventory, and decides previews with the code of the coordinator.
+// Runs in a worker of the page: fetches the inventory, and computes previews with the code of the coordinator.
 import { decodeInventory } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
 import { LocalInventory } from './local-inventory.ts'
@@ -76,7 +76,7 @@ async function refresh(authorization: string | undefined): Promise<InventoryFigu
     const response = await request('/svc/coordinator/v1/inventory', authorization, { headers })
     if (response.status === 304 && figures) return figures
     const inventory = decodeInventory(await response.arrayBuffer())
-    // Previews must count the space that other datasources take, so the coordinator decides if some are unreadable.
+    // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
     const decoded = new LocalInventory(inventory)
     tag = response.headers.get('etag') ?? undefined
     revision += 1

@@ -25,7 +25,7 @@ function startWorker(): Worker {
   return started
 }
 
-/** Calls the worker in the name of this tab's user. Fails with a RequestFailure. */
+/** Calls the worker on behalf of this tab's user. Fails with a RequestFailure. */
 export function callWorker<Kind extends keyof WorkerCalls>(
   kind: Kind,
   input: WorkerCalls[Kind]['input'],

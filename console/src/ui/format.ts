@@ -17,7 +17,7 @@ export function formatDays(interval: string): string {
   const [start = '', end = ''] = interval.split('/')
   const last = formatInstant(Date.parse(end) - 1)
   const isUnlimited = Number.isNaN(Date.parse(end)) || Number.isNaN(Date.parse(start))
-  return isUnlimited ? 'all of time' : `${start.split('T')[0]} to ${last.split('T')[0]}`
+  return isUnlimited ? 'all time' : `${start.split('T')[0]} to ${last.split('T')[0]}`
 }
 
 /** Returns how long ago something happened: `3 min ago`. */

@@ -32,7 +32,7 @@ const get = (name: string, headers: Readonly<Record<string, string>> = {}) =>
 const html = { Accept: 'text/html,*/*' }
 
 describe('the files of the console', () => {
-  it('are announced by a page that reloads itself until they are built', async () => {
+  it('are replaced by a page that reloads itself until they are built', async () => {
     const answer = await get('/console/', html)
     assert.equal(answer.status, 200)
     assert.match(await answer.text(), /not built yet/)
@@ -58,7 +58,7 @@ describe('the files of the console', () => {
     assert.equal((await get('/console/assets/..%2F..%2Fsecret')).status, 404)
   })
 
-  it('are where browsers are redirected to, and nobody else', async () => {
+  it('receive redirected browsers, but no other clients', async () => {
     for (const name of ['/', '/console']) {
       const answer = await get(name, html)
       assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/console/'])
@@ -68,7 +68,7 @@ describe('the files of the console', () => {
     assert.equal((await fetch(`${url}/console/`, { method: 'POST' })).status, 418)
   })
 
-  it('say that no login is required where this is so', async () => {
+  it('say so if no login is required', async () => {
     const open = createConsoleFiles(dist, false)
     const plain = createServer((request, response) =>
       open(Object.assign(request, { path: '/console/' }), response),

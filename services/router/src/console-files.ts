@@ -50,7 +50,7 @@ const zip = promisify(gzip)
 const waitingPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>svc console</title></head>
 <body><h1>The console is not built yet</h1>
-<p><code>./svc up</code> builds it after a change of its source, which takes a few seconds. This page reloads itself.</p>
+<p><code>./svc up</code> builds it when its source has changed, which takes a few seconds. This page reloads automatically.</p>
 <p>To build it now, run <code>./svc dev console</code>.</p></body></html>
 `
 
@@ -137,7 +137,7 @@ function readFiles(folder: string, isLoginRequired: boolean): Map<string, Consol
   )
 }
 
-/** Returns the page for a cluster that requires no login. The page asks for one otherwise. */
+/** Returns the page for a cluster that requires no login. Otherwise, the page shows a login form. */
 const withoutLogin = (page: Buffer): Buffer =>
   Buffer.from(
     page.toString('utf8').replace('name="svc-login" content="required"', 'name="svc-login" content="none"'),

@@ -17,7 +17,7 @@ ${differences.map(rowOf).join('\n')}
 
 ## Not explained yet
 
-The test found these differences and fails because of them. They are not decided: each will be fixed, or get a row above.
+The test fails because of these differences. Each will either be fixed or get a row above.
 
 - \`GET …/datasources/{dataSource}/loadstatus\` after a rule moved data to a tier without servers: 100 in Druid, less in
   svc.

@@ -58,7 +58,7 @@ export const differences: readonly Difference[] = [
   },
   {
     name: 'permissions of the administrator',
-    endpoint: '`GET …/authorization/db/{authorizer}/roles/admin`, and what includes its permissions',
+    endpoint: '`GET …/authorization/db/{authorizer}/roles/admin`, and responses that include its permissions',
     condition: 'the role `admin`',
     druid: 'also lists the resource types EXTERNAL, QUERY_CONTEXT, SYSTEM_TABLE, and VIEW',
     svc: 'lists DATASOURCE, STATE, and CONFIG',
@@ -84,7 +84,7 @@ export const differences: readonly Difference[] = [
     name: 'rows of unused segments',
     endpoint: '`GET …/metadata/datasources/{dataSource}/unusedSegments`',
     condition: 'the datasource has unused segments',
-    druid: '`numRows` is null unless schemas of segments are stored centrally',
+    druid: '`numRows` is null unless segment schemas are stored centrally',
     svc: '`numRows` is the number of rows',
     reason: 'svc always knows the number.',
     explains: equalWithout('numRows', (endpoint) => endpoint.endsWith('/unusedSegments')),
@@ -105,10 +105,11 @@ export const differences: readonly Difference[] = [
   {
     name: 'number of marked segments',
     endpoint: '`POST …/markUsed`, `POST …/markUnused`, `POST` and `DELETE …/segments/{segmentId}`, by ID',
-    condition: 'some of the segments already are as requested',
+    condition: 'some of the segments are already in the requested state',
     druid: 'counts them, too',
     svc: 'counts the segments that changed',
-    reason: 'The field is named `numChangedSegments`, and by interval Druid counts the same way.',
+    reason:
+      'The field is named `numChangedSegments`, and Druid counts the same way if segments are selected by interval.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
         /\/mark(Used|Unused)$|\/segments\/:segment$/.test(request.endpoint) &&

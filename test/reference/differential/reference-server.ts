@@ -182,7 +182,7 @@ export async function startReferenceServer(): Promise<ReferenceServer> {
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
-  // Nothing in it is worth an orderly stop.
+  // It has no state that needs a clean shutdown.
   child.kill('SIGKILL')
   await ended
 }

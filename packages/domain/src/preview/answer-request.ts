@@ -65,8 +65,8 @@ export interface DecidedRequest {
 }
 
 /**
- * Decides a request. Everything that previews, the coordinator or a page, uses this function, so that all of them
- * return the same. Yields regularly.
+ * Decides a request. The coordinator and the console both use this function, so they return the same previews.
+ * Yields regularly.
  */
 export function* decideRequest(
   request: PreviewRequest,

@@ -4,7 +4,7 @@ import { Days } from './days.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 
-/** What a change of rules does to segments. A segment may count for several effects. */
+/** What a rule change does to segments. A segment may count for several effects. */
 export const effectNames = [
   /** Visible segments without any replica afterwards, used or not. */
   'unqueryable',

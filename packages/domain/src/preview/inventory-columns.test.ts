@@ -1,4 +1,4 @@
-// A page decides previews from an encoded inventory, and the coordinator from its own tables. Both must answer the same.
+// A page computes previews from an encoded inventory, and the coordinator from its own tables. Both must answer the same.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

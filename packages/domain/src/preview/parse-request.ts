@@ -150,7 +150,7 @@ const readMarkUsedSince = described(
   {
     ...schemaOf(readAuditId),
     description:
-      'Also mark segments of the cluster as used that drop rules marked as unused since this change, by its audit ID (0: since the first), and that the rules keep',
+      'Audit ID of a rule change (0: the first): also mark as used the segments of the cluster that drop rules have marked as unused since then and that the rules keep',
   },
   readAuditId,
 )

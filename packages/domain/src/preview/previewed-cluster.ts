@@ -10,7 +10,7 @@ export interface PreviewedDatasource {
   keep(columns: SegmentColumns): void
 }
 
-/** The cluster that a change of rules is previewed on. */
+/** The cluster that a rule change is previewed on. */
 export interface PreviewedCluster {
   /** Epoch milliseconds. */
   readonly now: number

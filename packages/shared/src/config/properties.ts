@@ -574,7 +574,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.period': onlyWhere(
     conditions.killsSegments,
-    property(periodMs, 'time between two searches for such segments', 'P1D'),
+    property(periodMs, 'time between two searches for unused segments to delete', 'P1D'),
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
@@ -600,7 +600,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.audit.period': onlyWhere(
     conditions.killsAudit,
-    property(periodMs, 'time between two searches for such entries', 'P1D'),
+    property(periodMs, 'time between two searches for old entries', 'P1D'),
   ),
   'svc.coordinator.kill.audit.durationToRetain': onlyWhere(
     conditions.killsAudit,
@@ -687,7 +687,7 @@ export const properties = {
   ),
   'svc.indexer.tasks.kill.delay': onlyWhere(
     conditions.killsTasks,
-    property(periodMs, 'time between two searches for such tasks', 'PT6H'),
+    property(periodMs, 'time between two searches for tasks to delete', 'PT6H'),
   ),
   'svc.indexer.tasks.kill.durationToRetain': onlyWhere(
     conditions.killsTasks,

@@ -988,7 +988,7 @@ describe('a disconnected caller', () => {
     await waitUntil('the signal is aborted', () => signal.aborted)
   })
 
-  it('is no error in the log', async () => {
+  it('is not logged as an error', async () => {
     held = undefined
     const before = log.lines.length
     const socket = connect(port, '127.0.0.1')

@@ -1,4 +1,4 @@
-/** Does equal work of concurrent requests once. */
+/** Does identical work of concurrent requests only once. */
 export interface EqualRequests<Result> {
   /**
    * Returns the result of work that has this key; starts the work if none is in progress. The signal that the work

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ActiveQueries, type ActiveQuery } from './active-queries.ts'
 
-/** Adds a running query, and returns how often it was asked to yield. */
+/** Adds a running query, and returns how often it had to yield. */
 function addQuery(queries: ActiveQueries, id: number, cpuMs: () => number | undefined): () => number {
   let yields = 0
   const query: ActiveQuery = {

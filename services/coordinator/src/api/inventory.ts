@@ -6,7 +6,7 @@ import { atLeader } from '../leadership/index.ts'
 import type { Previews } from '../preview/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 
-/** Returns the endpoint from which a page gets everything that it needs to preview changes of rules by itself. */
+/** Returns the endpoint from which a page gets everything that it needs to preview rule changes by itself. */
 export function inventoryRoute({ leadership, context }: ClusterView, previews: Previews): Route {
   return atLeader(
     leadership,

@@ -124,7 +124,7 @@ const lastDays = (days: number) => [
 ]
 const server = { name: 'one', type: 'historical', tier: 'hot' }
 
-describe('a change of rules', () => {
+describe('a rule change', () => {
   it('is undone: what it marked unused is used again, and nothing else', async () => {
     await storeSegments(
       database,

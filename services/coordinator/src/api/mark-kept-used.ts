@@ -39,10 +39,10 @@ const readCursor: Reader<Cursor> = converted(textParameter, (text, field) => {
   const parts: unknown = parsedJson(text)
   const isCursor =
     Array.isArray(parts) && parts.length === 3 && parts.every((part) => typeof part === 'string')
-  if (!isCursor) throw refuse(field, text, 'the value of [next] in the last answer')
+  if (!isCursor) throw refuse(field, text, 'the value of [next] in the previous response')
   const [dataSource, startMs, id] = parts as [string, string, string]
   const start = Number(startMs)
-  if (Number.isNaN(start)) throw refuse(field, text, 'the value of [next] in the last answer')
+  if (Number.isNaN(start)) throw refuse(field, text, 'the value of [next] in the previous response')
   return { dataSource, after: { interval: { start, end: start }, id } }
 })
 
@@ -77,7 +77,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark segments as used that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first change of rules whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
+      'Mark as used the segments that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first rule change whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
     query,
     answers: [jsonAnswer(answerShape)],
     handle: async ({ params, query: { since = 0, after }, caller, audit }) => {

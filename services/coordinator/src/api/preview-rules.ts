@@ -40,7 +40,7 @@ const namesake = 'simulate'
 const path = `/svc/coordinator/v1/rules/${namesake}`
 
 /**
- * Returns the endpoint that previews a change of rules without applying it. Its path is also the path of the rules of a
+ * Returns the endpoint that previews a rule change without applying it. Its path is also the path of the rules of a
  * datasource named `simulate`, so a list as the body replaces these rules.
  */
 export function previewRulesRoutes(

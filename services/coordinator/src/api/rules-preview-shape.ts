@@ -139,7 +139,7 @@ const stepShape = z
   })
   .meta({ title: 'PreviewStep' })
 
-/** Shape of the preview of a change of rules. */
+/** Shape of the preview of a rule change. */
 export const rulesPreviewShape = z
   .object({
     now: z.string(),

@@ -206,7 +206,7 @@ describe('the history of rules', () => {
   })
 })
 
-describe('concurrent changes of rules', () => {
+describe('concurrent rule changes', () => {
   it('leave one of the lists and add one history entry each', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>

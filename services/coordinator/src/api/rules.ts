@@ -39,7 +39,7 @@ const defaultHistoryMs = 7 * 24 * 60 * 60 * 1000
 
 const historyQuery = { ...historyParameters, full: presence }
 
-// Max time that a change of rules waits for its warnings.
+// Max time that a rule change waits for its warnings.
 const warningsTimeoutMs = 2000
 
 /** Returns warnings about the current rules of a datasource. */

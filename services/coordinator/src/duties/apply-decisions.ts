@@ -124,7 +124,7 @@ async function markAll(
     const batch = segments.slice(start, start + markBatchSize)
     marked += await database.transaction(async (transaction) => {
       await assertLeads(transaction, 'coordinator', term)
-      // After a change of rules, nothing is marked because of the replaced ones, so that the change can be undone.
+      // After a rule change, nothing is marked because of the replaced rules, so that the change can be undone.
       const names = [...new Set(batch.map(({ dataSource }) => dataSource)), defaultRulesName]
       const auditIds = await lockRules(transaction, names)
       const valid = batch.filter(

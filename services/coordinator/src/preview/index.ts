@@ -1,2 +1,2 @@
-/** Previews of what a change of rules would do to the current cluster. They are computed in slices and never applied. */
+/** Previews of what a rule change would do to the current cluster. They are computed in slices and never applied. */
 export { createPreviews, type Previews } from './previews.ts'

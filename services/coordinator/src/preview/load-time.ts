@@ -79,8 +79,8 @@ export function loadTimeOf(
 
 function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits): string[] {
   return [
-    'Servers load as fast as this cluster has measured before; a server without measurements is as fast as the others of its tier',
-    `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half of that away`,
+    'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
+    `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half a period away`,
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
       : 'Load queues have no limit',

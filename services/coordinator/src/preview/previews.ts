@@ -42,7 +42,7 @@ interface TaggedInventory {
   encode(): Promise<Uint8Array[]>
 }
 
-/** Previews what a change of rules would do. */
+/** Previews what a rule change would do. */
 export interface Previews {
   /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
