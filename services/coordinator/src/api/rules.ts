@@ -7,7 +7,6 @@ import {
   parseRulesInSlices,
   type Rule,
   rulesSchema,
-  rulesTextInSlices,
 } from '@svc/domain/rules'
 import type { ValuesOf } from '@svc/domain/validation'
 import {
@@ -32,7 +31,7 @@ import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { FollowedRules } from '../inventory/index.ts'
+import { type FollowedRules, rulesText } from '../inventory/index.ts'
 import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
@@ -103,16 +102,6 @@ export function createRuleLists(
       return await warn(dataSource, list)
     },
   }
-}
-
-// A list that has not changed is the same object, and its text is needed for every response with it.
-const knownTexts = new WeakMap<readonly Rule[], Promise<string>>()
-
-/** Returns a list of rules as JSON text. */
-function rulesText(list: readonly Rule[]): Promise<string> {
-  const text = knownTexts.get(list) ?? finishInSlices(rulesTextInSlices(list))
-  knownTexts.set(list, text)
-  return text
 }
 
 /** Generates names and their rules as JSON text. */
