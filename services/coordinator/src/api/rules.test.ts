@@ -66,7 +66,10 @@ describe('rules', () => {
   })
 
   it('of any length are shown, alone and with the cluster default rules, and kept in the history', async () => {
-    const list = Array.from({ length: 5000 }, (_, day) => ({ period: `P${day + 1}D`, type: 'dropBeforeByPeriod' }))
+    const list = Array.from({ length: 5000 }, (_, day) => ({
+      period: `P${day + 1}D`,
+      type: 'dropBeforeByPeriod',
+    }))
     assert.equal((await post('wiki', list)).status, 200)
     assert.deepEqual((await request('/wiki')).json, list)
     const shown = await Promise.all(Array.from({ length: 8 }, () => request('/wiki?full')))
