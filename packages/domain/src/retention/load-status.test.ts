@@ -45,6 +45,9 @@ interface Case {
   readonly wanted: number
   readonly unavailable: number
   readonly missing: Record<string, number>
+  /** Missing replicas that servers could load, if they are not the same. */
+  readonly loadable?: Record<string, number>
+  readonly required: readonly string[]
   readonly served: Record<string, number>
 }
 
@@ -57,6 +60,7 @@ const cases: readonly Case[] = [
     wanted: 2,
     unavailable: 2,
     missing: { hot: 4 },
+    required: ['hot'],
     served: {},
   },
   {
@@ -67,6 +71,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: {},
+    required: ['hot', 'cold'],
     served: { hot: 1, cold: 1 },
   },
   {
@@ -77,6 +82,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 1, cold: 1 },
+    required: ['hot', 'cold'],
     served: { hot: 1 },
   },
   {
@@ -87,6 +93,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { cold: 1 },
+    required: ['cold'],
     served: { hot: 1 },
   },
   {
@@ -97,6 +104,8 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 2, nowhere: 2 },
+    loadable: { hot: 0 },
+    required: ['hot', 'nowhere'],
     served: { hot: 1 },
   },
   {
@@ -107,6 +116,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    required: ['hot'],
     served: {},
   },
   {
@@ -117,6 +127,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: {},
+    required: ['hot'],
     served: { hot: 2 },
   },
   {
@@ -127,6 +138,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    required: ['hot'],
     served: {},
   },
   {
@@ -137,6 +149,7 @@ const cases: readonly Case[] = [
     wanted: 0,
     unavailable: 0,
     missing: {},
+    required: [],
     served: {},
   },
   {
@@ -147,6 +160,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 0,
     missing: { hot: 1, cold: 1 },
+    required: ['hot', 'cold'],
     served: { hot: 1 },
   },
   {
@@ -157,6 +171,7 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    required: ['hot'],
     served: {},
   },
   {
@@ -167,6 +182,8 @@ const cases: readonly Case[] = [
     wanted: 1,
     unavailable: 1,
     missing: { hot: 1 },
+    loadable: {},
+    required: ['hot'],
     served: {},
   },
   {
@@ -177,12 +194,24 @@ const cases: readonly Case[] = [
     wanted: 0,
     unavailable: 0,
     missing: {},
+    required: [],
     served: { hot: 1 },
   },
 ]
 
 describe('the load status', () => {
-  for (const { name, segments, rules, servers, wanted, unavailable, missing, served } of cases) {
+  for (const {
+    name,
+    segments,
+    rules,
+    servers,
+    wanted,
+    unavailable,
+    missing,
+    loadable,
+    required,
+    served,
+  } of cases) {
     it(name, () => {
       const [status] = statusOf(segments, new Map([['wiki', parseRules(rules)]]), servers) as [
         DatasourceLoadStatus,
@@ -191,6 +220,8 @@ describe('the load status', () => {
         {
           ...status,
           missingCopies: Object.fromEntries(status.missingCopies),
+          loadableCopies: Object.fromEntries(status.loadableCopies),
+          requiredTiers: [...status.requiredTiers],
           servedCopies: Object.fromEntries(status.servedCopies),
         },
         {
@@ -198,6 +229,8 @@ describe('the load status', () => {
           wantedSegments: wanted,
           unavailableSegments: unavailable,
           missingCopies: missing,
+          loadableCopies: loadable ?? missing,
+          requiredTiers: required,
           servedCopies: served,
         },
       )
