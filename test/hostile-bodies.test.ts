@@ -270,7 +270,7 @@ describe('the largest valid body', () => {
   const segment = (index: number) =>
     `{"dataSource":"mine","interval":"2026-01-01/2026-01-02","version":"v","partitionNum":${index},"partitions":50000,"size":1}`
   const ids = (count: number) =>
-    listOf(count, (index) => `"mine_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v_${index}"`)
+    listOf(count, (index) => `"mine_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v_${index + 1}"`)
   const rows: readonly [name: string, path: string, body: () => string][] = [
     ['rules', '/svc/coordinator/v1/rules/mine', () => rules],
     [

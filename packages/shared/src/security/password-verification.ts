@@ -54,7 +54,8 @@ export function createPasswordVerification(): PasswordVerification {
       async () => {
         const startedAtMs = performance.now()
         await result.promise
-        await sleep(startedAtMs + tookMs - performance.now(), undefined, { signal: isOver })
+        const restMs = startedAtMs + tookMs - performance.now()
+        if (restMs > 0) await sleep(restMs, undefined, { signal: isOver })
       },
       isOver,
     )

@@ -34,7 +34,8 @@ export async function openSecurity(
   try {
     return createSecurity(settings, directory, {
       onRefused: (user, origin, reason, knownAs) => {
-        logRefused(user, origin, reason)
+        // A login that was not verified may be correct.
+        if (reason !== 'overload') logRefused(user, origin, reason)
         audit.loginFailed(user, origin, knownAs, {
           isThrottled: reason === 'throttle',
           isUnverified: reason === 'overload',
