@@ -128,6 +128,17 @@ test('a decoded inventory answers 1,000 random edits of rules like the original'
   )
 })
 
+test('encodes long lists of rules with pauses', () => {
+  const list = parseRules(Array.from({ length: 9500 }, () => ({ type: 'dropByPeriod', period: 'P1D' })))
+  const cluster = { now, servers: [], rules: new Map([['wiki', list]]), datasources: [], isComplete: true }
+  const steps = encodeInventory(cluster)
+  let pauses = 0
+  while (!steps.next().done) pauses += 1
+  // For each 200 rules, the list, and each 200,000 characters.
+  assert.equal(pauses, 47 + 1 + 2)
+  assert.deepEqual(decodeInventory(received(cluster)).rules.get('wiki'), list)
+})
+
 test('an inventory of a million segments takes few bytes per segment', () => {
   const count = 100_000
   const cluster: PreviewedCluster = {

@@ -1,5 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
-import { formatRule, parseRules } from '../rules/index.ts'
+import { parseRules, rulesTextInSlices } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import type { PreviewServer } from './cluster.ts'
 import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
@@ -33,6 +33,8 @@ const magic = [0x73, 0x76, 0x63, 0x69, 1, 0, 0, 0] as const
 const alignment = 8
 // Number of segments between two pauses.
 const slice = 16_384
+// Number of characters of the header between two pauses.
+const textSlice = 200_000
 
 /** The columns of a datasource, in the order in which they are encoded. */
 interface Columns {
@@ -65,17 +67,21 @@ export function* encodeInventory(inventory: CompleteInventory): Generator<undefi
       pieces.push(paddingAfter(column.byteLength))
     }
   }
-  const header: Header = {
+  const header: Omit<Header, 'rules'> = {
     now: inventory.now,
     isComplete: inventory.isComplete,
     servers: inventory.servers.map((server) => ({
       ...server,
       maxSizeBytes: Number.isFinite(server.maxSizeBytes) ? server.maxSizeBytes : null,
     })),
-    rules: Object.fromEntries([...inventory.rules].map(([name, list]) => [name, list.map(formatRule)])),
     datasources,
   }
-  const text = asciiOf(JSON.stringify(header))
+  const rules: string[] = []
+  for (const [name, list] of inventory.rules) {
+    rules.push(`${JSON.stringify(name)}:${yield* rulesTextInSlices(list)}`)
+    yield
+  }
+  const text = yield* asciiOf(`${JSON.stringify(header).slice(0, -1)},"rules":{${rules.join(',')}}}`)
   const prefix = new Uint8Array(16)
   prefix.set(magic)
   new DataView(prefix.buffer).setUint32(8, text.length, true)
@@ -84,13 +90,18 @@ export function* encodeInventory(inventory: CompleteInventory): Generator<undefi
 
 const paddingAfter = (length: number): Uint8Array => new Uint8Array(-length & (alignment - 1))
 
-/** Returns JSON as ASCII: other characters are escaped. */
-function asciiOf(json: string): Uint8Array {
+/** Returns JSON as ASCII: other characters are escaped. Yields regularly. */
+function* asciiOf(json: string): Generator<undefined, Uint8Array> {
   const escaped = json.replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-  return Uint8Array.from({ length: escaped.length }, (_, index) => escaped.charCodeAt(index))
+  const bytes = new Uint8Array(escaped.length)
+  for (let index = 0; index < bytes.length; index += 1) {
+    if (index % textSlice === textSlice - 1) yield
+    bytes[index] = escaped.charCodeAt(index)
+  }
+  return bytes
 }
 
 function* encodeSegments(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, mock, test } from 'node:test'
 import fc from 'fast-check'
 import { compileRules, defaultRule, matchRule, parseRules, RuleBoundaries } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
@@ -741,6 +741,19 @@ describe('a preview of 10,000 rules', () => {
       assert.ok(performance.now() - startedAt < maxStepMs)
       if (done) assert.ok(count > 100)
     }
+  })
+
+  test('formats no warning about replicas for which there are servers', () => {
+    const format = mock.method(Number.prototype, 'toLocaleString')
+    const { result } = previewGiven({
+      rules: longRuleLists['one interval']!(10_000),
+      segments: [{ interval: day(0) }],
+      servers: [server('a'), server('b'), server('c', 'hot'), server('d', 'hot')],
+    })
+    const { length } = format.mock.calls
+    format.mock.restore()
+    assert.ok(result.warnings.every(({ type }) => type === 'ruleNeverReached'))
+    assert.ok(length < 100, `${length}`)
   })
 
   test('detects 2,000 identical rules', () => {

@@ -282,6 +282,8 @@ function* warningsOfTiers(
     const rule = referenceTo(datasource, index)
     for (const [tier, replicas] of wanted.tieredReplicants) {
       const count = servers.get(tier) ?? 0
+      // Most replicas of a long list have enough servers, and a message takes much longer to format.
+      if (replicas <= count) continue
       const subject = `Datasource [${dataSource}]: ${nameOf(rule)} requires ${countOf(replicas, 'replica')} in tier [${tier}]`
       if (count === 0) {
         const similarTier = similarName(tier, tiersWithServers)
@@ -289,7 +291,7 @@ function* warningsOfTiers(
         const message = `${subject}, which has no servers, so none are loaded${suggestion}`
         const similar = similarTier === undefined ? {} : { similarTier }
         yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
-      } else if (replicas > count) {
+      } else {
         const message = `${subject}, which has only ${countOf(count, 'server')}, and a server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultRule, effectiveRules, formatRule, maxRules, parseRules, ruleTypes } from './index.ts'
+import {
+  defaultRule,
+  effectiveRules,
+  formatRule,
+  maxRules,
+  parseRules,
+  parseRulesInSlices,
+  rulesTextInSlices,
+  ruleTypes,
+} from './index.ts'
 
 const twoCopies = '{"_default_tier":2}'
 const january = '2026-01-01T00:00:00.000Z/2026-02-01T00:00:00.000Z'
@@ -232,3 +241,36 @@ test('appends the cluster defaults and the rule that loads everything to the rul
   const [own, clusterDefault] = parseRules([{ type: 'dropByPeriod', period: 'P1D' }, { type: 'dropForever' }])
   assert.deepEqual(effectiveRules([own!], [clusterDefault!]), [own, clusterDefault, defaultRule])
 })
+
+/** Returns the result of a calculation, and the number of its pauses. */
+function withPauses<Result>(steps: Generator<undefined, Result>): { result: Result; pauses: number } {
+  for (let pauses = 0; ; pauses += 1) {
+    const step = steps.next()
+    if (step.done) return { result: step.value, pauses }
+  }
+}
+
+for (const { what, rules, pauses } of [
+  { what: 'no rules', rules: [], pauses: 0 },
+  { what: 'a few rules', rules: [{ type: 'dropForever' }, { type: 'loadForever' }], pauses: 0 },
+  {
+    what: 'many rules',
+    rules: Array.from({ length: 9500 }, () => ({ type: 'loadByPeriod', period: 'P1D' })),
+    pauses: 95,
+  },
+  {
+    what: 'rules with many tiers',
+    rules: Array.from({ length: 400 }, () => ({
+      type: 'loadForever',
+      tieredReplicants: Object.fromEntries(Array.from({ length: 150 }, (_, tier) => [`t${tier}`, 1])),
+    })),
+    pauses: 200,
+  },
+]) {
+  test(`reads and formats ${what} with [${pauses}] pauses`, () => {
+    const read = withPauses(parseRulesInSlices(rules))
+    assert.equal(read.pauses, pauses)
+    const text = JSON.stringify(read.result.map(formatRule))
+    assert.deepEqual(withPauses(rulesTextInSlices(read.result)), { result: text, pauses })
+  })
+}

@@ -58,8 +58,11 @@ export const defaultRule: Rule = readRule({ type: 'loadForever' }, 'rule')
  */
 export const parseRules = (json: unknown, field = 'rules'): Rule[] => finish(parseRulesInSlices(json, field))
 
-// Number of rules and tiers to read between two pauses. This takes a few milliseconds.
-const slice = 2000
+// Number of rules and tiers to read or format between two pauses. This takes a few milliseconds.
+const slice = 200
+
+const sizeOf = (rule: Rule): number =>
+  1 + ('tieredReplicants' in rule ? Object.keys(rule.tieredReplicants).length : 0)
 
 /** Like parseRules, but yields regularly. */
 export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<undefined, Rule[]> {
@@ -70,7 +73,7 @@ export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<u
   for (const [index, entry] of json.entries()) {
     const rule = readRule(entry, `${field}[${index}]`)
     rules.push(rule)
-    read += 1 + ('tieredReplicants' in rule ? Object.keys(rule.tieredReplicants).length : 0)
+    read += sizeOf(rule)
     if (read >= slice) {
       read = 0
       yield
@@ -88,6 +91,21 @@ export function formatRule(rule: Rule): Record<string, unknown> {
       formatField(name, values[name]),
     ]),
   )
+}
+
+/** Returns the JSON text of a list of rules. Yields regularly. */
+export function* rulesTextInSlices(rules: readonly Rule[]): Generator<undefined, string> {
+  const texts: string[] = []
+  let formatted = 0
+  for (const rule of rules) {
+    texts.push(JSON.stringify(formatRule(rule)))
+    formatted += sizeOf(rule)
+    if (formatted >= slice) {
+      formatted = 0
+      yield
+    }
+  }
+  return `[${texts.join(',')}]`
 }
 
 function formatField(name: string, value: unknown): unknown {

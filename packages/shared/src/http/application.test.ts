@@ -1083,6 +1083,7 @@ describe('an ambiguous request', () => {
     ['a host with a blank', 'GET /open HTTP/1.1\r\nHost: a b\r\n\r\n', /Invalid \[Host\] header/],
     ['no host', 'GET /open HTTP/1.1\r\n\r\n', /no \[Host\] header/],
     ['version 0.9', 'GET /open HTTP/0.9\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[0.9\]/],
+    ['no version', 'GET /open\r\n\r\n', /Unsupported HTTP version \[0.9\]/],
     ['version 2.0', 'GET /open HTTP/2.0\r\nHost: a\r\n\r\n', /Unsupported HTTP version \[2.0\]/],
   ]
   for (const [name, text, message] of rows) {

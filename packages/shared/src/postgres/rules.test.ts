@@ -57,6 +57,18 @@ describe('rules', () => {
     assert.equal(auditIds.get('wiki'), second!.id)
   })
 
+  it('are the same objects for all reads of the same text, even at the same time', async () => {
+    const long = JSON.stringify(Array.from({ length: 5000 }, () => formatRule(defaultRule)))
+    await saveRules(database, 'long', long, audit, now)
+    const parsed = new ParsedRules()
+    const [first, second] = await Promise.all([loadRules(database, parsed), loadRules(database, parsed)])
+    const later = await loadRules(database, parsed)
+    assert.equal(first.get('long')?.length, 5000)
+    for (const rules of [second, later]) assert.equal(rules.get('long'), first.get('long'))
+    await saveRules(database, 'long', '[]', audit, now)
+    assert.deepEqual((await loadRules(database, parsed)).get('long'), [])
+  })
+
   it('are not stored without their audit entry', async () => {
     await saveRules(database, 'kept', loadForever, audit, now)
     await withoutAudit(async () => {

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
-import { defaultRulesName, parseRules, type Rule, type RulesByName } from '@svc/domain/rules'
+import { defaultRulesName, parseRulesInSlices, type Rule, type RulesByName } from '@svc/domain/rules'
+import { finishInSlices } from '../slices/index.ts'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
@@ -10,23 +10,27 @@ export const rulesChannel = 'svc_rules'
 export class ParsedRules {
   private readonly byName = new Map<string, { readonly text: string; readonly rules: readonly Rule[] }>()
 
-  /** Returns the rules of a datasource. Parses them only if the text has changed since the last call. */
-  parse(dataSource: string, text: string): readonly Rule[] {
-    const known = this.byName.get(dataSource)
-    if (known?.text === text) return known.rules
-    const rules = parseRules(JSON.parse(text))
-    this.byName.set(dataSource, { text, rules })
-    return rules
-  }
-
   /** Removes datasources that no longer have rules. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of this.byName.keys()) if (!names.has(name)) this.byName.delete(name)
   }
-}
 
-// Parsing a list of 1 MiB takes tens of milliseconds, so let other requests run after each such list.
-const maxSliceMs = 8
+  /** Returns the rules of a datasource. Parses them only if the text has changed since the last call. Yields regularly. */
+  *parse(dataSource: string, text: string): Generator<undefined, readonly Rule[]> {
+    const known = this.find(dataSource, text)
+    if (known) return known
+    const parsed = yield* parseRulesInSlices(JSON.parse(text))
+    // Another read may have parsed the same text in a pause.
+    const rules = this.find(dataSource, text) ?? parsed
+    this.byName.set(dataSource, { text, rules })
+    return rules
+  }
+
+  private find(dataSource: string, text: string): readonly Rule[] | undefined {
+    const known = this.byName.get(dataSource)
+    return known?.text === text ? known.rules : undefined
+  }
+}
 
 interface StoredRules {
   readonly datasource: string
@@ -34,15 +38,15 @@ interface StoredRules {
   readonly auditId: number | null
 }
 
-async function parseAll(rows: readonly StoredRules[], parsed: ParsedRules): Promise<RulesByName> {
+/** Returns the rules of some rows by name. Yields regularly. */
+function* parseAll(
+  rows: readonly StoredRules[],
+  parsed: ParsedRules,
+): Generator<undefined, Map<string, readonly Rule[]>> {
   const lists = new Map<string, readonly Rule[]>()
-  let startedAt = performance.now()
   for (const { datasource, rules } of rows) {
-    if (performance.now() - startedAt > maxSliceMs) {
-      await setImmediate()
-      startedAt = performance.now()
-    }
-    lists.set(datasource, parsed.parse(datasource, rules))
+    lists.set(datasource, yield* parsed.parse(datasource, rules))
+    yield
   }
   return lists
 }
@@ -64,7 +68,7 @@ export async function loadRulesSnapshot(queries: Queries, parsed: ParsedRules): 
   const rows = await queries.query<StoredRules>(
     sql`SELECT datasource, rules, audit_id AS "auditId" FROM rules ORDER BY datasource`,
   )
-  const rules = await parseAll(rows, parsed)
+  const rules = await finishInSlices(parseAll(rows, parsed))
   parsed.keepOnly(new Set(rules.keys()))
   const auditIds = rows.flatMap(({ datasource, auditId }) =>
     auditId === null ? [] : [[datasource, auditId] as const],
@@ -94,7 +98,7 @@ export async function loadRulesOf(
 ): Promise<RulesByName> {
   const rows = await queries.query<StoredRules>(sql`
     SELECT datasource, rules FROM rules WHERE datasource IN (${dataSource}, ${defaultRulesName})`)
-  return await parseAll(rows, parsed)
+  return await finishInSlices(parseAll(rows, parsed))
 }
 
 /** Stores the rules of a datasource as JSON text, with an audit entry, in one transaction. */

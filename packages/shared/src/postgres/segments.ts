@@ -11,6 +11,7 @@ import { copyOut } from './copy-out.ts'
 import { type Database, type Queries, sql, storeFailure, type Transaction } from './database.ts'
 import { readSegment, type SegmentRow, type StoredSegment, segmentColumns } from './segment-rows.ts'
 import { readTime, storedTime } from './stored-time.ts'
+import { textArray } from './text-array.ts'
 
 /** The changes since a reader's last read, and the cursor of its next read. */
 export interface SegmentChanges {
@@ -439,8 +440,8 @@ function conditionOf(query: SegmentQuery) {
   const conditions = [sql`true`]
   if (dataSource !== undefined) conditions.push(sql`datasource = ${dataSource}`)
   if (used !== undefined) conditions.push(sql`used = ${used}`)
-  if (ids !== undefined) conditions.push(sql`id = ANY(${ids})`)
-  if (versions !== undefined) conditions.push(sql`version = ANY(${versions})`)
+  if (ids !== undefined) conditions.push(sql`id = ANY(${textArray(ids)}::text[])`)
+  if (versions !== undefined) conditions.push(sql`version = ANY(${textArray(versions)}::text[])`)
   if (unchangedSince !== undefined)
     conditions.push(sql`used_changed_at <= to_timestamp(${unchangedSince / 1000})`)
   if (after !== undefined) conditions.push(order === 'DESC' ? sql`id < ${after}` : sql`id > ${after}`)

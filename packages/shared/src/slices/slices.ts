@@ -27,12 +27,29 @@ function runSlice<Result>(steps: Generator<undefined, Result>): IteratorReturnRe
   return undefined
 }
 
+let lastTurn: Promise<void> = Promise.resolve()
+
+/** Waits until other work has run. One calculation at a time continues, however many are waiting. */
+function nextTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => setImmediate())
+  return lastTurn
+}
+
+let inProgress = 0
+
 /** Runs a calculation to its end, with pauses for other work every few milliseconds. */
 export async function finishInSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
-  for (;;) {
-    const finished = runSlice(steps)
-    if (finished) return finished.value
-    await setImmediate()
+  inProgress += 1
+  try {
+    // A short calculation finishes at once. While others run, the first slice waits for its turn, too.
+    if (inProgress > 1) await nextTurn()
+    for (;;) {
+      const finished = runSlice(steps)
+      if (finished) return finished.value
+      await nextTurn()
+    }
+  } finally {
+    inProgress -= 1
   }
 }
 
@@ -57,7 +74,7 @@ export function createSlices(): Slices {
           `The preview took longer than [${maxCalculationMs / 1000}] seconds; request fewer rules, segments, servers, or steps`,
         )
       }
-      await setImmediate()
+      await nextTurn()
     }
   }
 

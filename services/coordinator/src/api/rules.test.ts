@@ -65,6 +65,25 @@ describe('rules', () => {
     assert.deepEqual(Object.keys((await request()).json as object), ['_default', 'wiki'])
   })
 
+  it('of any length are shown, alone and with the cluster default rules, and kept in the history', async () => {
+    const list = Array.from({ length: 5000 }, (_, day) => ({
+      period: `P${day + 1}D`,
+      type: 'dropBeforeByPeriod',
+    }))
+    assert.equal((await post('wiki', list)).status, 200)
+    assert.deepEqual((await request('/wiki')).json, list)
+    const shown = await Promise.all(Array.from({ length: 8 }, () => request('/wiki?full')))
+    for (const { json } of shown) assert.deepEqual(json, [...list, defaultRule])
+    assert.deepEqual((await request()).json, { _default: [defaultRule], wiki: list })
+    await post('wiki', [])
+    const history = (await request('/wiki/history')).json as { payload: string }[]
+    assert.deepEqual(
+      history.map(({ payload }) => payload),
+      [JSON.stringify(list), '[]'],
+    )
+    assert.deepEqual((await request('/wiki?full')).json, [defaultRule])
+  })
+
   it('replace earlier rules, and an empty list leaves only the cluster default rules', async () => {
     await post('wiki', dropAll)
     await post('wiki', [])

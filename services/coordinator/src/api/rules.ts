@@ -4,7 +4,7 @@ import {
   defaultRule,
   defaultRulesName,
   formatRule,
-  parseRules,
+  parseRulesInSlices,
   type Rule,
   rulesSchema,
 } from '@svc/domain/rules'
@@ -14,21 +14,24 @@ import {
   configLimitBytes,
   datasource,
   emptyAnswer,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonList,
+  jsonObject,
   Reply,
   type Route,
   readLater,
   route,
   state,
 } from '@svc/shared/http'
-import { loadAudit, loadAuditKeys, saveRules } from '@svc/shared/postgres'
+import { loadAudit, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
-import { createSlices } from '@svc/shared/slices'
+import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { FollowedRules } from '../inventory/index.ts'
+import { type FollowedRules, rulesText } from '../inventory/index.ts'
 import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
 import { warningsHeader } from './warnings-header.ts'
 
@@ -47,8 +50,8 @@ type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly 
 
 /** Reads and replaces the rules of one datasource, or the cluster default rules under `_default`. */
 export interface RuleLists {
-  /** Returns the rules as JSON. `full` appends the cluster default rules. */
-  show(dataSource: string, full: boolean): Promise<object[]>
+  /** Returns a reply with the rules as JSON. `full` appends the cluster default rules. */
+  show(dataSource: string, full: boolean): Promise<Reply>
   /** Stores rules given as JSON. Returns a reply with warnings about them. Throws invalidInput if they are invalid. */
   replace(dataSource: string, json: unknown, audit: AuditInfo): Promise<Reply>
 }
@@ -68,7 +71,7 @@ export function createRuleLists(
         'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
       )
     }
-    await saveRules(database, dataSource, JSON.stringify(list.map(formatRule)), audit, clock.now())
+    await saveRules(database, dataSource, await rulesText(list), audit, clock.now())
     rules.invalidate()
   }
 
@@ -89,14 +92,23 @@ export function createRuleLists(
     show: async (dataSource, full) => {
       const own = await rulesOf(dataSource)
       const defaults = full && dataSource !== defaultRulesName ? await rulesOf(defaultRulesName) : []
-      return [...own, ...defaults].map(formatRule)
+      const texts = await Promise.all([own, defaults].filter(({ length }) => length > 0).map(rulesText))
+      const text = `[${texts.map((list) => list.slice(1, -1)).join(',')}]`
+      return new Reply(200, text, { 'Content-Type': 'application/json; charset=utf-8' })
     },
     replace: async (dataSource, json, audit) => {
-      const list = parseRules(json)
+      const list = await finishInSlices(parseRulesInSlices(json))
       await replaceRules(dataSource, list, audit)
       return await warn(dataSource, list)
     },
   }
+}
+
+/** Generates names and their rules as JSON text. */
+async function* rulesTexts(
+  lists: readonly (readonly [name: string, list: readonly Rule[]])[],
+): AsyncGenerator<[name: string, text: string][]> {
+  for (const [name, list] of lists) yield [[name, await rulesText(list)]]
 }
 
 /** Returns the endpoints for retention rules. */
@@ -112,12 +124,12 @@ export function rulesRoutes(
       access: state('READ'),
       summary: 'List the cluster default rules and the rules of all datasources that the caller may read',
       answers: [jsonAnswer(z.record(z.string(), rulesShape))],
-      handle: async ({ caller }) =>
-        Object.fromEntries(
-          [...(await rules.current())]
-            .filter(([dataSource]) => dataSource === defaultRulesName || caller.sees(dataSource))
-            .map(([dataSource, list]) => [dataSource, list.map(formatRule)]),
-        ),
+      handle: async ({ caller }) => {
+        const readable = [...(await rules.current())].filter(
+          ([dataSource]) => dataSource === defaultRulesName || caller.sees(dataSource),
+        )
+        return new JsonPieces(jsonObject(rulesTexts(readable)))
+      },
     }),
     route({
       method: 'GET',
@@ -184,7 +196,15 @@ async function historyOf(
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
   })
-  return entries.map(full ? fullHistoryEntry : historyEntry)
+  return new JsonPieces(jsonList(entriesInPages(entries, full ? fullHistoryEntry : historyEntry)))
+}
+
+/** Generates pages of one entry each as JSON text, because an entry has up to 2 MiB. */
+function* entriesInPages(
+  entries: readonly StoredAuditEntry[],
+  format: (entry: StoredAuditEntry) => object,
+): Generator<string[]> {
+  for (const entry of entries) yield [JSON.stringify(format(entry))]
 }
 
 /** Default rules of a new cluster as stored JSON. */

@@ -16,7 +16,7 @@ import {
   warningsOfList,
   warningsOfStored,
 } from '@svc/domain/preview'
-import { defaultRulesName, formatRule, type Rule } from '@svc/domain/rules'
+import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
@@ -26,6 +26,7 @@ import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
+  rulesText,
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
@@ -117,7 +118,7 @@ export function createPreviews(
       if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
       const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
       const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
-      const tag = tagOf(state, leadership.term(), caller)
+      const tag = await tagOf(state, leadership.term(), caller)
       return {
         tag,
         encode: () => slices.run(() => encodeReadable(state, isReadable), signal),
@@ -158,12 +159,16 @@ function* encodeReadable(
 }
 
 /** Returns a text that changes with the inventory of a caller, at least once per minute of the cluster's clock. */
-function tagOf({ table, servers, rules, now }: LiveState, term: number | undefined, caller: Caller): string {
+async function tagOf(
+  { table, servers, rules, now }: LiveState,
+  term: number | undefined,
+  caller: Caller,
+): Promise<string> {
   const hash = createHash('sha256')
   const changes = [...table.datasourceNames.keys()].map((number) => table.changesOf(number))
-  const lists = [...rules].map(([name, list]) => [name, list.map(formatRule)])
   hash.update(JSON.stringify([term, caller.identity, changes, table.servedChanges, Math.floor(now / 60_000)]))
-  hash.update(JSON.stringify([liveServers(servers), lists]))
+  hash.update(JSON.stringify(liveServers(servers)))
+  for (const [name, list] of rules) hash.update(`${JSON.stringify(name)}:${await rulesText(list)}`)
   return `"${hash.digest('base64url').slice(0, 22)}"`
 }
 
