@@ -56,6 +56,11 @@ const withWords = (path: string, ...words: readonly string[]): string[] => [
 ]
 
 test('server information matches the document', async () => {
+  await waitUntil(
+    'the broker is ready',
+    () => router.send({ path: '/svc/broker/v1/readiness' }),
+    ({ status }) => status === 200,
+  )
   const status = ['', '/health', '/ready', '/selfDiscovered', '/selfDiscovered/status', '/properties']
   for (const way of ['', '/proxy/coordinator', '/proxy/overlord']) {
     await requestAll(status.map((rest) => `${way}/status${rest}`))
