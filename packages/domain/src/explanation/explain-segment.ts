@@ -50,7 +50,7 @@ export function explainSegment(cluster: ExplainedCluster, row: number): SegmentE
   const plan = version === undefined ? planOf(cluster, row, wanted) : undefined
   const causes = version === undefined ? causesOf(cluster, found, wanted, tiers) : [overshadowedBy(version)]
   const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
-  const listed = serverFindings(cluster, row, tiers)
+  const listed = serverFindings(cluster, row, wanted, tiers)
   return {
     segment: table.idOf(row),
     dataSource,
@@ -223,19 +223,23 @@ function summaryOf(
   }
 }
 
-/** Servers with the segment or a failure first, then those of the tiers that the rule names. */
+/** Servers with the segment or a failure first, then those that could load it for the rule. */
 function serverFindings(
   cluster: ExplainedCluster,
   row: number,
+  wanted: WantedCopies,
   tiers: readonly TierFinding[],
 ): ServerFinding[] {
   const named = new Set(tiers.filter(({ required }) => required > 0).map(({ tier }) => tier))
-  const findings = cluster.servers.map((server) => explainServer(cluster, row, server))
+  const isAsked = (server: LoadingServer): boolean =>
+    named.has(server.tier) && (isHistorical(server) || wanted.action === 'broadcast')
+  const found = cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) }))
   const isInvolved = ({ state, obstacle }: ServerFinding): boolean =>
     state === 'serves' || state === 'loads' || state === 'drops' || obstacle === 'loadFailed'
-  const involved = findings.filter(isInvolved)
-  const others = findings.filter((finding) => !isInvolved(finding) && named.has(finding.tier))
-  return [...involved, ...others]
+  const [involved, others] = [true, false].map((is) =>
+    found.filter(({ finding }) => isInvolved(finding) === is),
+  ) as [typeof found, typeof found]
+  return [...involved, ...others.filter(({ server }) => isAsked(server))].map(({ finding }) => finding)
 }
 
 function nextEvents(
