@@ -8,7 +8,22 @@ interface ExplainOptions extends ConnectionOptions {
 
 /** Adds `./svc explain`. */
 export function addExplain(program: Command): void {
-  const explain = program.command('explain').description('Explain why segments are where they are')
+  const explain = program
+    .command('explain')
+    .description('Explain what the cluster is doing, and why segments are where they are')
+  withConnection(
+    explain
+      .command('cluster')
+      .description('Say in a few sentences what the cluster is doing and what holds it up'),
+  )
+    .option('--json', 'Print JSON')
+    .action(async (options: ExplainOptions) => {
+      const client = await connect(options)
+      const { readClusterExplanation } = await import('../inspection/index.ts')
+      const explained = await readClusterExplanation(client)
+      if (options.json) printJson(explained)
+      else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
+    })
   withConnection(
     explain
       .command('segment')

@@ -89,6 +89,15 @@ export async function readIntervalExplanation(
   )) as AnsweredInterval
 }
 
+/** Returns what the cluster is doing and what holds it up. */
+export async function readClusterExplanation(
+  client: ClusterClient,
+): Promise<{ readonly state: string; readonly sentences: readonly string[] }> {
+  return (await client.send('GET', `${base}/cluster/explain`)) as Awaited<
+    ReturnType<typeof readClusterExplanation>
+  >
+}
+
 /** Formats the explanation of a segment for a terminal. */
 export function formatExplanation(explained: AnsweredExplanation): string {
   const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained

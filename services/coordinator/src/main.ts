@@ -73,7 +73,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: coordinatorRoutes(
       view,
       clusterState,
-      createExplanations({ ...view, reportedServers, clusterState }),
+      createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
       loadMeter,
       planner,
       dutyGroups.compaction,

@@ -1,4 +1,4 @@
-import { datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
 import type { Explanations } from '../explanation/index.ts'
 import { atLeader } from '../leadership/index.ts'
@@ -87,7 +87,14 @@ const intervalShape = z
   })
   .meta({ title: 'IntervalExplanation' })
 
-/** Returns the endpoints that explain why segments are where they are. */
+const clusterShape = z
+  .object({
+    state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
+    sentences: z.array(z.string()),
+  })
+  .meta({ title: 'ClusterExplanation' })
+
+/** Returns the endpoints that explain why segments are where they are, and what the cluster is doing. */
 export function explainRoutes(
   { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
   explanations: Explanations,
@@ -111,6 +118,14 @@ export function explainRoutes(
       answers: [jsonAnswer(intervalShape)],
       handle: ({ params, signal }) =>
         explanations.ofInterval(params.dataSource as string, pathInterval(params.interval as string), signal),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/cluster/explain',
+      access: state('READ'),
+      summary: 'Say in a few sentences what the cluster is doing and what holds it up',
+      answers: [jsonAnswer(clusterShape)],
+      handle: () => explanations.ofCluster(),
     }),
   ].map((one) => atLeader(leadership, context, one))
 }

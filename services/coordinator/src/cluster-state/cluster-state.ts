@@ -1,4 +1,3 @@
-import type { Unplaced } from '@svc/domain/loading'
 import type { RulesByName } from '@svc/domain/rules'
 import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { ServiceContext } from '@svc/shared/service'
@@ -32,8 +31,8 @@ export interface ClusterStateTracker {
   /** Records the start of a run. Returns a function that records its result once it is complete. */
   beginRun(inputs: RunInputs): (result: RunResult) => void
   current(): Promise<ClusterState>
-  /** Returns the replicas that the last complete run could not assign to a server. */
-  lastUnplaced(): readonly Unplaced[]
+  /** Returns which replicas the last complete run could not give to servers. */
+  lastShortages(): Pick<RunResult, 'shortages' | 'unplaced'>
 }
 
 interface CompleteRun extends RunResult {
@@ -64,7 +63,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
-    lastUnplaced: () => lastRun?.unplaced ?? [],
+    lastShortages: () => lastRun ?? { shortages: [], unplaced: [] },
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprint = fingerprintOf(cluster, inputs.config)

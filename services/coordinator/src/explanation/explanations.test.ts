@@ -22,7 +22,11 @@ const explanations = createExplanations({
   servers,
   rules,
   reportedServers: { awaited: () => [] },
-  clusterState: { lastUnplaced: () => [] },
+  clusterState: {
+    lastShortages: () => ({ shortages: [], unplaced: [] }),
+    current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
+  },
+  rateOf: () => undefined,
 })
 const callerWith = (...granted: string[]) =>
   ({ can: (action: string, type: string) => granted.includes(`${action} ${type}`) }) as unknown as Caller
@@ -84,6 +88,10 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(codesOf(answer), ['loadFailed'])
     assert.match(text, /Failed to load it at .* \(secret path: disk full\), and is not asked again until/)
     assert.match(text, /"code":"retry"/)
+    assert.deepEqual(await explanations.ofCluster(), {
+      state: 'working',
+      sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
+    })
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)

@@ -1,15 +1,18 @@
 import {
+  type ClusterExplanation,
   type ExplainedCluster,
+  explainCluster,
   explainSegment,
   type PlacedRule,
   type SegmentExplanation,
   type ServerFinding,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
+import type { LoadRate } from '@svc/domain/load-duration'
 import { formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
-import { type CoordinatorConfig, loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
@@ -30,7 +33,9 @@ interface ExplainedState {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
-  readonly clusterState: Pick<ClusterStateTracker, 'lastUnplaced'>
+  readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
+  /** Returns the measured rate of a server, or undefined if it has not been measured. */
+  readonly rateOf: (server: string) => LoadRate | undefined
 }
 
 /** Explains segments. Answers are ready to be sent as JSON. */
@@ -39,6 +44,8 @@ export interface Explanations {
   ofSegment(dataSource: string, id: string, caller: Caller): Promise<object>
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
+  /** Says what the cluster is doing and what holds it up. */
+  ofCluster(): Promise<ClusterExplanation>
 }
 
 // An interval may cover a million segments.
@@ -62,6 +69,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       const cluster = await clusterOf(state)
       return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
     },
+    ofCluster: () => explainWork(state),
   }
 
   function dataSourceOf(row: number): string | undefined {
@@ -88,6 +96,29 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
+async function explainWork({
+  context: { database },
+  servers,
+  clusterState,
+  rateOf,
+}: ExplainedState): Promise<ClusterExplanation> {
+  const [config, current] = await Promise.all([loadCoordinatorConfig(database), clusterState.current()])
+  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const queues = servers.queues()
+  return explainCluster({
+    ...current,
+    isPaused: config.pauseCoordination,
+    shortages: clusterState.lastShortages().shortages,
+    servers: servers.loadingServers(performance.now()).map((server) => ({
+      server,
+      queuedDrops: queues.get(server.number)?.drops ?? 0,
+      rate: rateOf(server.name),
+      failedLoads: failedOf.get(server.name)?.count ?? 0,
+      lastError: failedOf.get(server.name)?.lastError,
+    })),
+  })
+}
+
 async function clusterOf({
   context: { clock, database },
   segments,
@@ -109,9 +140,9 @@ async function clusterOf({
     servers: loading,
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
-    isPaused: isPaused(config),
+    isPaused: config.pauseCoordination,
     awaited: reportedServers.awaited().map(({ name }) => name),
-    lastUnplaced: clusterState.lastUnplaced(),
+    lastUnplaced: clusterState.lastShortages().unplaced,
     failureOf: (server, id) => {
       const refusal = servers.refusalOf(server, id, nowMs)
       if (refusal === undefined) return undefined
@@ -121,9 +152,6 @@ async function clusterOf({
     },
   }
 }
-
-const isPaused = ({ pauseCoordination }: Pick<CoordinatorConfig, 'pauseCoordination'>): boolean =>
-  pauseCoordination
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
 function answerOf(explained: SegmentExplanation, canReadServers: boolean): object {

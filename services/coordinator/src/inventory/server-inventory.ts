@@ -76,6 +76,12 @@ function inOrder(a: ServerState, b: ServerState): number {
   return a.name < b.name ? -1 : 1
 }
 
+const latestOf = (refusals: readonly Refusal[]): Refusal | undefined =>
+  refusals.reduce<Refusal | undefined>(
+    (latest, one) => (latest === undefined || one.atMs >= latest.atMs ? one : latest),
+    undefined,
+  )
+
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 // How long the leader does not request a segment again that a server failed to load. Doubles with every failure.
@@ -396,10 +402,13 @@ export class ServerInventory {
     return queues
   }
 
-  /** Returns the servers that recently failed to load segments, with the number of these segments. */
-  failedLoads(): { readonly name: string; readonly count: number }[] {
+  /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
+  failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return this.servers()
-      .map(({ name }) => ({ name, count: this.byName.get(name)?.refused.size ?? 0 }))
+      .map(({ name }) => {
+        const refused = [...(this.byName.get(name)?.refused.values() ?? [])]
+        return { name, count: refused.length, lastError: latestOf(refused)?.message }
+      })
       .filter(({ count }) => count > 0)
   }
 

@@ -1,0 +1,105 @@
+import { type LoadRate, meanRate } from '../load-duration/index.ts'
+import type { LoadingServer } from '../loading/index.ts'
+import { countOf, formatBytes, formatDuration } from '../text/index.ts'
+
+/** What one server is doing. */
+export interface ServerWork {
+  readonly server: LoadingServer
+  readonly queuedDrops: number
+  /** Undefined if it has not been measured. */
+  readonly rate: LoadRate | undefined
+  /** Loads that it failed and is not asked for again yet. */
+  readonly failedLoads: number
+  /** The error of the latest of them. */
+  readonly lastError: string | undefined
+}
+
+/** What the leader knows about the work of the cluster. */
+export interface ClusterWork {
+  readonly servers: readonly ServerWork[]
+  readonly isPaused: boolean
+  /** Whether the leader has the report of every server, and whether there is nothing left to do. */
+  readonly known: boolean
+  readonly settled: boolean
+  /** Why the cluster is not known or not settled. */
+  readonly reasons: readonly string[]
+  /** Replicas that rules require and the servers cannot have, in sentences. */
+  readonly shortages: readonly string[]
+}
+
+/** What a cluster is doing and what holds it up. */
+export interface ClusterExplanation {
+  readonly state: 'unknown' | 'paused' | 'working' | 'settled' | 'short'
+  readonly sentences: readonly string[]
+}
+
+// A cluster may have thousands of servers.
+const maxFailing = 5
+
+/** Says in a few sentences what a cluster is doing and what holds it up, the most important first. */
+export function explainCluster(work: ClusterWork): ClusterExplanation {
+  const { servers, isPaused, known, settled, reasons, shortages } = work
+  const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
+    queueSentences(tier, members),
+  )
+  const failures = failureSentences(servers)
+  if (!known) return { state: 'unknown', sentences: [...reasons, ...loads, ...failures] }
+  if (isPaused)
+    return {
+      state: 'paused',
+      sentences: [
+        'Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped',
+        ...loads,
+        ...failures,
+      ],
+    }
+  if (!settled) {
+    const why = loads.length > 0 ? [] : reasons
+    return { state: 'working', sentences: [...loads, ...failures, ...why, ...shortages] }
+  }
+  if (shortages.length > 0 || failures.length > 0)
+    return {
+      state: 'short',
+      sentences: ['Nothing is being loaded or dropped, and replicas are missing', ...shortages, ...failures],
+    }
+  return {
+    state: 'settled',
+    sentences: ['Every segment has the replicas that the rules require; there is nothing to load or drop'],
+  }
+}
+
+function queueSentences(tier: string, members: readonly ServerWork[]): string[] {
+  const loads = sum(members, ({ server }) => server.queuedLoads)
+  const bytes = sum(members, ({ server }) => server.loadingSizeBytes)
+  const drops = sum(members, ({ queuedDrops }) => queuedDrops)
+  const sentences: string[] = []
+  if (loads > 0) {
+    const leftMs = timeLeftMs(members)
+    const left = leftMs === undefined ? '' : `, about ${formatDuration(leftMs)} left`
+    sentences.push(`Tier [${tier}] loads ${countOf(loads, 'segment')} (${formatBytes(bytes)})${left}`)
+  }
+  if (drops > 0) sentences.push(`Tier [${tier}] drops ${countOf(drops, 'segment')}`)
+  return sentences
+}
+
+/** How long the longest queue of a tier takes; undefined if none of its servers has been measured. */
+function timeLeftMs(members: readonly ServerWork[]): number | undefined {
+  const mean = meanRate(members.flatMap(({ rate }) => rate ?? []))
+  if (mean === undefined) return undefined
+  const timeOf = ({ server, rate = mean }: ServerWork): number =>
+    server.queuedLoads * rate.msPerSegment + server.loadingSizeBytes * rate.msPerByte
+  return members.reduce((longest, member) => Math.max(longest, timeOf(member)), 0)
+}
+
+function failureSentences(servers: readonly ServerWork[]): string[] {
+  const failing = servers.filter(({ failedLoads }) => failedLoads > 0)
+  const named = failing.slice(0, maxFailing).map(({ server, failedLoads, lastError }) => {
+    const error = lastError === undefined ? '' : `: ${lastError}`
+    return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')} and will retry${error}`
+  })
+  const more = failing.length - named.length
+  return more > 0 ? [...named, `${countOf(more, 'more server')} failed to load segments`] : named
+}
+
+const sum = (members: readonly ServerWork[], of: (one: ServerWork) => number): number =>
+  members.reduce((total, one) => total + of(one), 0)
