@@ -43,7 +43,7 @@ export function addDev(program: Command): void {
     .command('console')
     .description('Build the console; ./svc up also builds it when its source has changed')
     .action(async () => {
-      const { buildConsole } = await import('../console/index.ts')
+      const { buildConsole } = await import('../console-build/index.ts')
       await buildConsole()
       process.stdout.write('Built the console. The router serves it at /console/.\n')
     })

@@ -3,7 +3,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
-import { keepConsoleCurrent } from '../console/index.ts'
+import { keepConsoleCurrent } from '../console-build/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { stopRequest } from './stop-request.ts'
 import { summarize } from './summary.ts'

@@ -1,5 +1,5 @@
 import { type StartOptions, startCluster } from '../cluster/index.ts'
-import { keepConsoleCurrent } from '../console/index.ts'
+import { keepConsoleCurrent } from '../console-build/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 import { stopRequest } from './stop-request.ts'
 import { printSummary, stepDisplay, summarize } from './summary.ts'
