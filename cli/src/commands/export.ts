@@ -46,7 +46,7 @@ Examples:
 
 async function runExport(folder: string, options: ExportOptions): Promise<void> {
   const [{ exportSnapshot }, { stopRequest }] = await Promise.all([
-    import('../transfer/index.ts'),
+    import('../snapshot/index.ts'),
     import('./stop-request.ts'),
   ])
   const { signal } = stopRequest()

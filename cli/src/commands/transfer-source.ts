@@ -2,7 +2,7 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { accessToCluster, withoutLogin } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
-import type { SnapshotSource } from '../transfer/index.ts'
+import type { SnapshotSource } from '../snapshot/index.ts'
 import { credentialsOf, type LoginOptions, trustedOf, withLogin } from './login-options.ts'
 
 /** How to read another cluster, and as which user. */
@@ -24,7 +24,7 @@ export async function openSource(
   options: SourceOptions,
   signal: AbortSignal,
 ): Promise<SnapshotSource> {
-  const { openFolder, openHttp } = await import('../transfer/index.ts')
+  const { openFolder, openHttp } = await import('../snapshot/index.ts')
   if (typeof from !== 'string') {
     const { routerUrl, trusted, credentials } = accessToCluster(from)
     return await openHttp({ url: routerUrl, trusted, credentials, signal })

@@ -19,7 +19,6 @@ import {
   saveConfig,
   saveRules,
 } from '@svc/shared/postgres'
-import { countOf } from '../terminal/index.ts'
 import {
   openFolder,
   readSegmentRow,
@@ -29,7 +28,8 @@ import {
   type SnapshotSegment,
   type SnapshotSource,
   type StagedDetails,
-} from '../transfer/index.ts'
+} from '../snapshot/index.ts'
+import { countOf } from '../terminal/index.ts'
 import type { StoredImport } from './describe-import.ts'
 import { placeSegments } from './place-segments.ts'
 import { saveSecurity, securityOfHome } from './save-security.ts'

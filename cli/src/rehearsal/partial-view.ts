@@ -1,6 +1,6 @@
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
+import type { Seen, SourceCounts } from '../snapshot/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
-import type { Seen, SourceCounts } from '../transfer/index.ts'
 import type { Placement } from './place-segments.ts'
 
 /** What an import read, to compare with what its source counts. */

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { dataSourceOfId } from '@svc/domain/segment'
 import { type Database, loadUsedSegmentSizes } from '@svc/shared/postgres'
-import type { ServedSegments } from '../transfer/index.ts'
+import type { ServedSegments } from '../snapshot/index.ts'
 
 /** Which replicas of the source a home has. */
 export interface Placement {

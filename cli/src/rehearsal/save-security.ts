@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '@svc/shared/postgres'
 import { authenticatorName, authorizerName, internalUser } from '../cluster/index.ts'
-import type { SourceAuthorizer, SourceSecurity } from '../transfer/index.ts'
+import type { SourceAuthorizer, SourceSecurity } from '../snapshot/index.ts'
 
 /** The users, roles, and group mappings that a home gets. */
 export interface ImportedSecurity {
