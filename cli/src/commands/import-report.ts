@@ -13,7 +13,7 @@ export function addImportReport(program: Command): void {
   )
     .option('--json', 'Print JSON')
     .action(async (options: { readonly home?: string; readonly json?: boolean }) => {
-      const { formatImportReport, readImportReport } = await import('../rehearsal/index.ts')
+      const { formatImportReport, readImportReport } = await import('../import/index.ts')
       const report = readImportReport(existingHome(options.home, selectAnother))
       if (options.json) printJson(report)
       else process.stdout.write(formatImportReport(report))

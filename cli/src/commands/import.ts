@@ -57,7 +57,7 @@ async function runImport(options: ImportOptions): Promise<void> {
     { stopRequest },
     { defaultHome, homeArgument, homeLayout, recordingFailure },
   ] = await Promise.all([
-    import('../rehearsal/index.ts'),
+    import('../import/index.ts'),
     import('./transfer-source.ts'),
     import('./export.ts'),
     import('./stop-request.ts'),
