@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { countOf } from '../terminal/index.ts'
 import { withHome } from './home-option.ts'
 import { printJson, printProgress } from './print.ts'
-import { type SourceOptions, withSource } from './transfer-source.ts'
+import { type SourceOptions, withSource } from './source-options.ts'
 
 interface ImportOptions extends SourceOptions {
   readonly from: string
@@ -58,7 +58,7 @@ async function runImport(options: ImportOptions): Promise<void> {
     { defaultHome, homeArgument, homeLayout, recordingFailure },
   ] = await Promise.all([
     import('../import/index.ts'),
-    import('./transfer-source.ts'),
+    import('./source-options.ts'),
     import('./export.ts'),
     import('./stop-request.ts'),
     import('../home/index.ts'),

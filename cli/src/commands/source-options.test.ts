@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, it } from 'node:test'
 import { temporaryFolder } from '@svc/shared/testing'
-import { openSource } from './transfer-source.ts'
+import { openSource } from './source-options.ts'
 
 const folder = temporaryFolder({ after })
 const { signal } = new AbortController()
