@@ -104,7 +104,7 @@ export async function createRehearsal(source: SnapshotSource, options: Rehearsal
 function describeImport(stored: StoredImport, source: string, readAt: string): ImportReport {
   const { snapshot, segments, placement } = stored
   const { rules } = snapshot.documents
-  const counts = snapshot.details?.counts ?? { unseen: 'not read' }
+  const counts = snapshot.restrictedParts?.counts ?? { unseen: 'not read' }
   return {
     format: 1,
     source,

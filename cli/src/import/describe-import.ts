@@ -18,13 +18,13 @@ export interface StoredImport {
 
 /** Counts of what was read. */
 export function countsOf({ snapshot, segments, placement, security }: StoredImport): ImportedCounts {
-  const { documents, details } = snapshot
+  const { documents, restrictedParts } = snapshot
   const { servers, rules, compaction } = documents
-  const supervisors = seenValue(details?.supervisors)
+  const supervisors = seenValue(restrictedParts?.supervisors)
   return {
     segments: snapshot.segments,
     overshadowedSegments: snapshot.overshadowed,
-    unusedSegments: seenValue(details?.unused) ?? null,
+    unusedSegments: seenValue(restrictedParts?.unused) ?? null,
     sizeBytes: snapshot.sizeBytes,
     datasources: segments.size,
     servers: servers.length,
@@ -98,7 +98,7 @@ function placementDifferences({ segments, placement }: StoredImport): ImportDiff
 }
 
 function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
-  const supervisors = seenValue(snapshot.details?.supervisors) ?? []
+  const supervisors = seenValue(snapshot.restrictedParts?.supervisors) ?? []
   const others = supervisors.filter(({ type }) => type !== 'autocompact')
   const imported = snapshot.documents.compaction?.cluster.useSupervisors
   const idle = imported ? [] : supervisors.filter(({ type }) => type === 'autocompact')
@@ -126,7 +126,7 @@ function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
 
 function securityDifferences({ snapshot, security }: StoredImport): ImportDifference[] {
   if (!security) return []
-  const seen = seenValue(snapshot.details?.security)
+  const seen = seenValue(snapshot.restrictedParts?.security)
   const stores = [seen?.authenticators.size ?? 0, seen?.authorizers.size ?? 0]
   return [
     ...(security.logins.size === 0
@@ -177,20 +177,28 @@ function unseenSupervisors(
 }
 
 /** Parts of the source that were not read, and why. */
-export function unseenParts({ documents, details }: Snapshot): UnseenPart[] {
+export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPart[] {
   const parts: readonly (readonly [part: string, seen: Seen<unknown> | undefined, effect: string])[] = [
-    ["the source's own counts", details?.counts, 'so svc cannot check whether the login saw everything'],
-    ['which server has which segments', details?.placement, 'so the servers load what the rules require'],
-    ['suspended supervisors', details?.supervisors, 'so all compaction supervisors run'],
-    ['users and roles', details?.security, 'so the rehearsal has only its own'],
-    ['unused segments', details?.unused, 'so there are none'],
+    [
+      "the source's own counts",
+      restrictedParts?.counts,
+      'so svc cannot check whether the login saw everything',
+    ],
+    [
+      'which server has which segments',
+      restrictedParts?.placement,
+      'so the servers load what the rules require',
+    ],
+    ['suspended supervisors', restrictedParts?.supervisors, 'so all compaction supervisors run'],
+    ['users and roles', restrictedParts?.security, 'so the rehearsal has only its own'],
+    ['unused segments', restrictedParts?.unused, 'so there are none'],
   ]
   return [
     ...parts.flatMap(([part, seen, effect]) =>
       seen && 'unseen' in seen ? [{ part, reason: `${seen.unseen}, ${effect}` }] : [],
     ),
-    ...unseenSupervisors(documents, seenValue(details?.supervisors)),
-    ...(details?.unused === undefined
+    ...unseenSupervisors(documents, seenValue(restrictedParts?.supervisors)),
+    ...(restrictedParts?.unused === undefined
       ? [{ part: 'unused segments', reason: 'add --unused to import them' }]
       : []),
     ...documents.missing.map((name) => ({

@@ -27,7 +27,7 @@ import {
   type SnapshotDocuments,
   type SnapshotSegment,
   type SnapshotSource,
-  type StagedDetails,
+  type StagedRestrictedParts,
 } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
 import type { StoredImport } from './describe-import.ts'
@@ -56,12 +56,15 @@ export async function fillStore(
   placementFile: string,
   { signal, onStep }: FillOptions,
 ): Promise<StoredImport> {
-  const { documents, details } = snapshot
+  const { documents, restrictedParts } = snapshot
   await migrateSchema(database)
   const now = Date.now()
   const author = { author: 'svc import', comment: `Imported from ${from}`, identity: '', ip: '' }
-  await saveDocuments(database, documents, suspendedOf(details), author, now)
-  const security = details && 'value' in details.security ? securityOfHome(details.security.value) : undefined
+  await saveDocuments(database, documents, suspendedOf(restrictedParts), author, now)
+  const security =
+    restrictedParts && 'value' in restrictedParts.security
+      ? securityOfHome(restrictedParts.security.value)
+      : undefined
   if (security) await saveSecurity(database, security, author, now)
   onStep('Wrote rules and configuration')
   const source = openFolder(folder)
@@ -78,10 +81,10 @@ export async function fillStore(
 }
 
 /** Ids of the suspended supervisors. */
-const suspendedOf = (details: StagedDetails | undefined): ReadonlySet<string> =>
+const suspendedOf = (restrictedParts: StagedRestrictedParts | undefined): ReadonlySet<string> =>
   new Set(
-    details && 'value' in details.supervisors
-      ? details.supervisors.value.filter(({ suspended }) => suspended).map(({ id }) => id)
+    restrictedParts && 'value' in restrictedParts.supervisors
+      ? restrictedParts.supervisors.value.filter(({ suspended }) => suspended).map(({ id }) => id)
       : [],
   )
 

@@ -7,7 +7,7 @@ import { snapshotManifestFile, writeSnapshotManifest } from './snapshot-manifest
 import { snapshotNotices } from './snapshot-notices.ts'
 import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
 import { documents, type SnapshotSource } from './snapshot-source.ts'
-import { type StagedDetails, stageDetails } from './stage-details.ts'
+import { type StagedRestrictedParts, stageRestrictedParts } from './stage-restricted-parts.ts'
 import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
 
 /** Options of a snapshot. */
@@ -28,7 +28,7 @@ export interface SnapshotOptions {
 export interface Snapshot extends StagedSegments {
   readonly documents: SnapshotDocuments
   /** Undefined unless they were requested. */
-  readonly details: StagedDetails | undefined
+  readonly restrictedParts: StagedRestrictedParts | undefined
   /** The files that were written. */
   readonly files: readonly string[]
   /** Number of unreadable parts that were skipped. */
@@ -40,7 +40,7 @@ export interface Snapshot extends StagedSegments {
 }
 
 /** Result of an export. */
-export interface ExportResult extends Omit<Snapshot, 'documents' | 'details'> {
+export interface ExportResult extends Omit<Snapshot, 'documents' | 'restrictedParts'> {
   readonly folder: string
 }
 
@@ -54,7 +54,12 @@ export async function exportSnapshot(
   options: SnapshotOptions,
 ): Promise<ExportResult> {
   return await createNewFolder(folder, async (growing) => {
-    const { documents: _, details: __, files, ...summary } = await takeSnapshot(source, growing, options)
+    const {
+      documents: _,
+      restrictedParts: __,
+      files,
+      ...summary
+    } = await takeSnapshot(source, growing, options)
     await writeSnapshotManifest(growing, files)
     return { folder, ...summary, files: [...files, snapshotManifestFile] }
   })
@@ -97,14 +102,16 @@ async function writeSnapshot(
     throw signal.aborted ? signal.reason : error
   })
   const servers = snapshot.servers.map(({ host }) => host)
-  const details =
-    complete || unused ? await stageDetails(source, folder, servers, problems, { unused, signal }) : undefined
+  const restrictedParts =
+    complete || unused
+      ? await stageRestrictedParts(source, folder, servers, problems, { unused, signal })
+      : undefined
   if (problems.count > 0 && !skipBad) throw problemsFailure(source.name, problems)
   return {
     ...staged,
     documents: snapshot,
-    details,
-    files: [...files, segmentsFile, ...(details?.files ?? [])],
+    restrictedParts,
+    files: [...files, segmentsFile, ...(restrictedParts?.files ?? [])],
     leftOut: problems.count,
     problems: problemLines(problems),
     notices: [...sourceNotices, ...snapshotNotices(source.name, snapshot, staged)],

@@ -7,9 +7,9 @@ import { withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
 import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
 import {
-  details,
   documents,
   placementFile,
+  restrictedPartFiles,
   type Seen,
   type SegmentRow,
   type ServedSegments,
@@ -19,7 +19,7 @@ import {
 
 const filesOfSnapshot = [
   ...Object.values(documents).map(({ file }) => file),
-  ...Object.values(details),
+  ...Object.values(restrictedPartFiles),
   placementFile,
   unusedSegmentsFile,
   'segments.jsonl',
@@ -60,9 +60,11 @@ export function openFolder(folder: string): SnapshotSource {
       }
       return await readJsonFile(full)
     },
-    detail: async (name) => {
-      const full = path.join(folder, details[name])
-      return existsSync(full) ? { value: await readJsonFile(full) } : missing(folder, details[name])
+    restrictedPart: async (name) => {
+      const full = path.join(folder, restrictedPartFiles[name])
+      return existsSync(full)
+        ? { value: await readJsonFile(full) }
+        : missing(folder, restrictedPartFiles[name])
     },
     placement: async () => seeRows(folder, placementFile, servedSegmentsOf),
     unusedSegments: async () => seeRows(folder, unusedSegmentsFile, (rows) => rows),

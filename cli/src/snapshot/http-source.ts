@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { describeConnectionError, hintFor, parseClusterUrl, withoutLogin } from '../client/index.ts'
-import { type HttpReader, openHttpDetails } from './http-details.ts'
+import { type HttpReader, openHttpRestrictedParts } from './http-restricted-parts.ts'
 import { elementsOf } from './json-list.ts'
 import { type DocumentName, documents, type Seen, type SnapshotSource } from './snapshot-source.ts'
 
@@ -54,7 +54,7 @@ export async function openHttp(access: HttpAccess): Promise<SnapshotSource> {
 
   return {
     name: base,
-    ...openHttpDetails(openReader(base, word, access)),
+    ...openHttpRestrictedParts(openReader(base, word, access)),
     check: async () => [],
     document: async (name: DocumentName) =>
       name === 'compaction'

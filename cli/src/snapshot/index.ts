@@ -8,8 +8,8 @@ export {
 } from './export-snapshot.ts'
 export { openFolder } from './folder-source.ts'
 export { openHttp } from './http-source.ts'
+export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './restricted-parts.ts'
 export { readSegmentRow, type SnapshotSegment } from './segment-row.ts'
-export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './snapshot-details.ts'
 export type { SnapshotDocuments, SnapshotServer } from './snapshot-documents.ts'
 export {
   type DocumentName,
@@ -19,4 +19,4 @@ export {
   type ServedSegments,
   type SnapshotSource,
 } from './snapshot-source.ts'
-export type { StagedDetails } from './stage-details.ts'
+export type { StagedRestrictedParts } from './stage-restricted-parts.ts'

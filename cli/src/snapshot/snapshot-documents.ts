@@ -16,8 +16,8 @@ import {
   readConfigChange,
   readCoordinatorConfig,
 } from '@svc/shared/coordinator-config'
+import { attempt } from './restricted-parts.ts'
 import { shorten } from './segment-row.ts'
-import { attempt } from './snapshot-details.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import { type DocumentName, documents, type SnapshotSource } from './snapshot-source.ts'
 

@@ -12,13 +12,13 @@ export const documents = {
 export type DocumentName = keyof typeof documents
 
 /** Parts that not every source has and not every user may read, and their files in a folder. */
-export const details = {
+export const restrictedPartFiles = {
   counts: 'counts.json',
   supervisors: 'supervisors.json',
   security: 'security.json',
 } as const
 
-export type DetailName = keyof typeof details
+export type RestrictedPartName = keyof typeof restrictedPartFiles
 
 /** The file of a snapshot that lists which server has loaded which segments. */
 export const placementFile = 'placement.jsonl'
@@ -55,7 +55,7 @@ export interface SnapshotSource {
   document(name: DocumentName): Promise<unknown>
   /** The used segments, read lazily. Throws a Failure if the source ends early. */
   segments(): AsyncIterable<SegmentRow>
-  detail(name: DetailName): Promise<Seen<unknown>>
+  restrictedPart(name: RestrictedPartName): Promise<Seen<unknown>>
   /** Which segments the servers have loaded, read lazily. */
   placement(servers: readonly string[]): Promise<Seen<AsyncIterable<ServedSegments>>>
   /** The unused segments, read lazily: `{ dataSegment, usedStatusLastUpdatedDate }`. */

@@ -277,13 +277,13 @@ describe('a source cluster', () => {
     const target = path.join(folder, 'exported-completely')
     await exportSnapshot(source, target, { ...options, complete: true, unused: true })
     const exported = openFolder(target)
-    assert.deepEqual(await exported.detail('supervisors'), {
+    assert.deepEqual(await exported.restrictedPart('supervisors'), {
       value: [
         { id: 'autocompact__wiki', type: 'autocompact', suspended: true },
         { id: 'autocompact__koala', type: 'autocompact', suspended: false },
       ],
     })
-    assert.deepEqual(await exported.detail('security'), {
+    assert.deepEqual(await exported.restrictedPart('security'), {
       value: {
         authenticators: { db: ['alice', 'me'] },
         authorizers: {
@@ -295,7 +295,7 @@ describe('a source cluster', () => {
         },
       },
     })
-    assert.deepEqual(await exported.detail('counts'), {
+    assert.deepEqual(await exported.restrictedPart('counts'), {
       value: {
         datasourcesWithUsedSegments: ['koala', 'wiki'],
         servedSegments: { wiki: 1 },
@@ -317,7 +317,7 @@ describe('a source cluster', () => {
 
   it('that refuses parts of it is exported without these parts, with the reason', async () => {
     const source = await openHttp({ url: await cluster(answers) })
-    const { unseen } = (await source.detail('security')) as { unseen: string }
+    const { unseen } = (await source.restrictedPart('security')) as { unseen: string }
     assert.equal(unseen, '[/druid-ext/basic-security/authentication/loadStatus] returned status [404]')
     const target = path.join(folder, 'exported-partly')
     const { files } = await exportSnapshot(source, target, { ...options, complete: true })
@@ -511,7 +511,7 @@ describe('a source folder', () => {
       name: 'given',
       check: async () => [],
       document: async (name) => (name === 'servers' ? [] : {}),
-      detail: async () => ({ unseen: 'not given' }),
+      restrictedPart: async () => ({ unseen: 'not given' }),
       placement: async () => ({ unseen: 'not given' }),
       unusedSegments: async () => ({ unseen: 'not given' }),
       segments: async function* () {

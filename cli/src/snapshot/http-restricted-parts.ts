@@ -1,5 +1,5 @@
 import { Failure, forbidden } from '@svc/domain/failure'
-import type { DetailName, Seen, SegmentRow, ServedSegments } from './snapshot-source.ts'
+import type { RestrictedPartName, Seen, SegmentRow, ServedSegments } from './snapshot-source.ts'
 
 /** Reads from a cluster. Paths start after the prefix of the cluster, such as `/coordinator/v1/rules`. */
 export interface HttpReader {
@@ -12,8 +12,8 @@ export interface HttpReader {
 }
 
 /** The parts of a cluster that not every user may read. */
-export interface HttpDetails {
-  detail(name: DetailName): Promise<Seen<unknown>>
+export interface HttpRestrictedParts {
+  restrictedPart(name: RestrictedPartName): Promise<Seen<unknown>>
   placement(servers: readonly string[]): Promise<Seen<AsyncIterable<ServedSegments>>>
   unusedSegments(): Promise<Seen<AsyncIterable<SegmentRow>>>
 }
@@ -21,14 +21,14 @@ export interface HttpDetails {
 const segmentsAtOnce = 1000
 
 /** Opens the parts of a cluster that not every user may read. */
-export function openHttpDetails(reader: HttpReader): HttpDetails {
-  const readers: Readonly<Record<DetailName, () => Promise<unknown>>> = {
+export function openHttpRestrictedParts(reader: HttpReader): HttpRestrictedParts {
+  const readers: Readonly<Record<RestrictedPartName, () => Promise<unknown>>> = {
     counts: () => readCounts(reader),
     supervisors: () => readSupervisors(reader),
     security: () => readSecurity(reader),
   }
   return {
-    detail: async (name) => {
+    restrictedPart: async (name) => {
       try {
         return { value: await readers[name]() }
       } catch (error) {

@@ -3,19 +3,19 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { withExactLimits } from '@svc/shared/wire'
-import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import {
-  parseDetails,
-  type RawDetails,
-  readRawDetails,
-  type SnapshotDetails,
+  parseRestrictedParts,
+  type RawRestrictedParts,
+  type RestrictedParts,
+  readRestrictedParts,
   smallerCounts,
-} from './snapshot-details.ts'
+} from './restricted-parts.ts'
+import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import {
-  type DetailName,
-  details,
   placementFile,
+  type RestrictedPartName,
+  restrictedPartFiles,
   type Seen,
   type SegmentRow,
   type ServedSegments,
@@ -24,7 +24,7 @@ import {
 } from './snapshot-source.ts'
 
 /** Parts of a snapshot that not every user may read, written to the files of the snapshot. */
-export interface StagedDetails extends SnapshotDetails {
+export interface StagedRestrictedParts extends RestrictedParts {
   /** Number of replicas on the servers. */
   readonly placement: Seen<number>
   /** Number of unused segments; undefined if they were not requested. */
@@ -33,20 +33,20 @@ export interface StagedDetails extends SnapshotDetails {
 }
 
 /** What to read, and how to stop. */
-export interface DetailOptions {
+export interface RestrictedPartsOptions {
   readonly unused: boolean
   readonly signal: AbortSignal
 }
 
 /** Reads parts that not every user may read, and writes those that can be seen to files. */
-export async function stageDetails(
+export async function stageRestrictedParts(
   source: SnapshotSource,
   folder: string,
   servers: readonly string[],
   problems: SnapshotProblems,
-  { unused, signal }: DetailOptions,
-): Promise<StagedDetails> {
-  const raw = await readRawDetails(source)
+  { unused, signal }: RestrictedPartsOptions,
+): Promise<StagedRestrictedParts> {
+  const raw = await readRestrictedParts(source)
   signal.throwIfAborted()
   const files: string[] = []
   const stage = async <Row>(
@@ -64,19 +64,19 @@ export async function stageDetails(
     return { value: total }
   }
   const placement = await stage(placementFile, await source.placement(servers), placementLines)
-  const counts = smallerCounts(raw.counts, await source.detail('counts'))
+  const counts = smallerCounts(raw.counts, await source.restrictedPart('counts'))
   const unusedSegments = unused
     ? await stage(unusedSegmentsFile, await source.unusedSegments(), (rows, counted) =>
         unusedLines(rows, counted, problems),
       )
     : undefined
-  const found: RawDetails = { ...raw, counts }
-  for (const [name, part] of Object.entries(found) as [DetailName, Seen<unknown>][]) {
+  const found: RawRestrictedParts = { ...raw, counts }
+  for (const [name, part] of Object.entries(found) as [RestrictedPartName, Seen<unknown>][]) {
     if ('unseen' in part) continue
-    await writeFile(path.join(folder, details[name]), `${JSON.stringify(part.value, null, 2)}\n`)
-    files.push(details[name])
+    await writeFile(path.join(folder, restrictedPartFiles[name]), `${JSON.stringify(part.value, null, 2)}\n`)
+    files.push(restrictedPartFiles[name])
   }
-  return { ...parseDetails(found, problems), placement, unused: unusedSegments, files }
+  return { ...parseRestrictedParts(found, problems), placement, unused: unusedSegments, files }
 }
 
 async function* placementLines(

@@ -13,7 +13,12 @@ import {
 } from '@svc/domain/validation'
 import { isNamePattern } from '@svc/shared/security'
 import type { SnapshotProblems } from './snapshot-problems.ts'
-import { type DetailName, details, type Seen, type SnapshotSource } from './snapshot-source.ts'
+import {
+  type RestrictedPartName,
+  restrictedPartFiles,
+  type Seen,
+  type SnapshotSource,
+} from './snapshot-source.ts'
 
 // Clusters may have more than the usual limit of lists.
 const anyNumber = { max: Number.MAX_SAFE_INTEGER }
@@ -73,29 +78,29 @@ export interface SourceSecurity {
 }
 
 /** Parts of a source that not every user may read. */
-export interface SnapshotDetails {
+export interface RestrictedParts {
   readonly counts: Seen<SourceCounts>
   readonly supervisors: Seen<readonly SourceSupervisor[]>
   readonly security: Seen<SourceSecurity>
 }
 
 /** The parts as they are written to files. */
-export type RawDetails = Readonly<Record<DetailName, Seen<unknown>>>
+export type RawRestrictedParts = Readonly<Record<RestrictedPartName, Seen<unknown>>>
 
 /** Reads the parts of a source that not every user may read. */
-export async function readRawDetails(source: SnapshotSource): Promise<RawDetails> {
-  const supervisors = await source.detail('supervisors')
-  const security = await source.detail('security')
-  return { supervisors, security, counts: await source.detail('counts') }
+export async function readRestrictedParts(source: SnapshotSource): Promise<RawRestrictedParts> {
+  const supervisors = await source.restrictedPart('supervisors')
+  const security = await source.restrictedPart('security')
+  return { supervisors, security, counts: await source.restrictedPart('counts') }
 }
 
 /** Checks the parts; records invalid ones as problems. */
-export function parseDetails(raw: RawDetails, problems: SnapshotProblems): SnapshotDetails {
-  const parse = <Value>(name: DetailName, read: (value: unknown) => Value): Seen<Value> => {
+export function parseRestrictedParts(raw: RawRestrictedParts, problems: SnapshotProblems): RestrictedParts {
+  const parse = <Value>(name: RestrictedPartName, read: (value: unknown) => Value): Seen<Value> => {
     const part = raw[name]
     if ('unseen' in part) return part
-    const value = attempt(problems, details[name], () => read(part.value))
-    return value === undefined ? { unseen: `[${details[name]}] is invalid` } : { value }
+    const value = attempt(problems, restrictedPartFiles[name], () => read(part.value))
+    return value === undefined ? { unseen: `[${restrictedPartFiles[name]}] is invalid` } : { value }
   }
   return {
     counts: parse('counts', (value) => readCounts(value, 'counts')),
@@ -126,7 +131,7 @@ const readEntryName = readName()
 function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecurity {
   const { authenticators, authorizers } = readStores(document, 'security')
   const isValid = (name: string): boolean =>
-    attempt(problems, details.security, () => readEntryName(name, 'name')) !== undefined
+    attempt(problems, restrictedPartFiles.security, () => readEntryName(name, 'name')) !== undefined
   return {
     authenticators: new Map(
       Object.entries(authenticators).map(([store, users]) => [store, users.filter(isValid)]),
@@ -137,7 +142,7 @@ function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecu
         {
           roles: new Map(
             Object.entries(roles).flatMap(([role, permissions]) => {
-              const read = attempt(problems, `${details.security} role [${role}]`, () =>
+              const read = attempt(problems, `${restrictedPartFiles.security} role [${role}]`, () =>
                 parsePermissions(permissions, isNamePattern),
               )
               return read && isValid(role) ? [[role, read] as const] : []
@@ -146,7 +151,7 @@ function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecu
           users: new Map(Object.entries(users).filter(([user]) => isValid(user))),
           groupMappings: new Map(
             Object.entries(groupMappings).filter(([mapping, { groupPattern }]) =>
-              attempt(problems, `${details.security} group mapping [${mapping}]`, () => {
+              attempt(problems, `${restrictedPartFiles.security} group mapping [${mapping}]`, () => {
                 if (!isGroupPattern(groupPattern))
                   throw invalidInput(
                     `Invalid value [${groupPattern}] for [groupPattern]: expected [*], a distinguished name, [*,suffix], or [prefix,*]`,
