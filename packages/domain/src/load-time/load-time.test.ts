@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   addMeasured,
-  type DurationLimits,
-  estimateDuration,
+  estimateLoadTime,
   type LoadRate,
   type LoadSums,
+  type LoadTimeLimits,
   type MeasuredLoads,
   noLoads,
   rateOf,
@@ -66,7 +66,7 @@ describe('the load rate of a server', () => {
 describe('an estimate', () => {
   const idle = { rate: { msPerSegment: 0, msPerByte: second / megabyte }, queuedLoads: 0, queuedBytes: 0 }
   const servers = (count: number) => Array.from({ length: count }, () => idle)
-  const limits: DurationLimits = {
+  const limits: LoadTimeLimits = {
     periodMs: 10 * second,
     maxLoadsPerServer: 1000,
     replicationThrottleLimit: 1000,
@@ -74,7 +74,7 @@ describe('an estimate', () => {
   const cases: [
     name: string,
     loads: TierLoads,
-    limits: Partial<DurationLimits>,
+    limits: Partial<LoadTimeLimits>,
     seconds: number | undefined,
     limitedBy?: string,
   ][] = [
@@ -140,7 +140,7 @@ describe('an estimate', () => {
   ]
   for (const [name, loads, changed, seconds, limitedBy] of cases) {
     it(name, () => {
-      const estimate = estimateDuration(loads, { ...limits, ...changed })
+      const estimate = estimateLoadTime(loads, { ...limits, ...changed })
       if (seconds === undefined) assert.equal(estimate, undefined)
       else {
         assert.ok(

@@ -20,7 +20,7 @@ export interface TierServer {
 }
 
 /** Limits of the coordinator. */
-export interface DurationLimits {
+export interface LoadTimeLimits {
   /** Time between two runs. */
   readonly periodMs: number
   readonly maxLoadsPerServer: number
@@ -28,7 +28,7 @@ export interface DurationLimits {
 }
 
 /** How long a tier takes. */
-export interface LoadEstimate {
+export interface LoadTimeEstimate {
   readonly durationMs: number
   /** What takes longest: the servers, their queues between two runs, or the throttle of further replicas. */
   readonly limitedBy: 'servers' | 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit'
@@ -47,10 +47,10 @@ const maxRuns = 10_000
  * Estimates when the last replica is loaded, from one run of the coordinator to the next; the first run is half a period
  * from now. Returns undefined if no server of the tier has been measured.
  */
-export function estimateDuration(
+export function estimateLoadTime(
   { servers, firstCopies, furtherCopies, bytes }: TierLoads,
-  { periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits,
-): LoadEstimate | undefined {
+  { periodMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits,
+): LoadTimeEstimate | undefined {
   const copies = firstCopies + furtherCopies
   if (copies === 0) return { durationMs: 0, limitedBy: 'servers' }
   const mean = meanRate(servers.flatMap(({ rate }) => rate ?? []))
@@ -84,7 +84,7 @@ export function estimateDuration(
 const limitOf = (
   runs: number,
   { queue, throttle }: { readonly queue: number; readonly throttle: number },
-): LoadEstimate['limitedBy'] => {
+): LoadTimeEstimate['limitedBy'] => {
   if (queue + throttle < runs / 2 || queue + throttle === 0) return 'servers'
   return queue > throttle ? 'maxSegmentsInNodeLoadingQueue' : 'replicationThrottleLimit'
 }
