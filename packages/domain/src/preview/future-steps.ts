@@ -1,7 +1,7 @@
 import { RuleBoundaries } from '../rules/index.ts'
 import { addPeriod, type Period, periodOf } from '../time/index.ts'
 import type { RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import type { Tally } from './segments.ts'
 import { stretchesOf } from './stretches.ts'
 import { capacityOf, type DatasourceSummary, keptIntervals, type TierSummary } from './summary.ts'

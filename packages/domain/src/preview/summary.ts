@@ -1,6 +1,6 @@
 import type { Interval } from '../time/index.ts'
 import type { PreviewTier, RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import {
   addChange,

@@ -4,7 +4,7 @@ import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
 import { findAddedPeriods } from './added-periods.ts'
 import type { PreviewCluster } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import type { TierSummary } from './summary.ts'
 import { findUnreachedRules, type UnreachedRule } from './unreached.ts'
 
