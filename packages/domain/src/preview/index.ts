@@ -1,8 +1,9 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
-export * from './answer-request.ts'
+
 export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { PreviewServer } from './cluster.ts'
 export type { Outcome } from './decide-outcome.ts'
+export * from './decide-request.ts'
 export { type EffectName, effectNames } from './effects.ts'
 export { groupGivenSegments } from './given-segments.ts'
 export { type CompleteInventory, decodeInventory, encodeInventory } from './inventory-columns.ts'
