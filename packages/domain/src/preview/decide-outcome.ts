@@ -1,6 +1,8 @@
 import { invalidInput } from '../failure/index.ts'
 import { Heap } from '../heap/index.ts'
 import { type Rule, RuleBoundaries } from '../rules/index.ts'
+import type { PreviewSegments, SegmentColumns } from './segments.ts'
+import { columnsOf } from './segments.ts'
 import {
   clusterOf,
   type PreviewCluster,
@@ -8,9 +10,7 @@ import {
   type PreviewTier,
   type RuleTarget,
   RuleTargets,
-} from './cluster.ts'
-import type { PreviewSegments, SegmentColumns } from './segments.ts'
-import { columnsOf } from './segments.ts'
+} from './servers-by-tier.ts'
 import { certainlyFits, type TierDemand, TierRoom } from './simulated-placement.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
