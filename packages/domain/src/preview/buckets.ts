@@ -1,7 +1,7 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
 import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
-import type { RuleTarget } from './servers-by-tier.ts'
 
 /** Bytes over time: in buckets of equal width, by tier before and after a change. */
 export interface Buckets {

@@ -1,16 +1,10 @@
 import { invalidInput } from '../failure/index.ts'
 import { Heap } from '../heap/index.ts'
 import { type Rule, RuleBoundaries } from '../rules/index.ts'
+import { type RuleTarget, RuleTargets } from './rule-targets.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import { columnsOf } from './segments.ts'
-import {
-  clusterOf,
-  type PreviewCluster,
-  type PreviewServer,
-  type PreviewTier,
-  type RuleTarget,
-  RuleTargets,
-} from './servers-by-tier.ts'
+import { groupByTier, type PreviewServer, type PreviewTier, type ServersByTier } from './servers-by-tier.ts'
 import { certainlyFits, type TierDemand, TierRoom } from './simulated-placement.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
@@ -58,7 +52,7 @@ export interface DatasourceOutcome extends PreviewRules {
 /** What the rules result in at one point in time. */
 export interface Outcome {
   readonly now: number
-  readonly cluster: PreviewCluster
+  readonly cluster: ServersByTier
   readonly datasources: readonly DatasourceOutcome[]
 }
 
@@ -72,7 +66,7 @@ const maxCounters = 40_000_000
 export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcome> {
   const { now, servers, serversBefore } = input
   const historicalsBefore = serversBefore.filter(({ type }) => type === 'historical')
-  const cluster = clusterOf(
+  const cluster = groupByTier(
     servers,
     historicalsBefore.map(({ tier }) => tier),
   )
@@ -104,7 +98,7 @@ function* countCopies(
   segments: PreviewSegments,
   { indexes, count, overshadowedIndexes }: SegmentColumns,
   servers: readonly PreviewServer[],
-  { holders, tiers }: PreviewCluster,
+  { holders, tiers }: ServersByTier,
 ): Generator<undefined, Pick<DatasourceOutcome, 'before' | 'overshadowedBefore' | 'overshadowedCopies'>> {
   const before: (Uint16Array | undefined)[] = holders.map(() => undefined)
   const overshadowedBefore = holders.map(noCopies)

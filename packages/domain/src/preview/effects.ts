@@ -1,8 +1,8 @@
 import { formatInterval } from '../time/index.ts'
 import { Days } from './days.ts'
 import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
-import type { RuleTarget } from './servers-by-tier.ts'
 
 /** What a rule change does to segments. A segment may count for several effects. */
 export const effectNames = [

@@ -1,5 +1,5 @@
 import type { DatasourceOutcome } from './decide-outcome.ts'
-import type { RuleTarget } from './servers-by-tier.ts'
+import type { RuleTarget } from './rule-targets.ts'
 
 /** Maximum number of segments in a block. */
 export const maxBlock = 16_384
