@@ -27,13 +27,13 @@ const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).c
 const minNode = [22, 18]
 
 try {
-  await prepare()
+  await install()
 } catch (error) {
   process.stderr.write(`svc: ${describe(error)}\n`)
   process.exit(1)
 }
 
-async function prepare() {
+async function install() {
   mkdirSync(cache, { recursive: true })
   const release = await lock(path.join(cache, 'lock'))
   try {
