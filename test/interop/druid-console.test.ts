@@ -14,7 +14,7 @@ import { flights, flightsTask, runTask } from '../support/flights.ts'
 import { storedSegments } from '../support/segments.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { untilLoaded } from '../support/until-loaded.ts'
-import { type ConsoleServer, startConsoleServer } from './console-server.ts'
+import { type ConsoleServer, startConsoleServer } from './druid-console-server.ts'
 
 const run = promisify(execFile)
 const { dataSource } = flights
