@@ -133,7 +133,7 @@ export async function runHostile(options: readonly string[]): Promise<number> {
 /** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
 export async function runDifferential(options: readonly string[]): Promise<number> {
   await checkJava()
-  return await runProgram('test/reference/differential/main.ts', options)
+  return await runProgram('test/druid/differential/main.ts', options)
 }
 
 async function runProgram(file: string, options: readonly string[]): Promise<number> {

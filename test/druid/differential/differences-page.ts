@@ -5,7 +5,7 @@ export function differencesPage(): string {
   return `# How svc differs from Druid 37
 
 This page lists where the management interface of svc answers differently from Druid 37, and why.
-\`npm run test:differential -- --page\` writes it from \`test/reference/differential/differences.ts\`.
+\`npm run test:differential -- --page\` writes it from \`test/druid/differential/differences.ts\`.
 
 A test builds the same random state in both systems, sends both the same random requests, and compares the answers and
 the state after duties have run. Differences that are neither fixed nor in this table make it fail. Except for invalid
