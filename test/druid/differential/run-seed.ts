@@ -2,15 +2,15 @@ import type { Answer } from '@svc/shared/testing'
 import { seededRandom } from '../../support/random.ts'
 import { choicesFrom } from './choices.ts'
 import { differences } from './differences.ts'
+import type { DruidSystem, System } from './druid-system.ts'
 import { type Exchange, isSame } from './exchange.ts'
 import { authenticator, authorizer } from './logins.ts'
-import type { ReferenceServer, System } from './reference-server.ts'
 import { type DifferentialRequest, type Kind, randomRequest } from './requests.ts'
 import { randomState, type State } from './state.ts'
 
 /** Both systems. */
 export interface Systems {
-  readonly druid: ReferenceServer
+  readonly druid: DruidSystem
   readonly svc: System
 }
 

@@ -1,4 +1,4 @@
-import { startReferenceServer } from './reference-server.ts'
+import { startDruidSystem } from './druid-system.ts'
 import { describe, kindOf, type Report, summarize } from './report.ts'
 import { minimize, runSeed, type SeedResult, type UnlistedDifference } from './run-seed.ts'
 import { startSvc } from './svc-system.ts'
@@ -16,7 +16,7 @@ export async function runDifferential(
   { firstSeed, seeds, requests }: DifferentialOptions,
   print: (line: string) => void,
 ): Promise<Report> {
-  const druid = await startReferenceServer()
+  const druid = await startDruidSystem()
   try {
     const svc = await startSvc()
     try {

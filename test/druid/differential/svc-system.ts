@@ -3,8 +3,8 @@ import { type SegmentPayload, segmentFromPayload } from '@svc/domain/segment'
 import { copyManySegments, type Database, rulesChannel, saveCompactionState, sql } from '@svc/shared/postgres'
 import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { startTestCluster, type TestCluster } from '../../support/test-cluster.ts'
+import type { System } from './druid-system.ts'
 import { basicProperties, passwords } from './logins.ts'
-import type { System } from './reference-server.ts'
 import type { StoredSegment } from './state.ts'
 
 const credentials = `admin:${passwords.admin}`

@@ -30,7 +30,7 @@ export interface System {
 }
 
 /** Druid 37 in one process, with the names of its data servers. */
-export interface ReferenceServer extends System {
+export interface DruidSystem extends System {
   /** Host and port of each possible data server, in order. */
   readonly serverNames: readonly string[]
 }
@@ -104,7 +104,7 @@ const opened = [
 ]
 
 /** Starts Druid's coordinator and overlord. Throws with its log if it is not ready in time. */
-export async function startReferenceServer(): Promise<ReferenceServer> {
+export async function startDruidSystem(): Promise<DruidSystem> {
   await compile()
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-differential-'))
   const ports = await freePorts(3 + dataServers)
