@@ -1,7 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
+import { type ConnectionOptions, collect, connect, withSvcConnection } from '../options/index.ts'
 import { exitStatus } from './exit-status.ts'
 import { printJson } from './print.ts'
 

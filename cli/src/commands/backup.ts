@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { existingHome, withHome } from '../options/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
-import { existingHome, withHome } from './home-option.ts'
 import { printJson, printNotices } from './print.ts'
 
 interface BackupOptions {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
+import { existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
 interface CallsOptions {

@@ -1,5 +1,5 @@
 import { Command, type Option } from 'commander'
-import { withConnection } from './connection-options.ts'
+import { withConnection } from '../options/index.ts'
 import { exitStatus, exitStatusMeanings } from './exit-status.ts'
 
 const widthOfHelp = 100

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
 import { printAnswer } from './print-table.ts'
 
 interface DatasourcesOptions extends ConnectionOptions {

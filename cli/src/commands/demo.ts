@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parseHome } from './home-option.ts'
+import { parseHome } from '../options/index.ts'
 
 /** The options of `./svc demo` as commander reads them. */
 interface DemoCommandOptions {

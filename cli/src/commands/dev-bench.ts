@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { parsePositiveInteger } from '../options/index.ts'
 import { printFigures, printProgress } from './print.ts'
 
 /** Adds `./svc dev bench` with one command for each benchmark. */

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { parsePositiveInteger } from '../options/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson } from './print.ts'
 
 interface StringsOptions {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
+import { existingHome, openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { existingHome, withHome } from './home-option.ts'
 import { printJson, printNotices, printProgress } from './print.ts'
-import { openSource, type SourceOptions, withSource } from './source-options.ts'
 
 interface ExportOptions extends SourceOptions {
   readonly home?: string

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
+import { existingHome, withHome } from '../options/index.ts'
 import { printJson } from './print.ts'
 
 /** The options of `./svc ingest` as commander reads them. */

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
+import { type ConnectionOptions, connect, parsePositiveInteger, withSvcConnection } from '../options/index.ts'
 import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson, printProgress } from './print.ts'
 import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
 

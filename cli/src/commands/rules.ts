@@ -1,9 +1,14 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import {
+  type ConnectionOptions,
+  connect,
+  parsePositiveInteger,
+  withConnection,
+  withSvcConnection,
+} from '../options/index.ts'
 import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
-import { type ConnectionOptions, connect, withConnection, withSvcConnection } from './connection-options.ts'
 import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson, printProgress } from './print.ts'
 import { printAnswer } from './print-table.ts'
 import {

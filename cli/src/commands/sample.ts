@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { parsePositiveInteger } from '../options/index.ts'
 import { printJson } from './print.ts'
 
 interface SampleCommandOptions {

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, collect, connect, withConnection } from '../options/index.ts'
 import { printJson } from './print.ts'
 import { printAnswer } from './print-table.ts'
 

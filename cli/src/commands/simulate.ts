@@ -1,7 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { parseHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { parseHome, parsePositiveInteger } from '../options/index.ts'
 import { printFigures } from './print.ts'
 
 /** The options of `./svc simulate` as commander reads them. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { existingHome, withHome } from '../options/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { existingHome, withHome } from './home-option.ts'
 import { printJson } from './print.ts'
 
 /** Adds `./svc status`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
 import { printAnswer } from './print-table.ts'
 
 interface TiersOptions extends ConnectionOptions {

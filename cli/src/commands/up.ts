@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { assertNoFailedImport, defaultHome, homeLayout, isHome } from '../home/index.ts'
-import { collect } from './collect.ts'
-import { withHome } from './home-option.ts'
+import { collect, withHome } from '../options/index.ts'
 
 /** The options of `./svc up` as commander reads them. */
 interface UpOptions {

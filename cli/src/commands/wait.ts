@@ -1,10 +1,14 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
+import {
+  type ConnectionOptions,
+  connect,
+  existingHome,
+  parsePositiveInteger,
+  withConnection,
+} from '../options/index.ts'
 import type { Condition } from '../waiting/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { existingHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 import { printJson, printNotices } from './print.ts'
 
 interface WaitOptions extends ConnectionOptions {

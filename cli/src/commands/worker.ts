@@ -1,7 +1,5 @@
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { collect, existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
