@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from '../options/index.ts'
+import { printJson, printNotices } from '../output/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
-import { printJson, printNotices } from './print.ts'
 
 interface BackupOptions {
   readonly home?: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { printJson } from './print.ts'
 
 interface CallsOptions {
   readonly home?: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existingHome, openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
+import { printJson, printNotices, printProgress } from '../output/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { printJson, printNotices, printProgress } from './print.ts'
 
 interface ExportOptions extends SourceOptions {
   readonly home?: string

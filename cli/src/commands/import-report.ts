@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, selectAnother, withHome } from '../options/index.ts'
-import { printJson } from './print.ts'
+import { printJson } from '../output/index.ts'
 
 /** Adds `./svc import-report`. */
 export function addImportReport(program: Command): void {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
+import { printJson, printProgress } from '../output/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { printJson, printProgress } from './print.ts'
 
 interface ImportOptions extends SourceOptions {
   readonly from: string

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from '../options/index.ts'
-import { printJson } from './print.ts'
+import { printJson } from '../output/index.ts'
 
 /** The options of `./svc ingest` as commander reads them. */
 interface IngestOptions {

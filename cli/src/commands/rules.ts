@@ -7,10 +7,9 @@ import {
   withConnection,
   withSvcConnection,
 } from '../options/index.ts'
+import { printAnswer, printJson, printProgress } from '../output/index.ts'
 import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { printJson, printProgress } from './print.ts'
-import { printAnswer } from './print-table.ts'
 import {
   allRulesPath,
   bandsOf,

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { type ConnectionOptions, collect, connect, withConnection } from '../options/index.ts'
-import { printJson } from './print.ts'
-import { printAnswer } from './print-table.ts'
+import { printAnswer, printJson } from '../output/index.ts'
 
 interface SegmentsOptions extends ConnectionOptions {
   readonly datasource?: string

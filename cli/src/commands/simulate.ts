@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { parseHome, parsePositiveInteger } from '../options/index.ts'
-import { printFigures } from './print.ts'
+import { printFigures } from '../output/index.ts'
 
 /** The options of `./svc simulate` as commander reads them. */
 interface SimulateCommandOptions {

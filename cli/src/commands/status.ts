@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existingHome, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 import { exitStatus } from './exit-status.ts'
-import { printJson } from './print.ts'
 
 /** Adds `./svc status`. */
 export function addStatus(program: Command): void {

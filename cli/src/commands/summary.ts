@@ -2,9 +2,9 @@ import { loadSettings, requiresLogin } from '@svc/shared/config'
 import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { type SampleUser, sampleUsers } from '../ldap/index.ts'
+import { printJson } from '../output/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
-import { printJson } from './print.ts'
 
 /** What is printed once a cluster runs; plain data, so that a detached process can send it. */
 export interface Summary {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
-import { printAnswer } from './print-table.ts'
+import { printAnswer } from '../output/index.ts'
 
 interface TiersOptions extends ConnectionOptions {
   readonly watch?: boolean

@@ -7,9 +7,8 @@ import {
   readNewPassword,
   withConnection,
 } from '../options/index.ts'
+import { printAnswer, printJson } from '../output/index.ts'
 import type { User, UserStore } from '../users/index.ts'
-import { printJson } from './print.ts'
-import { printAnswer } from './print-table.ts'
 
 interface UsersOptions extends ConnectionOptions {
   readonly authenticator?: string

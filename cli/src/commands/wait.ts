@@ -8,8 +8,8 @@ import {
   parsePositiveInteger,
   withConnection,
 } from '../options/index.ts'
+import { printJson, printNotices } from '../output/index.ts'
 import type { Condition } from '../waiting/index.ts'
-import { printJson, printNotices } from './print.ts'
 
 interface WaitOptions extends ConnectionOptions {
   readonly datasource?: string
