@@ -1,8 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
 import { type ConnectionOptions, collect, connect, withSvcConnection } from '../options/index.ts'
 import { printJson } from '../output/index.ts'
-import { exitStatus } from './exit-status.ts'
 
 interface ExplainOptions extends ConnectionOptions {
   readonly method: string

@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander'
+import { exitStatus, exitStatusMeanings } from '../exit/index.ts'
 import { withConnection } from '../options/index.ts'
-import { exitStatus, exitStatusMeanings } from './exit-status.ts'
 
 const widthOfHelp = 100
 

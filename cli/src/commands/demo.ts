@@ -36,7 +36,7 @@ Examples:
     .action(async (options: DemoCommandOptions) => {
       const [{ runDemo }, { stopRequest }, { printStep }] = await Promise.all([
         import('../demo/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
         import('./summary.ts'),
       ])
       const { signal } = stopRequest()

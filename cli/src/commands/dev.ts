@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
 import { parseHome } from '../options/index.ts'
 import { addBench } from './dev-bench.ts'
 import { addTest } from './dev-test.ts'
 import { addWriting } from './dev-writing.ts'
-import { exitStatus } from './exit-status.ts'
 
 /** Adds `./svc dev` with its commands for developers of svc. */
 export function addDev(program: Command): void {

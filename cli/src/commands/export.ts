@@ -46,7 +46,7 @@ Examples:
 async function runExport(folder: string, options: ExportOptions): Promise<void> {
   const [{ exportSnapshot }, { stopRequest }] = await Promise.all([
     import('../snapshot/index.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   const { signal } = stopRequest()
   const source = await openSource(options.from ?? existingHome(options.home), options, signal)

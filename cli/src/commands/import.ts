@@ -57,7 +57,7 @@ async function runImport(options: ImportOptions): Promise<void> {
   ] = await Promise.all([
     import('../import/index.ts'),
     import('./export.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
     import('../home/index.ts'),
   ])
   const { signal } = stopRequest()

@@ -64,7 +64,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
   ] = await Promise.all([
     import('../client/index.ts'),
     import('../ingest/index.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   // Checked before the format: a wrong path is the most common mistake.
   await findFile(file)

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
 import { type ConnectionOptions, connect, parsePositiveInteger, withSvcConnection } from '../options/index.ts'
 import { printJson, printProgress } from '../output/index.ts'
 import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
-import { exitStatus } from './exit-status.ts'
 import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
 
 interface RevertOptions extends ConnectionOptions {

@@ -1,5 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
 import {
   type ConnectionOptions,
   connect,
@@ -9,7 +10,6 @@ import {
 } from '../options/index.ts'
 import { printAnswer, printJson, printProgress } from '../output/index.ts'
 import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
-import { exitStatus } from './exit-status.ts'
 import {
   allRulesPath,
   bandsOf,

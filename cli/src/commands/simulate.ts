@@ -43,7 +43,7 @@ export function addSimulate(program: Command): void {
     .action(async (options: SimulateCommandOptions) => {
       const [{ runSimulation }, { stopRequest }] = await Promise.all([
         import('../simulate/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
       ])
       const { signal } = stopRequest()
       const figures = await runSimulation({

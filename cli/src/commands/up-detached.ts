@@ -3,9 +3,8 @@ import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
+import { exitStatus, stopRequest } from '../exit/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
-import { exitStatus } from './exit-status.ts'
-import { stopRequest } from './stop-request.ts'
 import { printSummary, type Summary, stepDisplay } from './summary.ts'
 
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */

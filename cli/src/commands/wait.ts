@@ -66,7 +66,7 @@ Examples:
       const condition = await conditionOf(state, options)
       const [{ waitUntil }, { stopRequest }, { formatSeconds }] = await Promise.all([
         import('../waiting/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
         import('../terminal/index.ts'),
       ])
       const waitedMs = Math.round(await waitUntil(condition, { timeoutMs, signal: stopRequest().signal }))

@@ -18,7 +18,7 @@ When the worker stops, its running tasks restart on other workers. To start work
       const home = existingHome(options.home)
       const [{ startWorker }, { stopRequest }] = await Promise.all([
         import('../cluster/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
       ])
       const { signal, requested } = stopRequest()
       const worker = await startWorker({

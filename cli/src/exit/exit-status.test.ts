@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { Failure, type FailureCode, failureKinds } from '@svc/domain/failure'
-import { exitStatusHelp, exitStatusOf } from './index.ts'
+import { exitStatusHelp, exitStatusOf } from './exit-status.ts'
 
 const other: Partial<Record<FailureCode, number>> = {
   invalidInput: 2,
