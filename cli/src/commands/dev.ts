@@ -32,10 +32,7 @@ export function addDev(program: Command): void {
     .command('docs')
     .description('Regenerate the documents that are generated from the source')
     .action(async () => {
-      const [{ writeDocuments }, { commandsDocument }] = await Promise.all([
-        import('../development/index.ts'),
-        import('./commands-document.ts'),
-      ])
+      const { commandsDocument, writeDocuments } = await import('../development/index.ts')
       for (const file of await writeDocuments({ 'docs/commands.md': commandsDocument(program) }))
         process.stdout.write(`Wrote ${file}\n`)
     })

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { Command } from 'commander'
+import { addCommands } from '../commands/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { commandsDocument } from './commands-document.ts'
-import { addCommands } from './index.ts'
 
 test('docs/commands.md is up to date', () => {
   const program = new Command('svc')
