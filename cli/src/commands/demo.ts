@@ -37,7 +37,7 @@ Examples:
       const [{ runDemo }, { stopRequest }, { printStep }] = await Promise.all([
         import('../demo/index.ts'),
         import('../exit/index.ts'),
-        import('./summary.ts'),
+        import('./up-summary.ts'),
       ])
       const { signal } = stopRequest()
       await runDemo({

@@ -5,8 +5,8 @@ import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
 import { keepConsoleCurrent } from '../console-build/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
-import { summarize } from './summary.ts'
 import type { DetachedMessage, DetachedOptions } from './up-detached.ts'
+import { summarize } from './up-summary.ts'
 
 const { signal, requested } = stopRequest()
 const options = await new Promise<DetachedOptions>((resolve) => {

@@ -5,7 +5,7 @@ import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
-import { printSummary, type Summary, stepDisplay } from './summary.ts'
+import { printSummary, type Summary, stepDisplay } from './up-summary.ts'
 
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =

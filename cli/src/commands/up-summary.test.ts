@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleUsers } from '../ldap/index.ts'
-import { directoryLines, plainProfileText, stepDisplay } from './summary.ts'
+import { directoryLines, plainProfileText, stepDisplay } from './up-summary.ts'
 
 for (const [certificateFile, requiresLogin, text] of [
   [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
