@@ -1,8 +1,8 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 const clusterStateShape = z
   .object({

@@ -15,9 +15,9 @@ import {
 } from '@svc/shared/http'
 import { rulesShape } from '@svc/shared/shapes'
 import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
 import type { Previews } from '../preview/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 import type { RuleLists } from './rules.ts'
 import { rulesPreviewShape } from './rules-preview-shape.ts'
 

@@ -1,7 +1,7 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import { type RuleBoundaries, ruleBoundariesOf } from '@svc/domain/rules'
 import { pagesOfUsedSegments } from '@svc/shared/postgres'
-import type { ClusterView } from './cluster-view.ts'
+import type { ClusterView } from '../cluster-view.ts'
 
 /** Status of a datasource's used segments: which ones are overshadowed, and how many replicas the current rules require. */
 interface RulesView {

@@ -1,7 +1,7 @@
 import type { DutyGroup } from '@svc/shared/duties'
 import type { ServiceContext } from '@svc/shared/service'
-import type { FollowedRules, SegmentInventory, ServerInventory } from '../inventory/index.ts'
-import type { Leadership } from '../leadership/index.ts'
+import type { FollowedRules, SegmentInventory, ServerInventory } from './inventory/index.ts'
+import type { Leadership } from './leadership/index.ts'
 
 /** State that the cluster endpoints show. */
 export interface ClusterView {
