@@ -19,9 +19,8 @@ import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
+import { historyEntry, historyEntryShape, warningsHeader } from '../answers/index.ts'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
-import { historyEntry, historyEntryShape } from './history-entry.ts'
-import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'
 

@@ -25,11 +25,9 @@ import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { datasourceParameter, positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
+import { continued, datasourceShape, fullDatasource, payloadsWithStatus } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { pathInterval } from './datasources.ts'
-import { continued, fullDatasource } from './payload-pieces.ts'
-import { payloadsWithStatus } from './segment-status.ts'
-import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = { full: presence }

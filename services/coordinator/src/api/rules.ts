@@ -31,9 +31,8 @@ import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { fullHistoryEntry, fullHistoryEntryShape, historyEntry, warningsHeader } from '../answers/index.ts'
 import { type FollowedRules, rulesText } from '../inventory/index.ts'
-import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
-import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
