@@ -27,6 +27,8 @@ export interface Discovery {
   /** Returns the leader of a role. Throws an `unavailable` Failure if there is none. */
   leader(role: LeadingRole): Lease
   hasLeader(role: LeadingRole): boolean
+  /** Calls back whenever a role that had no leader has one, until the returned function is called. */
+  onLeaderFound(role: LeadingRole, callback: () => void): () => void
   /** Refreshes now, for a caller that found the list out of date. */
   refresh(): Promise<void>
   /** Announces this server. */
@@ -71,6 +73,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
+  const watchers = new Set<{ readonly role: LeadingRole; readonly callback: () => void }>()
   const announcement = createAnnouncement(database)
 
   const refresh = sharedRuns(async () => {
@@ -81,7 +84,10 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     })
     const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
+    const hadLeader = new Set(leases.map((lease) => lease.role))
     leases = foundLeases
+    for (const { role, callback } of watchers)
+      if (!hadLeader.has(role) && leases.some((lease) => lease.role === role)) callback()
   })
   const withdraw = (): void => {
     announcement.withdraw()
@@ -114,6 +120,11 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       return lease
     },
     hasLeader: (role) => leases.some((lease) => lease.role === role),
+    onLeaderFound: (role, callback) => {
+      const watcher = { role, callback }
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
     refresh,
     announce: async (node) => {
       announcement.set(node)

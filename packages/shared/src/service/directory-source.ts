@@ -1,9 +1,9 @@
 import { describeError, Failure } from '@svc/domain/failure'
-import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
 import { type Database, loadSecurityDirectory, securityChannel } from '../postgres/index.ts'
-import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
+import { createTroubleLog, growingDelay, type Logger, startLoop } from '../runtime/index.ts'
 import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
+import type { ServiceContext } from './context.ts'
 
 /** Users and roles that are kept up to date until `stop`. */
 export interface FollowedDirectory extends DirectorySource {
@@ -87,12 +87,16 @@ export async function followStoredDirectory(database: Database, logger: Logger):
 }
 
 /** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
-export function followCoordinatorDirectory(
-  client: ServiceClient,
-  settings: Settings,
-  readiness: Readiness,
-  logger: Logger,
-): FollowedDirectory {
+export function followCoordinatorDirectory({
+  client,
+  settings,
+  discovery,
+  readiness,
+  logger,
+}: Pick<
+  ServiceContext,
+  'client' | 'settings' | 'discovery' | 'readiness' | 'logger'
+>): FollowedDirectory {
   const holder = createHolder('Users and roles are not fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
@@ -142,10 +146,15 @@ export function followCoordinatorDirectory(
     },
     logTrouble,
   )
+  const unwatch = discovery.onLeaderFound('coordinator', () => {
+    retryDelay.reset()
+    loop.wake()
+  })
   return {
     ...holder,
     refresh: async () => undefined,
     stop: async () => {
+      unwatch()
       controller.abort()
       await loop.stop()
     },
