@@ -108,7 +108,7 @@ const noCopies = (): CopyList => ({ rows: [], servers: [] })
  * Decides where replicas go in one run. Create it from the current servers, then pass each segment once, in any order.
  * If limits or space run out, earlier segments take precedence.
  */
-export class CopyPlanner {
+export class PlacementPlanner {
   private readonly table: SegmentTable
   private readonly limits: PlanLimits
   private readonly drafts: (ServerDraft | undefined)[] = []
