@@ -29,7 +29,7 @@ export function addWriting(dev: Command): void {
       }
       const all = readStrings().filter((each) => kind === undefined || each.kind === kind)
       const count = sample === undefined ? all.length : parsePositiveInteger('--sample', sample, 999_999)
-      const strings = drawSample(all, count, parsePositiveInteger('--seed', seed, 999_999_999))
+      const strings = drawSample(all, count, parsePositiveInteger('--seed', seed, 4_294_967_295))
       if (json) printJson(strings)
       else process.stdout.write(formatStrings(strings))
     })

@@ -27,12 +27,12 @@ export type DetachedOptions = Pick<
   | 'adminPassword'
 >
 
-// How long to wait until the leader has the report of every server. Thousands of virtual servers take a while.
+// How long to wait until the leader has a report from every server. Thousands of virtual servers take a while.
 const knownTimeoutMs = 60_000
 
 /**
  * Starts the cluster in its own process, prints its progress, and returns when the cluster is ready and known: when the
- * leader has the report of every server.
+ * leader has a report from every server.
  */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
@@ -87,7 +87,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   }
 }
 
-/** Waits until the leader has the report of every server. Returns why it does not, if the wait times out. */
+/** Waits until the leader has a report from every server. Returns why it does not, if the wait times out. */
 async function unknownReason(home: HomeLayout): Promise<string | undefined> {
   const [{ connectToCluster }, { clusterIsKnown, waitUntil }] = await Promise.all([
     import('../client/index.ts'),

@@ -45,7 +45,7 @@ export function addUp(program: Command): void {
     .addHelpText(
       'after',
       `
-Without --detach, the cluster runs until Ctrl-C. It is known when the leader has the report of every server.
+Without --detach, the cluster runs until Ctrl-C. The cluster is known once the leader has a report from every server.
 
 Examples:
   ./svc up

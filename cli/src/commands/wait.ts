@@ -48,7 +48,7 @@ export function addWait(program: Command): void {
       `
 States:
   ready    every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
-  known    the leader has the report of every server, so that previews are possible
+  known    the leader has a report from every server, so that previews are possible
   settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded   servers have loaded the segments that rules require
   tasks    all tasks are done: none is running or waiting

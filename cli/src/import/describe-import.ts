@@ -143,7 +143,7 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       : [
           {
             part: 'users and roles',
-            difference: `${listOf(security.keptOwn)} are those of the rehearsal, with all permissions`,
+            difference: `${listOf(security.keptOwn)} are the rehearsal's own, with all permissions`,
             reason: 'every home has its own administrator; ./svc password prints the password',
           },
         ]),

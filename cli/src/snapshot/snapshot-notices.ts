@@ -28,7 +28,7 @@ export function snapshotNotices(
   const capacityBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
   if (servers.length > 0 && sizeBytes > capacityBytes)
     notices.push(
-      `Not enough capacity for all segments: they have [${sizeBytes}] bytes, and all servers together have [${capacityBytes}]`,
+      `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but all servers together have [${capacityBytes}]`,
     )
   return notices
 }

@@ -39,7 +39,7 @@ export interface RuleChange {
   readonly payload: string
 }
 
-/** The last changes of the rules of a datasource, newest first. */
+/** The last changes to the rules of a datasource, newest first. */
 export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
@@ -47,7 +47,7 @@ export const useRuleHistory = (dataSource: string) =>
     refetchInterval: refreshMs,
   })
 
-/** The last changes of any rules, newest first. */
+/** The last changes to any rules, newest first. */
 export const useAllRuleChanges = () =>
   useQuery({
     queryKey: ['history'],

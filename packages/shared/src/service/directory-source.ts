@@ -64,7 +64,7 @@ const storePollMs = 30_000
 
 /** Follows users and roles in the metadata store, on a coordinator. */
 export async function followStoredDirectory(database: Database, logger: Logger): Promise<FollowedDirectory> {
-  const holder = createHolder('Users and roles are not loaded from the metadata store yet')
+  const holder = createHolder('Users and roles have not been loaded from the metadata store yet')
   const trouble = createTroubleLog(logger)
   const load = async () => {
     const directory = await loadSecurityDirectory(database)
@@ -93,11 +93,8 @@ export function followCoordinatorDirectory({
   discovery,
   readiness,
   logger,
-}: Pick<
-  ServiceContext,
-  'client' | 'settings' | 'discovery' | 'readiness' | 'logger'
->): FollowedDirectory {
-  const holder = createHolder('Users and roles are not fetched from the coordinator yet')
+}: Pick<ServiceContext, 'client' | 'settings' | 'discovery' | 'readiness' | 'logger'>): FollowedDirectory {
+  const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
   // Notice a returning coordinator soon: until then, this server uses its previous users and roles.

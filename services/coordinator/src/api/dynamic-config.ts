@@ -57,7 +57,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       method: 'GET',
       path: `${path}/history`,
       access: config('READ'),
-      summary: 'List the changes of the dynamic configuration',
+      summary: 'List the changes to the dynamic configuration',
       query: historyParameters,
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query }) => {

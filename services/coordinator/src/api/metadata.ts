@@ -183,7 +183,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
-      summary: 'Get the metadata of a used segment, or on request of an unused one',
+      summary: 'Get the metadata of a used segment or, on request, of an unused one',
       query: { includeUnused: flagParameter },
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {

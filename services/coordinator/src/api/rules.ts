@@ -135,7 +135,7 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
@@ -174,7 +174,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('READ'),
       summary:
-        'List the changes of the rules of a datasource; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the rules of a datasource; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
@@ -182,7 +182,7 @@ export function rulesRoutes(
   ]
 }
 
-/** Returns the changes of the rules of some datasources. */
+/** Returns the changes to the rules of some datasources. */
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],

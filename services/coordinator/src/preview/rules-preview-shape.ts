@@ -145,7 +145,7 @@ export const rulesPreviewShape = z
     now: z.string(),
     known: z
       .boolean()
-      .describe('Whether the leader has the report of every server; there is no preview until then'),
+      .describe('Whether the leader has a report from every server; there is no preview until then'),
     reasons: z.array(z.string()).optional().describe('Why the cluster is not known'),
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),
