@@ -73,7 +73,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
-  const watchers = new Set<{ readonly role: LeadingRole; readonly callback: () => void }>()
+  const watchers = createLeaderWatchers()
   const announcement = createAnnouncement(database)
 
   const refresh = sharedRuns(async () => {
@@ -84,10 +84,9 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     })
     const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
-    const hadLeader = new Set(leases.map((lease) => lease.role))
+    const known = leases
     leases = foundLeases
-    for (const { role, callback } of watchers)
-      if (!hadLeader.has(role) && leases.some((lease) => lease.role === role)) callback()
+    watchers.notify(known, leases)
   })
   const withdraw = (): void => {
     announcement.withdraw()
@@ -120,11 +119,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       return lease
     },
     hasLeader: (role) => leases.some((lease) => lease.role === role),
-    onLeaderFound: (role, callback) => {
-      const watcher = { role, callback }
-      watchers.add(watcher)
-      return () => watchers.delete(watcher)
-    },
+    onLeaderFound: watchers.add,
     refresh,
     announce: async (node) => {
       announcement.set(node)
@@ -162,6 +157,23 @@ function sharedRuns(work: () => Promise<void>): () => Promise<void> {
         return start()
       })
     return next
+  }
+}
+
+/** Callbacks for roles that get a leader. */
+function createLeaderWatchers() {
+  const watchers = new Set<{ readonly role: LeadingRole; readonly callback: () => void }>()
+  const has = (leases: readonly Lease[], role: LeadingRole): boolean =>
+    leases.some((lease) => lease.role === role)
+  return {
+    add: (role: LeadingRole, callback: () => void) => {
+      const watcher = { role, callback }
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
+    notify: (before: readonly Lease[], after: readonly Lease[]): void => {
+      for (const { role, callback } of watchers) if (!has(before, role) && has(after, role)) callback()
+    },
   }
 }
 

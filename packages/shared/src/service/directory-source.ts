@@ -1,9 +1,10 @@
 import { describeError, Failure } from '@svc/domain/failure'
+import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
+import type { Discovery } from '../discovery/index.ts'
 import { type Database, loadSecurityDirectory, securityChannel } from '../postgres/index.ts'
-import { createTroubleLog, growingDelay, type Logger, startLoop } from '../runtime/index.ts'
+import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
-import type { ServiceContext } from './context.ts'
 
 /** Users and roles that are kept up to date until `stop`. */
 export interface FollowedDirectory extends DirectorySource {
@@ -86,6 +87,15 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   return { ...holder, refresh: load, stop: loop.stop }
 }
 
+/** The parts of a server that follow users and roles at the coordinator. */
+interface CoordinatorFollower {
+  readonly client: ServiceClient
+  readonly settings: Settings
+  readonly discovery: Discovery
+  readonly readiness: Readiness
+  readonly logger: Logger
+}
+
 /** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
 export function followCoordinatorDirectory({
   client,
@@ -93,7 +103,7 @@ export function followCoordinatorDirectory({
   discovery,
   readiness,
   logger,
-}: Pick<ServiceContext, 'client' | 'settings' | 'discovery' | 'readiness' | 'logger'>): FollowedDirectory {
+}: CoordinatorFollower): FollowedDirectory {
   const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)

@@ -73,10 +73,7 @@ async function prepareStore(
 
 /** Follows users and roles in the store or at the coordinator, if any authenticator needs them. */
 async function followDirectory(
-  context: Pick<
-    ServiceContext,
-    'settings' | 'database' | 'client' | 'discovery' | 'readiness' | 'logger'
-  >,
+  context: Pick<ServiceContext, 'settings' | 'database' | 'client' | 'discovery' | 'readiness' | 'logger'>,
 ): Promise<FollowedDirectory> {
   const { settings, database, logger } = context
   const needsLogin = settings
