@@ -1,5 +1,5 @@
 import { overshadowingVersions } from '../inventory/index.ts'
-import { CopyPlanner, type LoadingServer, type Plan } from '../loading/index.ts'
+import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
 import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
 import { formatInstant, type Interval } from '../time/index.ts'
@@ -100,7 +100,7 @@ const canHold = ({ decommissioning, maxSizeBytes }: LoadingServer): boolean =>
 
 /** What a run would decide about this segment alone. */
 function planOf(cluster: ExplainedCluster, row: number, wanted: WantedCopies): Plan {
-  const planner = new CopyPlanner(cluster.table, cluster.servers, cluster.limits)
+  const planner = new PlacementPlanner(cluster.table, cluster.servers, cluster.limits)
   planner.planSegment(row, planner.prepare(wanted))
   return planner.take()
 }
@@ -122,7 +122,7 @@ function causesOf(
   if (awaited.length > 0)
     causes.push({
       code: 'serversUnknown',
-      text: `The leader waits for the reports of ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
+      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
     })
   return causes
 }

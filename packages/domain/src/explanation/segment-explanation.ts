@@ -55,7 +55,7 @@ export type CauseCode =
   /** The next run assigns the replica. */
   | 'nextRun'
   | 'paused'
-  /** The leader waits for the reports of servers. */
+  /** The leader is waiting for reports from servers. */
   | 'serversUnknown'
 
 /** One cause, in a sentence. */

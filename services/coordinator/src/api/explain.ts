@@ -1,8 +1,8 @@
 import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
+import type { ClusterView } from '../cluster-view.ts'
 import type { Explanations } from '../explanation/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
 
 const base = '/svc/coordinator/v1/datasources/:dataSource'

@@ -12,7 +12,7 @@ import type { RunInputs, RunResult } from './run-result.ts'
 
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterState {
-  /** Whether the leader has the report of every server. */
+  /** Whether the leader has a report from every server. */
   readonly known: boolean
   /** Whether the cluster is known, load queues are empty, and a complete duty run changed nothing. */
   readonly settled: boolean
@@ -105,7 +105,7 @@ function unknownReasons({
   const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
   const reasons: string[] = []
   if (awaited.length > 0)
-    reasons.push(`The leader waits for the reports of [${awaited.length}] servers: ${listed(awaited)}`)
+    reasons.push(`The leader is waiting for reports from [${awaited.length}] servers: ${listed(awaited)}`)
   if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
     reasons.push('No historical has reported to the leader')
   return reasons
