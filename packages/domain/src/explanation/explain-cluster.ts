@@ -1,4 +1,4 @@
-import { type LoadRate, meanRate } from '../load-duration/index.ts'
+import { type LoadRate, meanRate } from '../load-time/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { countOf, formatBytes, formatDuration } from '../text/index.ts'
 

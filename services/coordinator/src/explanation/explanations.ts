@@ -8,7 +8,7 @@ import {
   type ServerFinding,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
-import type { LoadRate } from '@svc/domain/load-duration'
+import type { LoadRate } from '@svc/domain/load-time'
 import { formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
