@@ -3,6 +3,8 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
+import { loadSettings } from '@svc/shared/config'
+import { createDatabase, migrateSchema, sql } from '@svc/shared/postgres'
 import { bundleOf } from '../build/index.ts'
 import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { buildConsole } from '../console/index.ts'
@@ -49,8 +51,10 @@ export async function runTests(
       storesOnly: true,
     })
     try {
+      const settingsFile = commonPropertiesFile(stores.home)
+      await prepareDatabase(settingsFile)
       const environment = {
-        SVC_TEST_STORES: commonPropertiesFile(stores.home),
+        SVC_TEST_STORES: settingsFile,
         SVC_TEST_PREPARED_HOME: path.join(folder, 'prepared-home'),
       }
       const together = files.filter((file) => !measuringTests.includes(file))
@@ -146,6 +150,19 @@ async function runProgram(file: string, options: readonly string[]): Promise<num
   // In the user's working directory, because options may be relative paths.
   const env = { ...process.env, ...sourcesAndBuild() }
   return statusOf(spawn(process.execPath, [program, ...options], { env, stdio: 'inherit' }))
+}
+
+/** Creates the schema in the database that tests copy. Postgres does not wait for the disk: its data is deleted anyway. */
+async function prepareDatabase(settingsFile: string): Promise<void> {
+  const settings = loadSettings('coordinator', [settingsFile], {})
+  const database = createDatabase(settings, { connections: 2, applicationName: 'tests' })
+  try {
+    await migrateSchema(database)
+    await database.query(sql`ALTER SYSTEM SET fsync = off`)
+    await database.query(sql`SELECT pg_reload_conf()`)
+  } finally {
+    await database.close()
+  }
 }
 
 /** Runs files at the same time, those that only call functions in few processes; returns the exit status. */
