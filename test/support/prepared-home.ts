@@ -1,32 +1,30 @@
-import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs'
 import path from 'node:path'
 import { type HomeLayout, homeLayout, secretFile } from '@svc/cli/home'
 
-// Creating keys and certificates takes a third of the processor time of a first start, so the clusters of all test files
-// share them: the first one stores a copy of its certificates there.
+// Creating a schema, keys and certificates takes half of the processor time of a first start, so homes are copies of one
+// that `./svc dev test` creates, with the schema. The first cluster with TLS adds its certificates.
 const prepared = process.env.SVC_TEST_PREPARED_HOME
 
-/** The parts of a home that its certificates need. */
-const partsOf = (home: HomeLayout) => [home.marker, home.pki, secretFile(home, 'key-store-password')]
-
-/** Fills a home that does not exist with certificates, if there are any yet. */
+/** Creates a home that has not been used yet. */
 export function placePreparedHome(root: string): void {
-  if (prepared !== undefined && existsSync(prepared)) cpSync(prepared, root, { recursive: true })
+  if (prepared !== undefined) execFileSync('cp', ['-a', prepared, root])
 }
 
-/** Stores the certificates of a new cluster, unless another test file has stored some. */
-export function storePreparedHome(home: HomeLayout): void {
-  if (prepared === undefined || existsSync(prepared) || !existsSync(home.pki)) return
-  const staging = homeLayout(`${prepared}.new-${process.pid}`)
-  const targets = partsOf(staging)
-  for (const [index, part] of partsOf(home).entries()) {
-    mkdirSync(path.dirname(targets[index]!), { recursive: true })
-    cpSync(part, targets[index]!, { recursive: true })
-  }
+/** Adds the certificates of a new cluster to the prepared home, unless there are some. */
+export function storeCertificates(home: HomeLayout): void {
+  if (prepared === undefined || !existsSync(home.pki)) return
+  const staging = `${prepared}.certificates`
   try {
-    renameSync(staging.root, prepared)
+    mkdirSync(staging)
   } catch {
-    // Another test file was faster.
-    rmSync(staging.root, { recursive: true })
+    // Another test file has stored some, or is storing them.
+    return
   }
+  const target = homeLayout(prepared)
+  const name = 'key-store-password'
+  cpSync(home.pki, path.join(staging, 'pki'), { recursive: true })
+  renameSync(path.join(staging, 'pki'), target.pki)
+  cpSync(secretFile(home, name), secretFile(target, name))
 }

@@ -14,7 +14,7 @@ import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import { checkAnswer } from './check-answer.ts'
-import { placePreparedHome, storePreparedHome } from './prepared-home.ts'
+import { placePreparedHome, storeCertificates } from './prepared-home.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
 /** A cluster for a test in a home of its own, with clients. */
@@ -39,7 +39,7 @@ export interface TestCluster extends Cluster {
 export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOffset'> {
   /** Called before each start attempt, with the offset of the plan's ports. */
   readonly beforeStart?: (portOffset: number) => Promise<void>
-  /** Called once with the path of the home before it exists, so that an existing home can be copied there. Default: shared certificates. */
+  /** Called once with the path of the home before it exists, so that an existing home can be copied there. */
   readonly placeHome?: (home: string) => void
   /**
    * Whether its services hash passwords as in production. Otherwise, that takes little work, but no other cluster or
@@ -64,7 +64,7 @@ export async function startTestCluster({
     if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
-    storePreparedHome(cluster.home)
+    storeCertificates(cluster.home)
     return describeCluster(cluster, folder)
   } catch (error) {
     await cluster?.stop()

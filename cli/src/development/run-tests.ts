@@ -3,25 +3,22 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { loadSettings } from '@svc/shared/config'
-import { createDatabase, migrateSchema, sql } from '@svc/shared/postgres'
 import { bundleOf } from '../build/index.ts'
-import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { buildConsole } from '../console/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
 import { batchPureTests } from './pure-tests.ts'
 import { outputOf } from './run-program.ts'
+import { startTestStores } from './test-stores.ts'
 
 // Tests that measure delays. They run one at a time, after the others.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
-/**
- * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
- * environment variable SVC_TEST_STORES is the path of a properties file with their addresses. SVC_TEST_PREPARED_HOME is a
- * path where test files store what the homes of their clusters share.
- */
+/** Whether a test may start clusters in copies of the prepared home. */
+const startsCluster = (file: string): boolean => file.startsWith('test/')
+
+/** Runs the tests whose path contains `pattern`, or all; returns the exit status. */
 export async function runTests(
   pattern: string | undefined,
   concurrency: string | undefined,
@@ -42,27 +39,16 @@ export async function runTests(
 
   // Ctrl-C also reaches the test runner: waits for it to exit, and then stops the stores.
   process.on('SIGINT', () => undefined)
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-stores-'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
   try {
-    const stores = await startCluster({
-      home: path.join(folder, 'stores'),
-      portOffset: await pickPortOffset(),
-      profile: 'plain',
-      storesOnly: true,
-    })
+    const { environment, stop } = await startTestStores(folder, files.some(startsCluster))
     try {
-      const settingsFile = commonPropertiesFile(stores.home)
-      await prepareDatabase(settingsFile)
-      const environment = {
-        SVC_TEST_STORES: settingsFile,
-        SVC_TEST_PREPARED_HOME: path.join(folder, 'prepared-home'),
-      }
       const together = files.filter((file) => !measuringTests.includes(file))
       const measuring = files.filter((file) => measuringTests.includes(file))
       const status = await runTogether(together, concurrency, folder, environment)
       return (await runNodeTests(measuring, '1', environment)) || status
     } finally {
-      await stores.stop()
+      await stop()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -150,19 +136,6 @@ async function runProgram(file: string, options: readonly string[]): Promise<num
   // In the user's working directory, because options may be relative paths.
   const env = { ...process.env, ...sourcesAndBuild() }
   return statusOf(spawn(process.execPath, [program, ...options], { env, stdio: 'inherit' }))
-}
-
-/** Creates the schema in the database that tests copy. Postgres does not wait for the disk: its data is deleted anyway. */
-async function prepareDatabase(settingsFile: string): Promise<void> {
-  const settings = loadSettings('coordinator', [settingsFile], {})
-  const database = createDatabase(settings, { connections: 2, applicationName: 'tests' })
-  try {
-    await migrateSchema(database)
-    await database.query(sql`ALTER SYSTEM SET fsync = off`)
-    await database.query(sql`SELECT pg_reload_conf()`)
-  } finally {
-    await database.close()
-  }
 }
 
 /** Runs files at the same time, those that only call functions in few processes; returns the exit status. */
