@@ -12,9 +12,7 @@ export function addExplain(program: Command): void {
     .command('explain')
     .description('Explain what the cluster is doing, and why segments are where they are')
   withConnection(
-    explain
-      .command('cluster')
-      .description('Say in a few sentences what the cluster is doing and what holds it up'),
+    explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
   )
     .option('--json', 'Print JSON')
     .action(async (options: ExplainOptions) => {
@@ -32,7 +30,7 @@ export function addExplain(program: Command): void {
       ),
   )
     .argument('<id>', 'ID of the segment')
-    .option('--datasource <name>', 'Its datasource (default: found by the ID)')
+    .option('--datasource <name>', 'Datasource of the segment (default: derived from the ID)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

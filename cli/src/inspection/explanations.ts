@@ -89,7 +89,7 @@ export async function readIntervalExplanation(
   )) as AnsweredInterval
 }
 
-/** Returns what the cluster is doing and what holds it up. */
+/** Returns what the cluster is doing and what is holding it up. */
 export async function readClusterExplanation(
   client: ClusterClient,
 ): Promise<{ readonly state: string; readonly sentences: readonly string[] }> {
