@@ -12,16 +12,14 @@ export function addExplain(program: Command): void {
     .command('explain')
     .description('Explain what the cluster is doing, and why segments are where they are')
   addSentences(
-    explain
-      .command('cluster')
-      .description('Say in a few sentences what the cluster is doing and what holds it up'),
+    explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
     () => '/cluster/explain',
   )
   for (const thing of ['server', 'tier'])
     addSentences(
       explain
         .command(thing)
-        .description(`Say what a ${thing} has, what it is doing, and what holds it up`)
+        .description(`Summarize what a ${thing} has, what it is doing, and what is holding it up`)
         .argument('<name>', `Name of the ${thing}`),
       (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
     )
@@ -33,7 +31,7 @@ export function addExplain(program: Command): void {
       ),
   )
     .argument('<id>', 'ID of the segment')
-    .option('--datasource <name>', 'Its datasource (default: found by the ID)')
+    .option('--datasource <name>', 'Datasource of the segment (default: derived from the ID)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

@@ -151,7 +151,7 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       ? [
           {
             part: 'authenticators and authorizers',
-            difference: `${stores[0]} and ${stores[1]} of the source are merged into one each${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
+            difference: `${stores[0]} and ${stores[1]} of the source are merged into one of each${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
             reason: 'a home has one store of users and one of roles',
           },
         ]

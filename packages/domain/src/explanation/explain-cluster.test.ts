@@ -62,7 +62,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
       ],
     },
     'working',
-    ['Tier [hot] loads 4 segments (4.0 MB), about 1 min left', 'Tier [cold] drops 2 segments'],
+    ['Tier [hot] is loading 4 segments (4.0 MB), about 1 min left', 'Tier [cold] is dropping 2 segments'],
   ],
   [
     'failures',
@@ -97,9 +97,9 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'an unknown cluster',
-    { known: false, settled: false, reasons: ['The leader waits for the reports of [1] servers: [h1]'] },
+    { known: false, settled: false, reasons: ['The leader is waiting for reports from [1] servers: [h1]'] },
     'unknown',
-    ['The leader waits for the reports of [1] servers: [h1]'],
+    ['The leader is waiting for reports from [1] servers: [h1]'],
   ],
 ]
 for (const [name, given, state, sentences] of cases) {

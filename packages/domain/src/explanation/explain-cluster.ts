@@ -8,7 +8,7 @@ export interface ServerWork {
   readonly queuedDrops: number
   /** Undefined if it has not been measured. */
   readonly rate: LoadRate | undefined
-  /** Loads that it failed and is not asked for again yet. */
+  /** Failed loads that are not requested again yet. */
   readonly failedLoads: number
   /** The error of the latest of them. */
   readonly lastError: string | undefined
@@ -18,12 +18,12 @@ export interface ServerWork {
 export interface ClusterWork {
   readonly servers: readonly ServerWork[]
   readonly isPaused: boolean
-  /** Whether the leader has the report of every server, and whether there is nothing left to do. */
+  /** Whether the leader has a report from every server, and whether there is nothing left to do. */
   readonly known: boolean
   readonly settled: boolean
   /** Why the cluster is not known or not settled. */
   readonly reasons: readonly string[]
-  /** Replicas that rules require and the servers cannot have, in sentences. */
+  /** Replicas that rules require but the servers cannot load, in sentences. */
   readonly shortages: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface ClusterExplanation {
 // A cluster may have thousands of servers.
 const maxFailing = 5
 
-/** Says in a few sentences what a cluster is doing and what holds it up, the most important first. */
+/** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
   const { servers, isPaused, known, settled, reasons, shortages } = work
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
@@ -147,9 +147,9 @@ function queueSentences(tier: string, members: readonly ServerWork[]): string[] 
   if (loads > 0) {
     const leftMs = timeLeftMs(members)
     const left = leftMs === undefined ? '' : `, about ${formatDuration(leftMs)} left`
-    sentences.push(`Tier [${tier}] loads ${countOf(loads, 'segment')} (${formatBytes(bytes)})${left}`)
+    sentences.push(`Tier [${tier}] is loading ${countOf(loads, 'segment')} (${formatBytes(bytes)})${left}`)
   }
-  if (drops > 0) sentences.push(`Tier [${tier}] drops ${countOf(drops, 'segment')}`)
+  if (drops > 0) sentences.push(`Tier [${tier}] is dropping ${countOf(drops, 'segment')}`)
   return sentences
 }
 

@@ -633,7 +633,7 @@ export const properties = {
     conditions.simulates,
     property(
       text,
-      'file with the segments that each virtual server has at the start of this process, which writes them back when it stops; without it, virtual servers start empty',
+      'file with the segments of each virtual server, which this process reads when it starts and writes when it stops; without it, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(

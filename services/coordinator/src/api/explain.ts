@@ -125,7 +125,7 @@ export function explainRoutes(
       method: 'GET',
       path: '/svc/coordinator/v1/cluster/explain',
       access: state('READ'),
-      summary: 'Say in a few sentences what the cluster is doing and what holds it up',
+      summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
       handle: () => explanations.ofCluster(),
     }),

@@ -86,7 +86,7 @@ describe('the explanation of a segment', () => {
     const answer = await explanations.ofSegment('wiki', one.id, operator)
     const text = JSON.stringify(answer)
     assert.deepEqual(codesOf(answer), ['loadFailed'])
-    assert.match(text, /Failed to load it at .* \(secret path: disk full\), and is not asked again until/)
+    assert.match(text, /Failed to load it at .* \(secret path: disk full\); the next attempt is at/)
     assert.match(text, /"code":"retry"/)
     assert.deepEqual(await explanations.ofCluster(), {
       state: 'working',

@@ -47,7 +47,7 @@ export interface Explanations {
   ofSegment(dataSource: string, id: string, caller: Caller): Promise<object>
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
-  /** Says what the cluster is doing and what holds it up. */
+  /** Returns what the cluster is doing and what is holding it up. */
   ofCluster(): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
   ofServer(name: string): Promise<Sentences>

@@ -412,7 +412,7 @@ export class ServerInventory {
       .filter(({ count }) => count > 0)
   }
 
-  /** Returns why a server, given by number, is not asked for a segment again yet; undefined if it may be asked. */
+  /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */
   refusalOf(server: number, id: string, nowMs: number): Refusal | undefined {
     const refusal = this.byNumber[server]?.refused.get(id)
     return refusal !== undefined && nowMs < refusal.untilMs ? refusal : undefined
