@@ -9,6 +9,7 @@ import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
@@ -29,8 +30,6 @@ import { addUp } from './up.ts'
 import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
-
-export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
 
 /** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {
@@ -53,6 +52,7 @@ export function addCommands(program: Command): void {
     addTiers,
     addDatasources,
     addSegments,
+    addExplain,
     addMark,
     addRules,
     addCompaction,

@@ -3,8 +3,8 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { bundleOf } from '../build/index.ts'
-import { buildConsole } from '../console/index.ts'
+import { bundleOf } from '../bundles/index.ts'
+import { buildConsole } from '../console-build/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
@@ -132,7 +132,7 @@ export async function runHostile(options: readonly string[]): Promise<number> {
 /** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
 export async function runDifferential(options: readonly string[]): Promise<number> {
   await checkJava()
-  return await runProgram('test/reference/differential/main.ts', options)
+  return await runProgram('test/druid/differential/main.ts', options)
 }
 
 async function runProgram(file: string, options: readonly string[]): Promise<number> {
