@@ -464,10 +464,10 @@ describe('a source cluster', () => {
       else response.end(request.url?.includes('/servers') ? '[]' : '{}')
     })
     const target = path.join(folder, 'slow')
-    const quickSource = await openHttp({ url: slow, timeoutMs: 200 })
+    const quickSource = await openHttp({ url: slow, timeoutMs: 1000 })
     await assert.rejects(
       exportSnapshot(quickSource, target, options),
-      /after element \[1\]: no data received for 200 ms/,
+      /after element \[1\]: no data received for 1000 ms/,
     )
     const controller = new AbortController()
     const { signal } = controller
