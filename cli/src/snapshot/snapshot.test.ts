@@ -600,7 +600,7 @@ describe('a source folder', () => {
     assert.deepEqual(notices.slice(3), [
       'Rules reference tiers without servers: [cold]',
       'Servers with a maxSize of 0 load no segments: [b:1]',
-      'Not enough capacity for all segments: they have [20] bytes, and all servers together have [15]',
+      'Not enough capacity for all segments: they need [20] bytes, but all servers together have [15]',
     ])
     file('segments.json', [])
     const nothing = await exportSnapshot(openFolder(source), path.join(folder, 'of-nothing'), options)
