@@ -11,17 +11,18 @@ export function addExplain(program: Command): void {
   const explain = program
     .command('explain')
     .description('Explain what the cluster is doing, and why segments are where they are')
-  withConnection(
+  addSentences(
     explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
+    () => '/cluster/explain',
   )
-    .option('--json', 'Print JSON')
-    .action(async (options: ExplainOptions) => {
-      const client = await connect(options)
-      const { readClusterExplanation } = await import('../inspection/index.ts')
-      const explained = await readClusterExplanation(client)
-      if (options.json) printJson(explained)
-      else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
-    })
+  for (const thing of ['server', 'tier'])
+    addSentences(
+      explain
+        .command(thing)
+        .description(`Explain what a ${thing} has, what it is doing, and what is holding it up`)
+        .argument('<name>', `Name of the ${thing}`),
+      (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
+    )
   withConnection(
     explain
       .command('segment')
@@ -69,5 +70,20 @@ Example:
       const explained = await readIntervalExplanation(client, options.datasource, interval)
       if (options.json) printJson(explained)
       else process.stdout.write(`${formatIntervalExplanation(explained)}\n`)
+    })
+}
+
+/** Adds the action of a command that prints the sentences of an endpoint. */
+function addSentences(command: Command, pathOf: (name: string) => string): void {
+  withConnection(command)
+    .option('--json', 'Print JSON')
+    .action(async (...given: unknown[]) => {
+      const name = typeof given[0] === 'string' ? given[0] : ''
+      const options = command.opts<ExplainOptions>()
+      const client = await connect(options)
+      const { readSentences } = await import('../inspection/index.ts')
+      const explained = await readSentences(client, pathOf(name))
+      if (options.json) printJson(explained)
+      else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
     })
 }

@@ -89,13 +89,12 @@ export async function readIntervalExplanation(
   )) as AnsweredInterval
 }
 
-/** Returns what the cluster is doing and what is holding it up. */
-export async function readClusterExplanation(
+/** Returns the sentences of an explanation at a path of the coordinator. */
+export async function readSentences(
   client: ClusterClient,
-): Promise<{ readonly state: string; readonly sentences: readonly string[] }> {
-  return (await client.send('GET', `${base}/cluster/explain`)) as Awaited<
-    ReturnType<typeof readClusterExplanation>
-  >
+  path: string,
+): Promise<{ readonly sentences: readonly string[] }> {
+  return (await client.send('GET', `${base}${path}`)) as { readonly sentences: readonly string[] }
 }
 
 /** Formats the explanation of a segment for a terminal. */

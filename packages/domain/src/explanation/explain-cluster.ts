@@ -27,7 +27,7 @@ export interface ClusterWork {
   readonly shortages: readonly string[]
 }
 
-/** What a cluster is doing and what holds it up. */
+/** What a cluster is doing and what is holding it up. */
 export interface ClusterExplanation {
   readonly state: 'unknown' | 'paused' | 'working' | 'settled' | 'short'
   readonly sentences: readonly string[]
@@ -66,6 +66,77 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
     state: 'settled',
     sentences: ['Every segment has the replicas that the rules require; there is nothing to load or drop'],
   }
+}
+
+/** What the leader knows about a server beyond its work. */
+export interface ServerFacts extends ServerWork {
+  readonly servedSegments: number
+  /** Milliseconds since its last report, and since its oldest unanswered load was requested. */
+  readonly lastReportAgeMs: number
+  readonly oldestLoadAgeMs: number | undefined
+  /** The server whose segments it copies. */
+  readonly cloneOf: string | undefined
+  readonly maxLoadsPerServer: number
+}
+
+/** Explains what a server has, what it is doing, and why it gets no more loads. */
+export function explainServerWork(facts: ServerFacts): string[] {
+  const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
+  const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
+  return [
+    `Is a ${type} of tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
+    ...(cloneOf === undefined ? [] : [`Copies the segments of [${cloneOf}], and gets no others`]),
+    ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
+    ...(queuedDrops > 0 ? [`Is dropping ${countOf(queuedDrops, 'segment')}`] : []),
+    ...failureSentences([facts]).map((text) => text.replace(`Server [${server.name}] failed`, 'Failed')),
+    ...(decommissioning
+      ? ['Is decommissioning: it gets no loads, and drops a segment once other servers have it']
+      : cloneOf === undefined
+        ? obstacleSentences(facts)
+        : []),
+  ]
+}
+
+const usedText = (usedBytes: number, maxBytes: number): string =>
+  `${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} are used`
+
+function serverQueueSentence(facts: ServerFacts): string {
+  const { server, rate, oldestLoadAgeMs } = facts
+  const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
+  const oldest =
+    oldestLoadAgeMs === undefined ? '' : `. The oldest was requested ${formatDuration(oldestLoadAgeMs)} ago`
+  return `Is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
+}
+
+function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
+  const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
+  if (maxSizeBytes === 0) return ['Has no storage for segments, so it gets none']
+  if (type === 'broker') return ['Gets only segments that a broadcast rule loads, because it is a broker']
+  if (queuedLoads >= maxLoadsPerServer)
+    return [`Gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
+  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['Gets no loads, because it is full']
+  return []
+}
+
+/** Explains what a tier has, what it is doing, and what is holding it up. */
+export function explainTierWork(
+  tier: string,
+  members: readonly ServerWork[],
+  shortages: readonly string[],
+): string[] {
+  const leaving = members.filter(({ server }) => server.decommissioning).length
+  const used = sum(members, ({ server }) => server.usedSizeBytes)
+  const size = sum(members, ({ server }) => server.maxSizeBytes)
+  const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
+  const own = shortages.filter((text) => text.startsWith(`Tier [${tier}]`))
+  return [
+    members.length === 0
+      ? 'Has no servers'
+      : `Has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
+    ...queueSentences(tier, members),
+    ...failureSentences(members),
+    ...own,
+  ]
 }
 
 function queueSentences(tier: string, members: readonly ServerWork[]): string[] {

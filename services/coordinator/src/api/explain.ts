@@ -94,6 +94,8 @@ const clusterShape = z
   })
   .meta({ title: 'ClusterExplanation' })
 
+const sentencesShape = z.object({ sentences: z.array(z.string()) }).meta({ title: 'Explanation' })
+
 /** Returns the endpoints that explain why segments are where they are, and what the cluster is doing. */
 export function explainRoutes(
   { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
@@ -126,6 +128,22 @@ export function explainRoutes(
       summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
       handle: () => explanations.ofCluster(),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/servers/:server/explain',
+      access: state('READ'),
+      summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofServer(params.server as string),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/tiers/:tier/explain',
+      access: state('READ'),
+      summary: 'Explain a tier: its servers, what they are doing, and which replicas are missing',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofTier(params.tier as string),
     }),
   ].map((one) => atLeader(leadership, context, one))
 }

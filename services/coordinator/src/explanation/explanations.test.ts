@@ -92,6 +92,12 @@ describe('the explanation of a segment', () => {
       state: 'working',
       sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
     })
+    const { sentences } = await explanations.ofServer('h2')
+    assert.match(sentences.join('. '), /^Is a historical of tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
+    await assert.rejects(explanations.ofServer('h3'), { code: 'notFound' })
+    await assert.rejects(explanations.ofTier('cold'), { code: 'notFound' })
+    assert.match((await explanations.ofTier('hot')).sentences.join('. '), /^Has 2 servers: 0 B of 200 B/)
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)

@@ -3,16 +3,19 @@ import {
   type ExplainedCluster,
   explainCluster,
   explainSegment,
+  explainServerWork,
+  explainTierWork,
   type PlacedRule,
   type SegmentExplanation,
   type ServerFinding,
+  type ServerWork,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import { formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
-import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
 import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
@@ -46,6 +49,15 @@ export interface Explanations {
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
   ofCluster(): Promise<ClusterExplanation>
+  /** Explains what a server has and does. Throws notFound for an unknown one. */
+  ofServer(name: string): Promise<Sentences>
+  /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
+  ofTier(tier: string): Promise<Sentences>
+}
+
+/** An explanation in sentences. */
+interface Sentences {
+  readonly sentences: readonly string[]
 }
 
 // An interval may cover a million segments.
@@ -70,6 +82,15 @@ export function createExplanations(state: ExplainedState): Explanations {
       return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
     },
     ofCluster: () => explainWork(state),
+    ofServer: (name) => explainServer(state, name),
+    ofTier: async (tier) => {
+      const { shortages } = state.clusterState.lastShortages()
+      const members = workOf(state).filter(({ server }) => server.tier === tier)
+      const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
+      if (members.length === 0 && !isNamed)
+        throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
+      return { sentences: explainTierWork(tier, members, shortages) }
+    },
   }
 
   function dataSourceOf(row: number): string | undefined {
@@ -96,27 +117,61 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
-async function explainWork({
-  context: { database },
-  servers,
-  clusterState,
-  rateOf,
-}: ExplainedState): Promise<ClusterExplanation> {
-  const [config, current] = await Promise.all([loadCoordinatorConfig(database), clusterState.current()])
-  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
-  const queues = servers.queues()
+async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
+  const { context, clusterState } = state
+  const [config, current] = await Promise.all([
+    loadCoordinatorConfig(context.database),
+    clusterState.current(),
+  ])
+  const { shortages } = clusterState.lastShortages()
   return explainCluster({
     ...current,
     isPaused: config.pauseCoordination,
-    shortages: clusterState.lastShortages().shortages,
-    servers: servers.loadingServers(performance.now()).map((server) => ({
-      server,
-      queuedDrops: queues.get(server.number)?.drops ?? 0,
-      rate: rateOf(server.name),
-      failedLoads: failedOf.get(server.name)?.count ?? 0,
-      lastError: failedOf.get(server.name)?.lastError,
-    })),
+    shortages,
+    servers: workOf(state),
   })
+}
+
+function workOf(
+  { servers, rateOf }: Pick<ExplainedState, 'servers' | 'rateOf'>,
+  leaving?: ServerParts,
+): ServerWork[] {
+  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const queues = servers.queues()
+  return servers.loadingServers(performance.now(), leaving).map((server) => ({
+    server,
+    queuedDrops: queues.get(server.number)?.drops ?? 0,
+    rate: rateOf(server.name),
+    failedLoads: failedOf.get(server.name)?.count ?? 0,
+    lastError: failedOf.get(server.name)?.lastError,
+  }))
+}
+
+async function explainServer(state: ExplainedState, name: string): Promise<Sentences> {
+  const { context, segments, servers, reportedServers } = state
+  const config = await loadCoordinatorConfig(context.database)
+  const parts = serverPartsOf(config)
+  const found = servers.get(name)
+  // Clones are not planned, so they are not among the servers for planning.
+  const all = workOf(state, { ...parts, clones: new Map() })
+  const work = all.find(({ server }) => server.name === name)
+  if (found === undefined || work === undefined) {
+    if (!reportedServers.awaited().some((server) => server.name === name))
+      throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
+    return { sentences: ['The leader waits for its first report'] }
+  }
+  const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
+  const nowMs = performance.now()
+  return {
+    sentences: explainServerWork({
+      ...work,
+      servedSegments: found.served.count(),
+      lastReportAgeMs: nowMs - found.lastReportAtMs,
+      oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
+      cloneOf: parts.clones.get(name),
+      maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
+    }),
+  }
 }
 
 async function clusterOf({
