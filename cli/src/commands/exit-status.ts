@@ -40,6 +40,7 @@ const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
 export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof Failure) {
     process.stderr.write(`svc: ${error.message}\n`)
+    if (error.context.clusterState === 'notKnown') return exitStatus.notKnown
     return statusOfCode[error.code] ?? exitStatus.failed
   }
   // An unexpected error is a bug; its stack helps to fix it.
