@@ -3,13 +3,12 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
+import { exitStatus, stopRequest } from '../exit/index.ts'
+import { parsePositiveInteger, withConnection } from '../options/index.ts'
+import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
-import { withConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
 import { connectForPlan, type PartOptions, type PlannedCluster, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson, printNotices, printProgress } from './print.ts'
 
 interface ApplyOptions extends PartOptions {
   readonly yes?: boolean
@@ -131,9 +130,8 @@ async function applyRemaining(
   { steps }: RemainingSteps,
   { headers, timeoutMs, wait }: ApplyContext,
 ): Promise<void> {
-  const [{ applySteps, readPasswords }, { stopRequest }, { fieldAt }] = await Promise.all([
+  const [{ applySteps, readPasswords }, { fieldAt }] = await Promise.all([
     import('../plan/index.ts'),
-    import('./stop-request.ts'),
     import('../declared-state/index.ts'),
   ])
   const { signal } = stopRequest()

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { connect, withConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
+import { exitStatus } from '../exit/index.ts'
+import { connect, withConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 import { type PartOptions, withParts } from './plan-options.ts'
-import { printJson } from './print.ts'
 
 interface DriftOptions extends PartOptions {
   readonly json?: boolean

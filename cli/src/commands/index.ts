@@ -11,6 +11,7 @@ import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
 import { addDrift } from './drift.ts'
+import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
@@ -34,8 +35,6 @@ import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
-export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
-
 /** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {
   for (const add of [
@@ -57,6 +56,7 @@ export function addCommands(program: Command): void {
     addTiers,
     addDatasources,
     addSegments,
+    addExplain,
     addMark,
     addRules,
     addCompaction,

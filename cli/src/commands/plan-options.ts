@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
+import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
 import type { PreviewRules } from '../plan/index.ts'
-import { accessOf, type ConnectionOptions } from './connection-options.ts'
 import { pictureColumns } from './rules-output.ts'
 
 /** Which part of a declared state a command is about. */
@@ -16,7 +16,7 @@ export function withParts(command: Command): Command {
     .option(
       '--target <part>',
       'Only this part, such as rules.flights or coordinator; can be repeated (default: all)',
-      (part: string, parts: readonly string[] = []) => [...parts, part],
+      collect,
     )
     .option('--create', 'Also accept datasources that do not exist yet')
 }

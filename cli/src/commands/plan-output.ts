@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
+import { printJson } from '../output/index.ts'
 import type { MadePlan } from '../plan/index.ts'
-import { printJson } from './print.ts'
 import { bandsOf, type PreviewFormat, printReport, printWarnings } from './rules-output.ts'
 
 /** Prints a plan as JSON, Markdown, or text, and writes it as a page if requested. */

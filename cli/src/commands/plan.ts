@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { withConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
+import { exitStatus } from '../exit/index.ts'
+import { withConnection } from '../options/index.ts'
+import { printProgress } from '../output/index.ts'
 import { connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
-import { printProgress } from './print.ts'
 import type { PreviewFormat } from './rules-output.ts'
 
 interface PlanOptions extends PartOptions, PreviewFormat {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { printJson, printNotices } from './print.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { printJson, printNotices } from '../output/index.ts'
 
 interface PullOptions extends ConnectionOptions {
   readonly json?: boolean

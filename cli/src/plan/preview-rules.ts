@@ -12,8 +12,8 @@ import type { Segment } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
 import type { ClusterAccess, ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, PreviewAnswer } from '../rules/index.ts'
+import { openHttp, readSegmentRow, type SnapshotSource } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { openHttp, readSegmentRow, type SnapshotSource } from '../transfer/index.ts'
 import type { PreviewRules } from './rules-effects.ts'
 
 /** Previews rules at the coordinator of svc; for Druid, which has no previews, here, with its inventory. */
