@@ -1,5 +1,6 @@
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
+import { readSegmentRow, type SnapshotSegment } from '@svc/domain/snapshot'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import {
   type AuditEntry,
@@ -22,11 +23,9 @@ import {
 import { countOf } from '../terminal/index.ts'
 import {
   openFolder,
-  readSegmentRow,
   type SegmentRow,
   type Snapshot,
   type SnapshotDocuments,
-  type SnapshotSegment,
   type SnapshotSource,
   type StagedDetails,
 } from '../transfer/index.ts'

@@ -8,9 +8,8 @@ export {
 } from './export-snapshot.ts'
 export { openFolder } from './folder-source.ts'
 export { openHttp } from './http-source.ts'
-export { readSegmentRow, type SnapshotSegment } from './segment-row.ts'
 export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './snapshot-details.ts'
-export type { SnapshotDocuments, SnapshotServer } from './snapshot-documents.ts'
+export type { SnapshotDocuments } from './snapshot-documents.ts'
 export {
   type DocumentName,
   documents,

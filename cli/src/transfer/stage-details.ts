@@ -2,8 +2,8 @@ import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { formatSegmentRow, readSegmentRow } from '@svc/domain/snapshot'
 import { withExactLimits } from '@svc/shared/wire'
-import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import {
   parseDetails,
   type RawDetails,

@@ -3,7 +3,7 @@ export * from './answer-request.ts'
 export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { PreviewServer } from './cluster.ts'
 export { type EffectName, effectNames } from './effects.ts'
-export { groupGivenSegments } from './given-segments.ts'
+export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
 export { type CompleteInventory, decodeInventory, encodeInventory } from './inventory-columns.ts'
 export type { Outcome } from './outcome.ts'
 export * from './parse-request.ts'
@@ -15,7 +15,7 @@ export {
   pageOfRows,
   rowsInPlaces,
 } from './preview.ts'
-export type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
+export { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
 export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
