@@ -1,7 +1,9 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useInventory } from './cluster/index.ts'
-import { endSession, useSession } from './session/index.ts'
+import { useScreenInHash } from './location.ts'
+import { endSession, hasCluster, useSession } from './session/index.ts'
+import { SnapshotLabel } from './snapshot/index.ts'
 import { formatMinute, ThemeSwitch } from './ui/index.ts'
 
 const OverviewScreen = lazy(() =>
@@ -18,12 +20,12 @@ const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ defa
 /** The console after the login: navigation and the current screen. */
 export function App() {
   return (
-    <Router base="/console">
-      <a className="skip" href="#screen">
+    <Router {...(hasCluster() ? { base: '/console' } : { hook: useScreenInHash })}>
+      <button type="button" className="skip" onClick={skipToContent}>
         Skip to content
-      </a>
+      </button>
       <Header />
-      <main id="screen">
+      <main id="screen" tabIndex={-1}>
         <Suspense fallback={null}>
           <Switch>
             <Route path="/" component={OverviewScreen} />
@@ -44,6 +46,9 @@ export function App() {
     </Router>
   )
 }
+
+// Not a link: the address after # may be that of a screen.
+const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
 
 const screens = [
   { path: '/', label: 'Overview' },
@@ -77,7 +82,7 @@ function Header() {
           )
         })}
       </nav>
-      <Connection />
+      {hasCluster() ? <Connection /> : <SnapshotLabel />}
       <ThemeSwitch />
       {authorization !== undefined && (
         <button type="button" className="quiet" onClick={endSession} title={`Logged in as ${user}`}>

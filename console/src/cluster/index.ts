@@ -1,4 +1,5 @@
 /** What the page knows about the cluster, kept current while it is visible. */
 
 export * from './cluster-queries.ts'
+export * from './health-queries.ts'
 export * from './queries.ts'

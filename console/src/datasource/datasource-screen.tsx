@@ -8,6 +8,7 @@ import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { ReviewPanel } from './review-panel.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
+import { useLinkedRules } from './rules-link.ts'
 import { RulesPanel } from './rules-panel.tsx'
 import { SegmentsDialog } from './segments-dialog.tsx'
 import { TimelinePanel } from './timeline-panel.tsx'
@@ -62,6 +63,7 @@ function Loaded({
   const now = inventory.now + offsetMs
   const view = usePreview({ dataSource, inventory, edit, isValid: 'rules' in parsed, offsetMs, range })
   useDiscardKey(edit)
+  const isLinkDamaged = useLinkedRules(edit)
   const colors = useMemo(
     () => colorsOf(inventory, [...edit.list, ...defaults], view.data),
     [inventory, edit.list, defaults, view.data],
@@ -74,6 +76,11 @@ function Loaded({
       <div className="picture">
         <Title dataSource={dataSource} inventory={inventory} tiers={tiers} />
         <ClockBar now={inventory.now} offsetMs={offsetMs} onOffset={setOffset} isEdited={edit.isEdited} />
+        {isLinkDamaged && (
+          <Notice kind="problem" role="alert">
+            This link does not contain valid rules, so the stored rules are shown.
+          </Notice>
+        )}
         {view.isError && (
           <Notice kind="problem" role="alert">
             The preview failed: {view.error.message}

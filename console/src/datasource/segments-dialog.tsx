@@ -2,12 +2,14 @@ import { formatBytes, formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef } from 'react'
-import { useInventory } from '../cluster/index.ts'
+import { type QueuedSegments, useClusterState, useInventory, useQueuedSegments } from '../cluster/index.ts'
 import { callWorker, type ExplainedSegment, type TimeRange } from '../preview/index.ts'
-import { formatTime, Name } from '../ui/index.ts'
+import { hasCluster } from '../session/index.ts'
+import { formatTime, Name, Notice } from '../ui/index.ts'
 
 const limit = 5000
 const rowHeight = 62
+const maxShortages = 3
 
 /** Why the segments of a part of the time axis are where they are: matched rule, required and served replicas. */
 export function SegmentsDialog({
@@ -27,6 +29,8 @@ export function SegmentsDialog({
     queryFn: () => callWorker('explain', { dataSource, range, limit }),
   })
   const segments = explained.data?.segments ?? []
+  const isIncomplete = hasCluster() && segments.some(lacksReplicas)
+  const { data: queued } = useQueuedSegments(isIncomplete)
   return (
     <dialog ref={dialog} className="why" aria-labelledby="why-title" onClose={onClose}>
       <div className="row between">
@@ -41,12 +45,45 @@ export function SegmentsDialog({
         {explained.data &&
           `${formatCount(explained.data.total)} segments, under the stored rules${explained.data.total > limit ? `; the first ${formatCount(limit)} are listed` : ''}.`}
       </p>
-      <SegmentList segments={segments} />
+      {explained.error && (
+        <Notice kind="problem" role="alert">
+          {explained.error.message}
+        </Notice>
+      )}
+      {isIncomplete && <Shortages />}
+      <SegmentList segments={segments} queued={queued} />
     </dialog>
   )
 }
 
-function SegmentList({ segments }: { readonly segments: readonly ExplainedSegment[] }) {
+/** Whether a segment has fewer replicas than its rule requires. */
+const lacksReplicas = ({ tiers }: ExplainedSegment): boolean =>
+  tiers.some(({ wanted, served }) => served < wanted)
+
+/** Why replicas may be missing: failed loads, full tiers, and tiers without servers. */
+function Shortages() {
+  const { data: state } = useClusterState()
+  const shortages = state?.shortages ?? []
+  if (shortages.length === 0) return null
+  return (
+    <Notice kind="warning">
+      <ul>
+        {shortages.slice(0, maxShortages).map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+        {shortages.length > maxShortages && <li>and {shortages.length - maxShortages} more</li>}
+      </ul>
+    </Notice>
+  )
+}
+
+function SegmentList({
+  segments,
+  queued,
+}: {
+  readonly segments: readonly ExplainedSegment[]
+  readonly queued: QueuedSegments | undefined
+}) {
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: segments.length,
@@ -59,7 +96,7 @@ function SegmentList({ segments }: { readonly segments: readonly ExplainedSegmen
       <ul style={{ height: rows.getTotalSize() }} className="virtual">
         {rows.getVirtualItems().map(({ index, start }) => (
           <li key={index} style={{ transform: `translateY(${start}px)`, height: rowHeight }}>
-            <SegmentRow segment={segments[index]!} />
+            <SegmentRow segment={segments[index]!} queued={queued} />
           </li>
         ))}
       </ul>
@@ -67,7 +104,13 @@ function SegmentList({ segments }: { readonly segments: readonly ExplainedSegmen
   )
 }
 
-function SegmentRow({ segment }: { readonly segment: ExplainedSegment }) {
+function SegmentRow({
+  segment,
+  queued,
+}: {
+  readonly segment: ExplainedSegment
+  readonly queued: QueuedSegments | undefined
+}) {
   const { interval, version, partitionNum, sizeBytes, servers } = segment
   return (
     <div className="segment">
@@ -77,7 +120,11 @@ function SegmentRow({ segment }: { readonly segment: ExplainedSegment }) {
           version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
         </span>
       </div>
-      <div>{reasonOf(segment)}</div>
+      <div>
+        <span>
+          {reasonOf(segment)} {queueTextOf(segment, queued)}
+        </span>
+      </div>
       <div className="dim">
         {servers.length === 0 ? (
           'No server serves it.'
@@ -89,6 +136,15 @@ function SegmentRow({ segment }: { readonly segment: ExplainedSegment }) {
       </div>
     </div>
   )
+}
+
+/** Says which servers are about to load or drop a segment. */
+function queueTextOf(segment: ExplainedSegment, queued: QueuedSegments | undefined): string {
+  if (queued === undefined) return ''
+  const { loading, dropping } = queued.get(segment.id) ?? { loading: [], dropping: [] }
+  if (loading.length > 0) return `In the load queue of ${loading.join(', ')}.`
+  if (dropping.length > 0) return `About to be dropped by ${dropping.join(', ')}.`
+  return lacksReplicas(segment) ? 'In no load queue.' : ''
 }
 
 /** Says in a sentence why a segment is loaded where it is. */
