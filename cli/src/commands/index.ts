@@ -10,6 +10,7 @@ import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
@@ -54,6 +55,7 @@ export function addCommands(program: Command): void {
     addTiers,
     addDatasources,
     addSegments,
+    addExplain,
     addMark,
     addRules,
     addCompaction,

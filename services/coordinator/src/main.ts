@@ -14,6 +14,7 @@ import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
+import { explainRoutes } from './api/explain.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { inventoryRoute } from './api/inventory.ts'
@@ -27,6 +28,7 @@ import { serverRoutes } from './api/servers.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
+import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
   createSegmentInventory,
@@ -68,7 +70,15 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(
+      view,
+      clusterState,
+      createExplanations({ ...view, reportedServers, clusterState }),
+      loadMeter,
+      planner,
+      dutyGroups.compaction,
+      followers,
+    ),
     start: async () => {
       await rules.start()
       const change = {
@@ -134,6 +144,7 @@ function createServerInventory(
 function coordinatorRoutes(
   view: ClusterView,
   clusterState: ClusterStateTracker,
+  explanations: Explanations,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   compactionDuties: DutyGroup,
@@ -153,6 +164,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     ...serverRoutes(view),
     ...datasourceRoutes(view),
+    ...explainRoutes(view, explanations),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),

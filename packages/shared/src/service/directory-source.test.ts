@@ -159,12 +159,7 @@ describe('the directory of the coordinator', () => {
 
   async function follow(scope: TestContext) {
     const context = await createTestContext(scope, stores, 'historical')
-    const directory = followCoordinatorDirectory(
-      context.client,
-      context.settings,
-      context.readiness,
-      context.logger,
-    )
+    const directory = followCoordinatorDirectory(context)
     scope.after(() => directory.stop())
     return { context, directory }
   }

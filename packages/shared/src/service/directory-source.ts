@@ -1,6 +1,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
+import type { Discovery } from '../discovery/index.ts'
 import { type Database, loadSecurityDirectory, securityChannel } from '../postgres/index.ts'
 import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
@@ -86,13 +87,23 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   return { ...holder, refresh: load, stop: loop.stop }
 }
 
+/** The parts of a server that follow users and roles at the coordinator. */
+interface CoordinatorFollower {
+  readonly client: ServiceClient
+  readonly settings: Settings
+  readonly discovery: Discovery
+  readonly readiness: Readiness
+  readonly logger: Logger
+}
+
 /** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
-export function followCoordinatorDirectory(
-  client: ServiceClient,
-  settings: Settings,
-  readiness: Readiness,
-  logger: Logger,
-): FollowedDirectory {
+export function followCoordinatorDirectory({
+  client,
+  settings,
+  discovery,
+  readiness,
+  logger,
+}: CoordinatorFollower): FollowedDirectory {
   const holder = createHolder('Users and roles are not fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
@@ -142,10 +153,15 @@ export function followCoordinatorDirectory(
     },
     logTrouble,
   )
+  const unwatch = discovery.onLeaderFound('coordinator', () => {
+    retryDelay.reset()
+    loop.wake()
+  })
   return {
     ...holder,
     refresh: async () => undefined,
     stop: async () => {
+      unwatch()
       controller.abort()
       await loop.stop()
     },

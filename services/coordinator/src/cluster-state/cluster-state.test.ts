@@ -76,7 +76,7 @@ const report = (more: object = {}) =>
     1,
     performance.now(),
   )
-const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [] }
+const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [], unplaced: [] }
 const run = async (result: Partial<RunResult> = {}) => {
   const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
   await segments.refresh()

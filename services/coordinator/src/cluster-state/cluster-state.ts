@@ -1,3 +1,4 @@
+import type { Unplaced } from '@svc/domain/loading'
 import type { RulesByName } from '@svc/domain/rules'
 import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { ServiceContext } from '@svc/shared/service'
@@ -31,6 +32,8 @@ export interface ClusterStateTracker {
   /** Records the start of a run. Returns a function that records its result once it is complete. */
   beginRun(inputs: RunInputs): (result: RunResult) => void
   current(): Promise<ClusterState>
+  /** Returns the replicas that the last complete run could not assign to a server. */
+  lastUnplaced(): readonly Unplaced[]
 }
 
 interface CompleteRun extends RunResult {
@@ -61,6 +64,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
+    lastUnplaced: () => lastRun?.unplaced ?? [],
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprint = fingerprintOf(cluster, inputs.config)

@@ -1,3 +1,4 @@
+import type { Unplaced } from '@svc/domain/loading'
 import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
@@ -17,6 +18,8 @@ export interface RunResult {
   readonly waitingOvershadowed: number
   /** Replicas that rules require and the servers cannot have, in sentences. */
   readonly shortages: readonly string[]
+  /** Replicas that it could not assign to a server. */
+  readonly unplaced: readonly Unplaced[]
 }
 
 // Maximum number of tiers to list. Rules may name thousands.

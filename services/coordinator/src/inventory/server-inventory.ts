@@ -24,9 +24,19 @@ export interface ServerState {
   readonly pending: PendingView
 }
 
+/** A load that a server failed or did not answer. Times are in milliseconds of the clock of its reports. */
+export interface Refusal {
+  /** What the server reported; undefined if it did not answer. */
+  readonly message: string | undefined
+  readonly atMs: number
+  /** Until then, the leader does not request the segment again. */
+  readonly untilMs: number
+  readonly waitMs: number
+}
+
 interface MutableServer extends ServerState {
-  /** Segments that the server failed to load, with the time until which the leader does not request them again. */
-  readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
+  /** Segments that the server failed to load or did not answer for. */
+  readonly refused: Map<string, Refusal>
   /** Requests that seem to be done already. The next report completes them. */
   readonly doubtful: Set<string>
   /** The server must ignore requests sent until this time, which may be lost. They are forgotten once it confirms. */
@@ -233,7 +243,8 @@ export class ServerInventory {
         (server.refused.get(failure.id)?.waitMs ?? firstRefusalMs / 2) * 2,
         maxRefusalMs,
       )
-      server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
+      const { message } = failure
+      server.refused.set(failure.id, { message, atMs: nowMs, untilMs: nowMs + waitMs, waitMs })
       table.changeRow(row, server.number, refused, flag | moving)
       this.events.onFailure?.(server, failure)
     }
@@ -314,6 +325,8 @@ export class ServerInventory {
       if (!server) continue
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
         server.refused.set(this.table.idOf(copies.rowOf[entry] as number), {
+          message: undefined,
+          atMs: nowMs,
           untilMs: nowMs + maxRefusalMs,
           waitMs: maxRefusalMs,
         })
@@ -388,6 +401,12 @@ export class ServerInventory {
     return this.servers()
       .map(({ name }) => ({ name, count: this.byName.get(name)?.refused.size ?? 0 }))
       .filter(({ count }) => count > 0)
+  }
+
+  /** Returns why a server, given by number, is not asked for a segment again yet; undefined if it may be asked. */
+  refusalOf(server: number, id: string, nowMs: number): Refusal | undefined {
+    const refusal = this.byNumber[server]?.refused.get(id)
+    return refusal !== undefined && nowMs < refusal.untilMs ? refusal : undefined
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */
