@@ -15,6 +15,10 @@ const DatasourceList = lazy(() =>
 const DatasourceScreen = lazy(() =>
   import('./datasource/index.ts').then((room) => ({ default: room.DatasourceScreen })),
 )
+const CompactionScreen = lazy(() =>
+  import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
+)
+const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
 
 /** The console after the login: navigation and the current screen. */
@@ -37,6 +41,8 @@ export function App() {
               }}
             </Route>
             <Route path="/tiers" component={TiersScreen} />
+            {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
+            {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
               <Redirect to="/" />
             </Route>
@@ -54,7 +60,13 @@ const screens = [
   { path: '/', label: 'Overview' },
   { path: '/datasources', label: 'Datasources' },
   { path: '/tiers', label: 'Tiers' },
-] as const
+  ...(hasCluster()
+    ? [
+        { path: '/compaction', label: 'Compaction' },
+        { path: '/sql', label: 'SQL' },
+      ]
+    : []),
+]
 
 function Header() {
   const [location, navigate] = useLocation()

@@ -71,49 +71,6 @@ export interface QueueSize {
   readonly segmentsToDropSize: number
 }
 
-// A longer list takes too long to transfer.
-const maxQueuedSegments = 20_000
-
-/** The servers that have requests for a segment in their queue, by the id of the segment. */
-export type QueuedSegments = ReadonlyMap<
-  string,
-  { readonly loading: readonly string[]; readonly dropping: readonly string[] }
->
-
-interface QueueEntries {
-  readonly segmentsToLoad: readonly string[]
-  readonly segmentsToDrop: readonly string[]
-}
-
-/** Which servers are about to load or drop which segments; undefined until it is needed, or if queues are very long. */
-export function useQueuedSegments(isNeeded: boolean) {
-  const { data: queues } = useLoadQueues()
-  const length = Object.values(queues ?? {}).reduce(
-    (sum, { segmentsToLoad, segmentsToDrop }) => sum + segmentsToLoad + segmentsToDrop,
-    0,
-  )
-  return useQuery({
-    queryKey: ['queuedSegments'],
-    queryFn: async (): Promise<QueuedSegments> => {
-      const entries = await fetchJson<Readonly<Record<string, QueueEntries>>>('/svc/coordinator/v1/loadqueue')
-      const found = new Map<string, { loading: string[]; dropping: string[] }>()
-      const of = (id: string) => {
-        const known = found.get(id) ?? { loading: [], dropping: [] }
-        found.set(id, known)
-        return known
-      }
-      for (const [server, { segmentsToLoad, segmentsToDrop }] of Object.entries(entries)) {
-        for (const id of segmentsToLoad) of(id).loading.push(server)
-        for (const id of segmentsToDrop) of(id).dropping.push(server)
-      }
-      return found
-    },
-    enabled: isNeeded && queues !== undefined && length <= maxQueuedSegments,
-    structuralSharing: false,
-    refetchInterval: refreshMs,
-  })
-}
-
 /** The load queues by server. */
 export const useLoadQueues = () =>
   useQuery({

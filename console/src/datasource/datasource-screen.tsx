@@ -2,10 +2,10 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, useClockOffset } from '../clock/index.ts'
 import { type RuleJson, useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
 import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
-import { ClockBar } from './clock-bar.tsx'
 import { ReviewPanel } from './review-panel.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
 import { useLinkedRules } from './rules-link.ts'
@@ -56,7 +56,7 @@ function Loaded({
   readonly defaults: readonly RuleJson[]
 }) {
   const edit = useRulesEdit(own)
-  const [offsetMs, setOffset] = useState(0)
+  const offsetMs = useClockOffset()
   const [range, setRange] = useState<TimeRange>()
   const [explained, setExplained] = useState<TimeRange>()
   const parsed = useMemo(() => parseList(edit.list), [edit.list])
@@ -75,7 +75,7 @@ function Loaded({
     <div className="datasource">
       <div className="picture">
         <Title dataSource={dataSource} inventory={inventory} tiers={tiers} />
-        <ClockBar now={inventory.now} offsetMs={offsetMs} onOffset={setOffset} isEdited={edit.isEdited} />
+        <ClockBar isEdited={edit.isEdited} />
         {isLinkDamaged && (
           <Notice kind="problem" role="alert">
             This link does not contain valid rules, so the stored rules are shown.

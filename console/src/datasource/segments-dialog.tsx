@@ -1,17 +1,16 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
-import { type QueuedSegments, useClusterState, useInventory, useQueuedSegments } from '../cluster/index.ts'
+import { useEffect, useRef, useState } from 'react'
+import { useInventory } from '../cluster/index.ts'
 import { callWorker, type ExplainedSegment, type TimeRange } from '../preview/index.ts'
-import { hasCluster } from '../session/index.ts'
 import { formatTime, Name, Notice } from '../ui/index.ts'
+import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000
-const rowHeight = 62
-const maxShortages = 3
+const rowHeight = 48
 
-/** Why the segments of a part of the time axis are where they are: matched rule, required and served replicas. */
+/** Why the segments of a part of the time axis are where they are: a list, and the explanation of the selected one. */
 export function SegmentsDialog({
   dataSource,
   range,
@@ -23,14 +22,14 @@ export function SegmentsDialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { data: inventory } = useInventory()
+  const [chosen, setChosen] = useState<string>()
   useEffect(() => dialog.current?.showModal(), [])
   const explained = useQuery({
     queryKey: ['explain', dataSource, range, inventory?.revision],
     queryFn: () => callWorker('explain', { dataSource, range, limit }),
   })
   const segments = explained.data?.segments ?? []
-  const isIncomplete = hasCluster() && segments.some(lacksReplicas)
-  const { data: queued } = useQueuedSegments(isIncomplete)
+  const selected = segments.find(({ id }) => id === chosen) ?? segments.find(lacksReplicas) ?? segments[0]
   return (
     <dialog ref={dialog} className="why" aria-labelledby="why-title" onClose={onClose}>
       <div className="row between">
@@ -50,8 +49,10 @@ export function SegmentsDialog({
           {explained.error.message}
         </Notice>
       )}
-      {isIncomplete && <Shortages />}
-      <SegmentList segments={segments} queued={queued} />
+      <div className="why-columns">
+        <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />
+        {selected && <SegmentPanel key={selected.id} dataSource={dataSource} segment={selected} />}
+      </div>
     </dialog>
   )
 }
@@ -60,29 +61,14 @@ export function SegmentsDialog({
 const lacksReplicas = ({ tiers }: ExplainedSegment): boolean =>
   tiers.some(({ wanted, served }) => served < wanted)
 
-/** Why replicas may be missing: failed loads, full tiers, and tiers without servers. */
-function Shortages() {
-  const { data: state } = useClusterState()
-  const shortages = state?.shortages ?? []
-  if (shortages.length === 0) return null
-  return (
-    <Notice kind="warning">
-      <ul>
-        {shortages.slice(0, maxShortages).map((text) => (
-          <li key={text}>{text}</li>
-        ))}
-        {shortages.length > maxShortages && <li>and {shortages.length - maxShortages} more</li>}
-      </ul>
-    </Notice>
-  )
-}
-
 function SegmentList({
   segments,
-  queued,
+  selected,
+  onSelect,
 }: {
   readonly segments: readonly ExplainedSegment[]
-  readonly queued: QueuedSegments | undefined
+  readonly selected: string | undefined
+  onSelect(id: string): void
 }) {
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -94,62 +80,34 @@ function SegmentList({
   return (
     <div ref={box} className="scroll" tabIndex={0} role="group" aria-label="Segments">
       <ul style={{ height: rows.getTotalSize() }} className="virtual">
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <li key={index} style={{ transform: `translateY(${start}px)`, height: rowHeight }}>
-            <SegmentRow segment={segments[index]!} queued={queued} />
-          </li>
-        ))}
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const segment = segments[index]!
+          return (
+            <li key={index} style={{ transform: `translateY(${start}px)` }}>
+              <button
+                type="button"
+                className="segment"
+                style={{ height: rowHeight }}
+                aria-current={segment.id === selected ? 'true' : undefined}
+                onClick={() => onSelect(segment.id)}
+              >
+                <span className="numbers">
+                  {segment.interval.replaceAll('T00:00:00.000Z', '').replace('/', ' to ')}
+                  <span className="dim">, partition {segment.partitionNum}</span>
+                </span>
+                <span className="dim">{reasonOf(segment)}</span>
+              </button>
+            </li>
+          )
+        })}
       </ul>
     </div>
   )
 }
 
-function SegmentRow({
-  segment,
-  queued,
-}: {
-  readonly segment: ExplainedSegment
-  readonly queued: QueuedSegments | undefined
-}) {
-  const { interval, version, partitionNum, sizeBytes, servers } = segment
-  return (
-    <div className="segment">
-      <div>
-        <code title={segment.id}>{interval.replaceAll('T00:00:00.000Z', '')}</code>
-        <span className="dim numbers">
-          version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
-        </span>
-      </div>
-      <div>
-        <span>
-          {reasonOf(segment)} {queueTextOf(segment, queued)}
-        </span>
-      </div>
-      <div className="dim">
-        {servers.length === 0 ? (
-          'No server serves it.'
-        ) : (
-          <>
-            Served by <Name>{servers.join(', ')}</Name>
-          </>
-        )}
-      </div>
-    </div>
-  )
-}
-
-/** Says which servers are about to load or drop a segment. */
-function queueTextOf(segment: ExplainedSegment, queued: QueuedSegments | undefined): string {
-  if (queued === undefined) return ''
-  const { loading, dropping } = queued.get(segment.id) ?? { loading: [], dropping: [] }
-  if (loading.length > 0) return `In the load queue of ${loading.join(', ')}.`
-  if (dropping.length > 0) return `About to be dropped by ${dropping.join(', ')}.`
-  return lacksReplicas(segment) ? 'In no load queue.' : ''
-}
-
 /** Says in a sentence why a segment is loaded where it is. */
 function reasonOf({ rule, action, isOvershadowed, tiers }: ExplainedSegment): string {
-  if (isOvershadowed) return 'Overshadowed: newer versions cover its entire interval, so it is not loaded.'
+  if (isOvershadowed) return 'Overshadowed by newer versions'
   const name =
     rule === undefined ? '' : rule.source === 'default' ? `Default rule ${rule.index}` : `Rule ${rule.index}`
   if (action === 'drop') return `${name} drops it.`

@@ -1,6 +1,7 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, FutureDatasources, FutureSummary, FutureTiers, useFuture } from '../clock/index.ts'
 import {
   useCaller,
   useClusterState,
@@ -30,6 +31,7 @@ import { TierFills } from './tier-fills.tsx'
 /** What the cluster is doing, in sentences. */
 export function OverviewScreen() {
   const inventory = useInventory()
+  const future = useFuture()
   if (inventory.error && !inventory.data)
     return (
       <Empty title="The cluster cannot be shown">
@@ -38,9 +40,11 @@ export function OverviewScreen() {
     )
   if (!inventory.data) return <Empty title="Loading" />
   const { data } = inventory
+  if (future.isFuture) return <FutureOverview {...future} />
   return (
     <div className="page overview">
       <h1>Overview</h1>
+      {data.isLocal && <ClockBar />}
       {!data.isLocal && (
         <Notice kind="warning">
           You cannot read everything in this cluster, so only your{' '}
@@ -55,6 +59,36 @@ export function OverviewScreen() {
         {hasCluster() && <RuleChanges inventory={data} />}
         {hasCluster() && <Certificates />}
       </div>
+    </div>
+  )
+}
+
+/** What the stored rules will have done at the time that the page shows. */
+function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
+  return (
+    <div className="page overview future">
+      <h1>Overview</h1>
+      <ClockBar />
+      {error && (
+        <Notice kind="problem" role="alert">
+          The preview failed: {error.message}
+        </Notice>
+      )}
+      {answer && (
+        <>
+          <FutureSummary answer={answer} />
+          <div className="columns">
+            <section aria-labelledby="future-datasources">
+              <h2 id="future-datasources">Datasources</h2>
+              <FutureDatasources answer={answer} />
+            </section>
+            <section aria-labelledby="future-tiers">
+              <h2 id="future-tiers">Tiers</h2>
+              <FutureTiers answer={answer} />
+            </section>
+          </div>
+        </>
+      )}
     </div>
   )
 }

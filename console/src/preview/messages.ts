@@ -194,6 +194,8 @@ export interface WorkerCalls {
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
   /** The ids of the segments that rules would mark unused. */
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
+  /** What the stored rules do to all datasources at a time. */
+  readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
   /** Replaces the cluster by a snapshot. */
   readonly openSnapshot: { readonly input: SnapshotPlace; readonly output: OpenedSnapshot }
   /** A request to the API of the opened snapshot. */

@@ -53,6 +53,7 @@ function outputOf({ kind, input, authorization }: WorkerRequest) {
     return snapshot!.answers.answer(method, path)
   }
   if (kind === 'refresh') return snapshot?.figures ?? refresh(authorization)
+  if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
   return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)

@@ -1,5 +1,6 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { CompleteInventory, GivenSegment, PreviewServer } from '@svc/domain/preview'
+import { defaultRulesName } from '@svc/domain/rules'
 import {
   inventoryOfSnapshot,
   readJsonObject,
@@ -67,6 +68,7 @@ export async function readSnapshot(
     }),
   )
   const rules = readSnapshotRules(await needed(snapshotFiles.rules), problems.attempt)
+  if (!rules.has(defaultRulesName)) rules.set(defaultRulesName, [])
   const segments = await readSegments(files, problems)
   const placement = await readPlacement(files.get(snapshotFiles.placement), problems)
   const inventory = finish(inventoryOfSnapshot({ now, servers, rules, segments, placement }))
