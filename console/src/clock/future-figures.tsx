@@ -13,7 +13,8 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         <Notice kind="loss">
           <b>{countOf(lost.segments, 'segment')} become unqueryable</b> ({formatDays(lost.interval!)};{' '}
           {formatBytes(lost.bytes)}).
-          {unused.segments > 0 && ` ${formatCount(unused.segments)} of them are marked unused.`}
+          {unused.segments > 0 &&
+            ` ${unused.segments === lost.segments ? 'All' : formatCount(unused.segments)} of them are marked unused.`}
         </Notice>
       )}
       <p className="sentence">

@@ -40,7 +40,7 @@ export interface SegmentExplanation {
   readonly tiers?: readonly ExplainedTier[]
   readonly servers?: readonly ExplainedServer[]
   readonly omittedServers?: number
-  readonly next?: readonly { readonly code: string; readonly at?: string; readonly text: string }[]
+  readonly next?: readonly { readonly code: string; readonly text: string }[]
 }
 
 /** The coordinator's explanation of a segment, refetched while it is shown. A snapshot has none. */

@@ -34,6 +34,7 @@ export function DatasourceList() {
     <div className={future.isFuture ? 'page future' : 'page'}>
       <div className="row between">
         <h1>Datasources</h1>
+        {data.isLocal && <ClockBar />}
         <search>
           <form
             onSubmit={(event) => {
@@ -51,7 +52,6 @@ export function DatasourceList() {
           </form>
         </search>
       </div>
-      {data.isLocal && <ClockBar />}
       {future.answer && <FutureDatasources answer={future.answer} />}
       <p className="dim" role="status" hidden={future.isFuture}>
         {shown.length === data.datasources.length

@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
 import { type RuleJson, useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
+import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
@@ -213,7 +214,7 @@ function Title({
             )}
           </>
         )}
-        {caller?.datasource?.write === false && ' · read only'}
+        {hasCluster() && caller?.datasource?.write === false && ' · read only'}
       </p>
     </div>
   )

@@ -84,11 +84,8 @@ function Explanation({ explained }: { readonly explained: SegmentExplanation }) 
       {next.length > 0 && (
         <Part title="What happens next">
           <ul>
-            {next.map(({ code, at, text }, index) => (
-              <li key={`${code} ${index}`}>
-                {at !== undefined && <span className="dim numbers">{formatMinute(Date.parse(at))}: </span>}
-                {text}
-              </li>
+            {next.map(({ code, text }, index) => (
+              <li key={`${code} ${index}`}>{text}</li>
             ))}
           </ul>
         </Part>

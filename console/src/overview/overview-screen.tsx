@@ -43,8 +43,10 @@ export function OverviewScreen() {
   if (future.isFuture) return <FutureOverview {...future} />
   return (
     <div className="page overview">
-      <h1>Overview</h1>
-      {data.isLocal && <ClockBar />}
+      <div className="row between">
+        <h1>Overview</h1>
+        {data.isLocal && <ClockBar />}
+      </div>
       {!data.isLocal && (
         <Notice kind="warning">
           You cannot read everything in this cluster, so only your{' '}
@@ -67,8 +69,10 @@ export function OverviewScreen() {
 function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
   return (
     <div className="page overview future">
-      <h1>Overview</h1>
-      <ClockBar />
+      <div className="row between">
+        <h1>Overview</h1>
+        <ClockBar />
+      </div>
       {error && (
         <Notice kind="problem" role="alert">
           The preview failed: {error.message}

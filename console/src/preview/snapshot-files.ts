@@ -89,7 +89,7 @@ async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
   if ('files' in place) {
     const folder = place.name ?? place.files[0]?.webkitRelativePath.split('/')[0] ?? ''
     return {
-      name: folder === '' ? `${place.files.length} files` : folder,
+      name: folder === '' ? `of ${place.files.length} files` : folder,
       files: new Map(
         place.files.map((file) => [file.name, { name: file.name, open: async () => file.stream() }]),
       ),

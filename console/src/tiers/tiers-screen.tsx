@@ -64,8 +64,10 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
   )
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
-      <h1>Tiers and servers</h1>
-      <ClockBar />
+      <div className="row between">
+        <h1>Tiers and servers</h1>
+        <ClockBar />
+      </div>
       {future.answer ? (
         <FutureTiers answer={future.answer} />
       ) : (
@@ -159,7 +161,7 @@ function ServerGrid({
                 key={server.host}
                 server={server}
                 queue={queues[server.host]}
-                color={colors.get(server.tier)}
+                color={server.type === 'historical' ? colors.get(server.tier) : undefined}
               />
             ))}
           </div>
