@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { parsePositiveInteger } from '../options/positive-integer.ts'
 
 interface ConsoleOptions {
   readonly port: string
@@ -28,8 +28,8 @@ Examples:
 
 async function runConsole(snapshot: string | undefined, { port, write }: ConsoleOptions): Promise<void> {
   const [{ serveSnapshotPage, writeSnapshotPage }, { stopRequest }] = await Promise.all([
-    import('../console/index.ts'),
-    import('./stop-request.ts'),
+    import('../console-build/index.ts'),
+    import('../exit/stop-request.ts'),
   ])
   if (write !== undefined) {
     await writeSnapshotPage(snapshot, write)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { printJson } from './print.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 interface ExplainOptions extends ConnectionOptions {
   readonly json?: boolean
@@ -8,7 +8,21 @@ interface ExplainOptions extends ConnectionOptions {
 
 /** Adds `./svc explain`. */
 export function addExplain(program: Command): void {
-  const explain = program.command('explain').description('Explain why segments are where they are')
+  const explain = program
+    .command('explain')
+    .description('Explain what the cluster is doing, and why segments are where they are')
+  addSentences(
+    explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
+    () => '/cluster/explain',
+  )
+  for (const thing of ['server', 'tier'])
+    addSentences(
+      explain
+        .command(thing)
+        .description(`Summarize what a ${thing} has, what it is doing, and what is holding it up`)
+        .argument('<name>', `Name of the ${thing}`),
+      (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
+    )
   withConnection(
     explain
       .command('segment')
@@ -17,7 +31,7 @@ export function addExplain(program: Command): void {
       ),
   )
     .argument('<id>', 'ID of the segment')
-    .option('--datasource <name>', 'Its datasource (default: found by the ID)')
+    .option('--datasource <name>', 'Datasource of the segment (default: derived from the ID)')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -56,5 +70,20 @@ Example:
       const explained = await readIntervalExplanation(client, options.datasource, interval)
       if (options.json) printJson(explained)
       else process.stdout.write(`${formatIntervalExplanation(explained)}\n`)
+    })
+}
+
+/** Adds the action of a command that prints the sentences of an endpoint. */
+function addSentences(command: Command, pathOf: (name: string) => string): void {
+  withConnection(command)
+    .option('--json', 'Print JSON')
+    .action(async (...given: unknown[]) => {
+      const name = typeof given[0] === 'string' ? given[0] : ''
+      const options = command.opts<ExplainOptions>()
+      const client = await connect(options)
+      const { readSentences } = await import('../inspection/index.ts')
+      const explained = await readSentences(client, pathOf(name))
+      if (options.json) printJson(explained)
+      else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
     })
 }

@@ -32,8 +32,6 @@ import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
-export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
-
 /** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {
   for (const add of [

@@ -89,6 +89,14 @@ export async function readIntervalExplanation(
   )) as AnsweredInterval
 }
 
+/** Returns the sentences of an explanation at a path of the coordinator. */
+export async function readSentences(
+  client: ClusterClient,
+  path: string,
+): Promise<{ readonly sentences: readonly string[] }> {
+  return (await client.send('GET', `${base}${path}`)) as { readonly sentences: readonly string[] }
+}
+
 /** Formats the explanation of a segment for a terminal. */
 export function formatExplanation(explained: AnsweredExplanation): string {
   const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained

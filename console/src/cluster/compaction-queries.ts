@@ -1,8 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
-import { useCaller } from './queries.ts'
+import { useCaller } from './cluster-queries.ts'
+import { refreshMs } from './refresh-ms.ts'
 
-const refreshMs = 10_000
+// A plan of the entire cluster takes longer than other answers.
+const planRefreshMs = 3 * refreshMs
+
 const base = '/svc/indexer/v1/compaction'
 
 /** How to compact a datasource, as JSON. */
@@ -18,7 +21,7 @@ export type ClusterCompactionJson = Readonly<Record<string, unknown>> & {
 }
 
 /** An interval in the compaction status. */
-export interface CompactedInterval {
+export interface CompactionInterval {
   readonly interval: string
   readonly bytes: number
   readonly segments: number
@@ -34,7 +37,7 @@ export interface CompactionStatus {
   readonly intervalCountAwaitingCompaction: number
   readonly bytesCompacted: number
   readonly bytesSkipped: number
-  readonly intervals?: Readonly<Record<'awaiting' | 'skipped' | 'compacted', readonly CompactedInterval[]>>
+  readonly intervals?: Readonly<Record<'awaiting' | 'skipped' | 'compacted', readonly CompactionInterval[]>>
 }
 
 /** The compaction status of all datasources that the user may read, with every interval. */
@@ -47,7 +50,20 @@ export const useCompactionStatus = () =>
           `${base}/status/datasources?full`,
         )
       ).latestStatus,
-    refetchInterval: refreshMs,
+    refetchInterval: planRefreshMs,
+  })
+
+/** The compaction status of a datasource by interval; null if it is not compacted. */
+export const useCompaction = (dataSource: string) =>
+  useQuery({
+    queryKey: ['compaction', dataSource],
+    queryFn: async () => {
+      const path = `${base}/status/datasources/${encodeURIComponent(dataSource)}?full`
+      const { latestStatus } = await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(path)
+      return latestStatus[0]?.intervals ?? null
+    },
+    retry: false,
+    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 
 /** The compaction configurations of all datasources that the user may read. */
@@ -60,7 +76,7 @@ export const useCompactionConfigs = () =>
           `${base}/config/datasources`,
         )
       ).compactionConfigs,
-    refetchInterval: refreshMs,
+    refetchInterval: planRefreshMs,
   })
 
 /** How the cluster compacts; only for users with READ on CONFIG. */
@@ -70,7 +86,7 @@ export function useClusterCompaction() {
     queryKey: ['clusterCompaction'],
     queryFn: () => fetchJson<ClusterCompactionJson>(`${base}/config/cluster`),
     enabled: caller?.config.read === true,
-    refetchInterval: refreshMs,
+    refetchInterval: planRefreshMs,
   })
 }
 
@@ -111,7 +127,7 @@ export function useCompactionPreview(question: CompactionQuestion, isNeeded = tr
     enabled: isNeeded && caller?.config.write === true,
     placeholderData: keepPreviousData,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
+    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 }
 
@@ -134,5 +150,5 @@ export const useSupervisors = (isNeeded: boolean) =>
     queryKey: ['supervisors'],
     queryFn: () => fetchJson<readonly Supervisor[]>('/svc/indexer/v1/supervisor?state=true'),
     enabled: isNeeded,
-    refetchInterval: refreshMs,
+    refetchInterval: planRefreshMs,
   })

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, hasCluster } from '../session/index.ts'
-import type { RuleJson } from './queries.ts'
+import { refreshMs } from './refresh-ms.ts'
+import type { RuleJson } from './rule-queries.ts'
 
 interface ExplainedRule {
   /** Position in its own list. */
@@ -53,5 +54,5 @@ export const useExplanation = (dataSource: string, segment: string | undefined) 
       ),
     enabled: hasCluster() && segment !== undefined,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : 4000),
+    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })

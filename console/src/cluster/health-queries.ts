@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
-import { useCaller } from './queries.ts'
-
-const refreshMs = 15_000
+import { useCaller } from './cluster-queries.ts'
+import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
 export interface Sample {
@@ -44,7 +43,7 @@ export function useMetrics() {
     enabled: caller?.state.read === true,
     // A map cannot be shared with the previous one.
     structuralSharing: false,
-    refetchInterval: refreshMs,
+    refetchInterval: 4 * refreshMs,
   })
 }
 
@@ -99,7 +98,7 @@ export function useDuties() {
       return { coordinator, overlord }
     },
     enabled: caller?.state.read === true,
-    refetchInterval: refreshMs,
+    refetchInterval: 4 * refreshMs,
   })
 }
 
@@ -121,5 +120,5 @@ export const useTasks = (max: number) =>
   useQuery({
     queryKey: ['tasks', max],
     queryFn: () => fetchJson<readonly TaskStatus[]>(`/svc/indexer/v1/tasks?max=${max}`),
-    refetchInterval: 4000,
+    refetchInterval: refreshMs,
   })

@@ -1,5 +1,5 @@
 import { parseInterval } from '@svc/domain/time'
-import type { CompactedInterval, CompactionStatus } from '../cluster/index.ts'
+import type { CompactionInterval, CompactionStatus } from '../cluster/index.ts'
 
 const dayMs = 86_400_000
 // From days to years.
@@ -9,7 +9,7 @@ const maxBuckets = 80
 export type CompactionState = 'awaiting' | 'skipped' | 'compacted'
 
 /** An interval of a datasource, with its place in the queue of the datasource if it awaits compaction. */
-export interface CalendarInterval extends CompactedInterval {
+export interface CalendarInterval extends CompactionInterval {
   readonly state: CompactionState
   readonly start: number
   readonly end: number

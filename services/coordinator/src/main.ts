@@ -9,7 +9,6 @@ import { runService, type ServiceContext, type ServicePart, standForElection } f
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import { clusterStateRoute } from './api/cluster-state.ts'
-import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
@@ -26,6 +25,7 @@ import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
 import { createExplanations, type Explanations } from './explanation/index.ts'
@@ -73,7 +73,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: coordinatorRoutes(
       view,
       clusterState,
-      createExplanations({ ...view, reportedServers, clusterState }),
+      createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
       loadMeter,
       planner,
       dutyGroups.compaction,

@@ -1,5 +1,5 @@
 import { overshadowingVersions } from '../inventory/index.ts'
-import { CopyPlanner, type LoadingServer, type Plan } from '../loading/index.ts'
+import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
 import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
 import { formatInstant, type Interval } from '../time/index.ts'
@@ -100,7 +100,7 @@ const canHold = ({ decommissioning, maxSizeBytes }: LoadingServer): boolean =>
 
 /** What a run would decide about this segment alone. */
 function planOf(cluster: ExplainedCluster, row: number, wanted: WantedCopies): Plan {
-  const planner = new CopyPlanner(cluster.table, cluster.servers, cluster.limits)
+  const planner = new PlacementPlanner(cluster.table, cluster.servers, cluster.limits)
   planner.planSegment(row, planner.prepare(wanted))
   return planner.take()
 }
@@ -114,7 +114,7 @@ function causesOf(
   const rule = describeRule(matched)
   if (wanted.action === 'drop') return [{ code: 'dropRule', text: `It matches ${rule}, which drops it` }]
   if (tiers.every(({ required }) => required === 0))
-    return [{ code: 'noReplicas', text: `It matches ${rule}, which loads no replica` }]
+    return [{ code: 'noReplicas', text: `It matches ${rule}, which loads no replicas` }]
   const causes = tiers.flatMap((tier) => causesInTier(cluster, tier))
   if (causes.length === 0) return []
   const { awaited, isPaused } = cluster
@@ -122,7 +122,7 @@ function causesOf(
   if (awaited.length > 0)
     causes.push({
       code: 'serversUnknown',
-      text: `The leader waits for the reports of ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
+      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
     })
   return causes
 }
@@ -213,7 +213,7 @@ function summaryOf(
       return `Has all its replicas: ${counts.join(', ')}`
     case 'partial':
     case 'missing': {
-      const first = state === 'partial' ? 'Lacks replicas' : 'Is not available for queries'
+      const first = state === 'partial' ? 'Is missing replicas' : 'Is not available for queries'
       return `${first}: ${counts.join(', ')}. ${reasons}`
     }
     default:
@@ -257,7 +257,7 @@ function nextEvents(
     if (names.length > 0)
       events.push({
         code,
-        text: `The next run asks ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''} to ${verb} it`,
+        text: `The next run requests that ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''} ${verb} it`,
       })
   }
   if (plan !== undefined && !cluster.isPaused) {
@@ -271,7 +271,7 @@ function nextEvents(
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `From ${formatInstant(failure.retryAt)}, [${server}] may be asked again`,
+        text: `From ${formatInstant(failure.retryAt)}, a run may request it from [${server}] again`,
       })
   if (next !== undefined)
     events.push({

@@ -7,7 +7,7 @@ export interface LoadFailure {
   readonly error: string
   /** When the server reported the failure, in epoch milliseconds. */
   readonly at: number
-  /** Until then the server is not asked again, in epoch milliseconds. */
+  /** When the load may be requested from the server again, in epoch milliseconds. */
   readonly retryAt: number
 }
 
@@ -26,7 +26,7 @@ export interface ExplainedCluster {
   readonly awaited: readonly string[]
   /** Replicas that the last run could not assign. */
   readonly lastUnplaced: readonly Unplaced[]
-  /** Returns the last failure of a server, given by number, to load a segment, if it is not asked again yet. */
+  /** Returns the last failure of a server, given by number, to load a segment, if it may not be requested again yet. */
   failureOf(server: number, segmentId: string): LoadFailure | undefined
 }
 
@@ -55,7 +55,7 @@ export type CauseCode =
   /** The next run assigns the replica. */
   | 'nextRun'
   | 'paused'
-  /** The leader waits for the reports of servers. */
+  /** The leader is waiting for reports from servers. */
   | 'serversUnknown'
 
 /** One cause, in a sentence. */
@@ -72,7 +72,7 @@ export interface ServerFinding {
   readonly state: 'serves' | 'loads' | 'drops' | 'canLoad' | 'cannotLoad'
   readonly obstacle?: ServerObstacle
   readonly text: string
-  /** The last failure, while the server is not asked again. */
+  /** The last failure, until the load may be requested again. */
   readonly failure?: LoadFailure
 }
 

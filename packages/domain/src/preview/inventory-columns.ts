@@ -1,8 +1,8 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
 import type { PreviewSegments } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** The part of a cluster that a caller may read. */
 export interface CompleteInventory extends PreviewedCluster {

@@ -1,7 +1,7 @@
 import type { RulesByName } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** A datasource of a cluster. Its columns are kept from one preview to the next. */
 export interface PreviewedDatasource {

@@ -129,7 +129,7 @@ export async function loadUnused(
   }
 }
 
-/** Changes of one list of rules: that of a datasource, or the cluster's default rules. */
+/** Changes to one list of rules: that of a datasource, or the cluster's default rules. */
 export interface RuleChanges {
   readonly of: 'rules' | 'defaultRules'
   /** The audit ID of the first of these changes; 0 for all. */

@@ -65,7 +65,7 @@ const storePollMs = 30_000
 
 /** Follows users and roles in the metadata store, on a coordinator. */
 export async function followStoredDirectory(database: Database, logger: Logger): Promise<FollowedDirectory> {
-  const holder = createHolder('Users and roles are not loaded from the metadata store yet')
+  const holder = createHolder('Users and roles have not been loaded from the metadata store yet')
   const trouble = createTroubleLog(logger)
   const load = async () => {
     const directory = await loadSecurityDirectory(database)
@@ -104,7 +104,7 @@ export function followCoordinatorDirectory({
   readiness,
   logger,
 }: CoordinatorFollower): FollowedDirectory {
-  const holder = createHolder('Users and roles are not fetched from the coordinator yet')
+  const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
   // Notice a returning coordinator soon: until then, this server uses its previous users and roles.

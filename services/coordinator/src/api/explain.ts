@@ -1,8 +1,8 @@
-import { datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
+import type { ClusterView } from '../cluster-view.ts'
 import type { Explanations } from '../explanation/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 import { pathInterval } from './datasources.ts'
 
 const base = '/svc/coordinator/v1/datasources/:dataSource'
@@ -87,7 +87,16 @@ const intervalShape = z
   })
   .meta({ title: 'IntervalExplanation' })
 
-/** Returns the endpoints that explain why segments are where they are. */
+const clusterShape = z
+  .object({
+    state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
+    sentences: z.array(z.string()),
+  })
+  .meta({ title: 'ClusterExplanation' })
+
+const sentencesShape = z.object({ sentences: z.array(z.string()) }).meta({ title: 'Explanation' })
+
+/** Returns the endpoints that explain why segments are where they are, and what the cluster is doing. */
 export function explainRoutes(
   { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
   explanations: Explanations,
@@ -111,6 +120,30 @@ export function explainRoutes(
       answers: [jsonAnswer(intervalShape)],
       handle: ({ params, signal }) =>
         explanations.ofInterval(params.dataSource as string, pathInterval(params.interval as string), signal),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/cluster/explain',
+      access: state('READ'),
+      summary: 'Summarize what the cluster is doing and what is holding it up',
+      answers: [jsonAnswer(clusterShape)],
+      handle: () => explanations.ofCluster(),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/servers/:server/explain',
+      access: state('READ'),
+      summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofServer(params.server as string),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/tiers/:tier/explain',
+      access: state('READ'),
+      summary: 'Explain a tier: its servers, what they are doing, and which replicas are missing',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofTier(params.tier as string),
     }),
   ].map((one) => atLeader(leadership, context, one))
 }

@@ -16,7 +16,7 @@ export interface RunResult {
   readonly hasChanged: boolean
   /** Number of overshadowed segments that a later run marks as unused. */
   readonly waitingOvershadowed: number
-  /** Replicas that rules require and the servers cannot have, in sentences. */
+  /** Replicas that rules require but the servers cannot load, in sentences. */
   readonly shortages: readonly string[]
   /** Replicas that it could not assign to a server. */
   readonly unplaced: readonly Unplaced[]

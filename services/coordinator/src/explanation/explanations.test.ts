@@ -22,7 +22,11 @@ const explanations = createExplanations({
   servers,
   rules,
   reportedServers: { awaited: () => [] },
-  clusterState: { lastUnplaced: () => [] },
+  clusterState: {
+    lastShortages: () => ({ shortages: [], unplaced: [] }),
+    current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
+  },
+  rateOf: () => undefined,
 })
 const callerWith = (...granted: string[]) =>
   ({ can: (action: string, type: string) => granted.includes(`${action} ${type}`) }) as unknown as Caller
@@ -82,8 +86,18 @@ describe('the explanation of a segment', () => {
     const answer = await explanations.ofSegment('wiki', one.id, operator)
     const text = JSON.stringify(answer)
     assert.deepEqual(codesOf(answer), ['loadFailed'])
-    assert.match(text, /Failed to load it at .* \(secret path: disk full\), and is not asked again until/)
+    assert.match(text, /Failed to load it at .* \(secret path: disk full\); the next attempt is at/)
     assert.match(text, /"code":"retry"/)
+    assert.deepEqual(await explanations.ofCluster(), {
+      state: 'working',
+      sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
+    })
+    const { sentences } = await explanations.ofServer('h2')
+    assert.match(sentences.join('. '), /^Is a historical of tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
+    await assert.rejects(explanations.ofServer('h3'), { code: 'notFound' })
+    await assert.rejects(explanations.ofTier('cold'), { code: 'notFound' })
+    assert.match((await explanations.ofTier('hot')).sentences.join('. '), /^Has 2 servers: 0 B of 200 B/)
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)

@@ -1,15 +1,21 @@
 import {
+  type ClusterExplanation,
   type ExplainedCluster,
+  explainCluster,
   explainSegment,
+  explainServerWork,
+  explainTierWork,
   type PlacedRule,
   type SegmentExplanation,
   type ServerFinding,
+  type ServerWork,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
+import type { LoadRate } from '@svc/domain/load-time'
 import { formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
-import { type CoordinatorConfig, loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
 import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
@@ -30,7 +36,9 @@ interface ExplainedState {
   readonly servers: ServerInventory
   readonly rules: FollowedRules
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
-  readonly clusterState: Pick<ClusterStateTracker, 'lastUnplaced'>
+  readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
+  /** Returns the measured rate of a server, or undefined if it has not been measured. */
+  readonly rateOf: (server: string) => LoadRate | undefined
 }
 
 /** Explains segments. Answers are ready to be sent as JSON. */
@@ -39,6 +47,17 @@ export interface Explanations {
   ofSegment(dataSource: string, id: string, caller: Caller): Promise<object>
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
+  /** Returns what the cluster is doing and what is holding it up. */
+  ofCluster(): Promise<ClusterExplanation>
+  /** Explains what a server has and does. Throws notFound for an unknown one. */
+  ofServer(name: string): Promise<Sentences>
+  /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
+  ofTier(tier: string): Promise<Sentences>
+}
+
+/** An explanation in sentences. */
+interface Sentences {
+  readonly sentences: readonly string[]
 }
 
 // An interval may cover a million segments.
@@ -61,6 +80,16 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofInterval: async (dataSource, interval, signal) => {
       const cluster = await clusterOf(state)
       return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
+    },
+    ofCluster: () => explainWork(state),
+    ofServer: (name) => explainServer(state, name),
+    ofTier: async (tier) => {
+      const { shortages } = state.clusterState.lastShortages()
+      const members = workOf(state).filter(({ server }) => server.tier === tier)
+      const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
+      if (members.length === 0 && !isNamed)
+        throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
+      return { sentences: explainTierWork(tier, members, shortages) }
     },
   }
 
@@ -88,6 +117,63 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
+async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
+  const { context, clusterState } = state
+  const [config, current] = await Promise.all([
+    loadCoordinatorConfig(context.database),
+    clusterState.current(),
+  ])
+  const { shortages } = clusterState.lastShortages()
+  return explainCluster({
+    ...current,
+    isPaused: config.pauseCoordination,
+    shortages,
+    servers: workOf(state),
+  })
+}
+
+function workOf(
+  { servers, rateOf }: Pick<ExplainedState, 'servers' | 'rateOf'>,
+  leaving?: ServerParts,
+): ServerWork[] {
+  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const queues = servers.queues()
+  return servers.loadingServers(performance.now(), leaving).map((server) => ({
+    server,
+    queuedDrops: queues.get(server.number)?.drops ?? 0,
+    rate: rateOf(server.name),
+    failedLoads: failedOf.get(server.name)?.count ?? 0,
+    lastError: failedOf.get(server.name)?.lastError,
+  }))
+}
+
+async function explainServer(state: ExplainedState, name: string): Promise<Sentences> {
+  const { context, segments, servers, reportedServers } = state
+  const config = await loadCoordinatorConfig(context.database)
+  const parts = serverPartsOf(config)
+  const found = servers.get(name)
+  // Clones are not planned, so they are not among the servers for planning.
+  const all = workOf(state, { ...parts, clones: new Map() })
+  const work = all.find(({ server }) => server.name === name)
+  if (found === undefined || work === undefined) {
+    if (!reportedServers.awaited().some((server) => server.name === name))
+      throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
+    return { sentences: ['The leader waits for its first report'] }
+  }
+  const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
+  const nowMs = performance.now()
+  return {
+    sentences: explainServerWork({
+      ...work,
+      servedSegments: found.served.count(),
+      lastReportAgeMs: nowMs - found.lastReportAtMs,
+      oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
+      cloneOf: parts.clones.get(name),
+      maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
+    }),
+  }
+}
+
 async function clusterOf({
   context: { clock, database },
   segments,
@@ -109,9 +195,9 @@ async function clusterOf({
     servers: loading,
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
-    isPaused: isPaused(config),
+    isPaused: config.pauseCoordination,
     awaited: reportedServers.awaited().map(({ name }) => name),
-    lastUnplaced: clusterState.lastUnplaced(),
+    lastUnplaced: clusterState.lastShortages().unplaced,
     failureOf: (server, id) => {
       const refusal = servers.refusalOf(server, id, nowMs)
       if (refusal === undefined) return undefined
@@ -121,9 +207,6 @@ async function clusterOf({
     },
   }
 }
-
-const isPaused = ({ pauseCoordination }: Pick<CoordinatorConfig, 'pauseCoordination'>): boolean =>
-  pauseCoordination
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
 function answerOf(explained: SegmentExplanation, canReadServers: boolean): object {

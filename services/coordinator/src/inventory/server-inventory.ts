@@ -76,6 +76,12 @@ function inOrder(a: ServerState, b: ServerState): number {
   return a.name < b.name ? -1 : 1
 }
 
+const latestOf = (refusals: readonly Refusal[]): Refusal | undefined =>
+  refusals.reduce<Refusal | undefined>(
+    (latest, one) => (latest === undefined || one.atMs >= latest.atMs ? one : latest),
+    undefined,
+  )
+
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 // How long the leader does not request a segment again that a server failed to load. Doubles with every failure.
@@ -396,14 +402,17 @@ export class ServerInventory {
     return queues
   }
 
-  /** Returns the servers that recently failed to load segments, with the number of these segments. */
-  failedLoads(): { readonly name: string; readonly count: number }[] {
+  /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
+  failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return this.servers()
-      .map(({ name }) => ({ name, count: this.byName.get(name)?.refused.size ?? 0 }))
+      .map(({ name }) => {
+        const refused = [...(this.byName.get(name)?.refused.values() ?? [])]
+        return { name, count: refused.length, lastError: latestOf(refused)?.message }
+      })
       .filter(({ count }) => count > 0)
   }
 
-  /** Returns why a server, given by number, is not asked for a segment again yet; undefined if it may be asked. */
+  /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */
   refusalOf(server: number, id: string, nowMs: number): Refusal | undefined {
     const refusal = this.byNumber[server]?.refused.get(id)
     return refusal !== undefined && nowMs < refusal.untilMs ? refusal : undefined
