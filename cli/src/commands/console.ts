@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parsePositiveInteger } from '../options/positive-integer.ts'
+import { parsePositiveInteger } from '../options/index.ts'
 
 interface ConsoleOptions {
   readonly port: string
@@ -29,7 +29,7 @@ Examples:
 async function runConsole(snapshot: string | undefined, { port, write }: ConsoleOptions): Promise<void> {
   const [{ serveSnapshotPage, writeSnapshotPage }, { stopRequest }] = await Promise.all([
     import('../console-build/index.ts'),
-    import('../exit/stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   if (write !== undefined) {
     await writeSnapshotPage(snapshot, write)
