@@ -271,13 +271,13 @@ function nextEvents(
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `From ${formatInstant(failure.retryAt)}, a run may request it from [${server}] again`,
+        text: `A run may request it from [${server}] again`,
       })
   if (next !== undefined)
     events.push({
       code: 'ruleChange',
       at: next.at,
-      text: `From ${formatInstant(next.at)}, it matches ${describeRule(next.rule)}`,
+      text: `It matches ${describeRule(next.rule)}`,
     })
   return events
 }
