@@ -2,7 +2,7 @@ import { overshadowingVersions } from '../inventory/index.ts'
 import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
 import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
-import { formatInstant, type Interval } from '../time/index.ts'
+import type { Interval } from '../time/index.ts'
 import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
 import { explainServer, explainTier } from './explain-servers.ts'
 import type {
