@@ -4,15 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { readSegmentRow } from '@svc/domain/snapshot'
 import { temporaryFolder } from '@svc/shared/testing'
-import {
-  exportSnapshot,
-  openFolder,
-  openHttp,
-  readSegmentRow,
-  type SegmentRow,
-  type SnapshotSource,
-} from './index.ts'
+import { exportSnapshot, openFolder, openHttp, type SegmentRow, type SnapshotSource } from './index.ts'
 
 const payload = {
   dataSource: 'wiki',
