@@ -19,7 +19,7 @@ export function addExplain(program: Command): void {
     addSentences(
       explain
         .command(thing)
-        .description(`Summarize what a ${thing} has, what it is doing, and what is holding it up`)
+        .description(`Explain what a ${thing} has, what it is doing, and what is holding it up`)
         .argument('<name>', `Name of the ${thing}`),
       (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
     )

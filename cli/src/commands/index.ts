@@ -1,5 +1,6 @@
 /** The ./svc commands, one file each. A command loads its dependencies when it runs, so that the others start fast. */
 import type { Command } from 'commander'
+import { addApply } from './apply.ts'
 import { addAuth } from './auth.ts'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
@@ -10,6 +11,7 @@ import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addDrift } from './drift.ts'
 import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
@@ -19,6 +21,8 @@ import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
 import { addPki } from './pki.ts'
+import { addPlan } from './plan.ts'
+import { addPull } from './pull.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
 import { addSample } from './sample.ts'
@@ -57,6 +61,10 @@ export function addCommands(program: Command): void {
     addMark,
     addRules,
     addCompaction,
+    addPull,
+    addPlan,
+    addApply,
+    addDrift,
     addClock,
     addExport,
     addImport,
