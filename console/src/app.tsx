@@ -19,6 +19,7 @@ const CompactionScreen = lazy(() =>
   import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
 )
 const AccessScreen = lazy(() => import('./access/index.ts').then((room) => ({ default: room.AccessScreen })))
+const RunsScreen = lazy(() => import('./runs/index.ts').then((room) => ({ default: room.RunsScreen })))
 const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
 
@@ -43,6 +44,7 @@ export function App() {
             </Route>
             <Route path="/tiers" component={TiersScreen} />
             {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
+            {hasCluster() && <Route path="/runs" component={RunsScreen} />}
             {hasCluster() && <Route path="/access" component={AccessScreen} />}
             {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
@@ -65,7 +67,12 @@ function useScreens(): readonly { readonly path: string; readonly label: string 
     { path: '/', label: 'Overview' },
     { path: '/datasources', label: 'Datasources' },
     { path: '/tiers', label: 'Tiers' },
-    ...(hasCluster() ? [{ path: '/compaction', label: 'Compaction' }] : []),
+    ...(hasCluster()
+      ? [
+          { path: '/compaction', label: 'Compaction' },
+          { path: '/runs', label: 'Runs' },
+        ]
+      : []),
     ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
     ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
   ]

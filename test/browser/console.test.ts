@@ -303,6 +303,30 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
+  test('shows duty runs, tasks, and their logs', async () => {
+    const spec = { type: 'kill', dataSource: 'koalas', interval: '2000-01-01/2000-01-02' }
+    const { json } = await cluster.router.post('/svc/indexer/v1/task', spec)
+    const { task } = json as { task: string }
+    await page.getByRole('link', { name: 'Runs', exact: true }).click()
+    const duties = page.getByRole('region', { name: 'Duty runs' })
+    const { dutyGroups } = await cluster.router.get<{ dutyGroups: { name: string }[] }>(
+      '/svc/coordinator/v1/duties',
+    )
+    await duties
+      .getByRole('rowheader', { name: new RegExp(`^${dutyGroups[0]!.name}`) })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: task }).click()
+    await page.getByRole('row', { name: new RegExp(`${task}.*succeeded`) }).waitFor()
+    await page.getByRole('heading', { name: 'Log' }).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'runs')
+    await page.getByLabel('Show').selectOption('failed')
+    await page.getByText('No task is in this state.').waitFor()
+    // The log of a task is missing until it starts.
+    dark.problems.splice(0)
+  })
+
   test('shows who may do what and why, and gives a user access to one datasource', async () => {
     await page.getByRole('link', { name: 'Access', exact: true }).click()
     await page.getByRole('button', { name: 'nobody', exact: true }).click()
