@@ -151,7 +151,7 @@ function coordinatorRoutes(
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
-    ...serverRoutes(view),
+    ...serverRoutes(view, loadMeter.rateOf),
     ...datasourceRoutes(view),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),

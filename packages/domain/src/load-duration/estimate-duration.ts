@@ -1,4 +1,4 @@
-import { type LoadRate, meanRate } from './load-rate.ts'
+import { type LoadRate, meanRate, timeOf } from './load-rate.ts'
 
 /** Replicas to load in a tier, and its servers. */
 export interface TierLoads {
@@ -57,8 +57,8 @@ export function estimateDuration(
   if (mean === undefined) return undefined
   const sizeBytes = bytes / copies
   const queues = servers.map(({ rate = mean, queuedLoads, queuedBytes }): Queue => {
-    const msOf = (loads: number, size: number) => loads * rate.msPerSegment + size * rate.msPerByte
-    return { msPerLoad: Math.max(msOf(1, sizeBytes), 0.001), queuedMs: msOf(queuedLoads, queuedBytes) }
+    const msPerLoad = Math.max(timeOf(rate, 1, sizeBytes), 0.001)
+    return { msPerLoad, queuedMs: timeOf(rate, queuedLoads, queuedBytes) }
   })
   let [first, further] = [firstCopies, furtherCopies]
   let now = periodMs / 2

@@ -10,13 +10,12 @@ import {
   noLoads,
   rateOf,
   type TierLoads,
+  timeOf,
 } from './index.ts'
 
 const second = 1000
 const megabyte = 1_000_000
 const sumsOf = (measured: readonly MeasuredLoads[]): LoadSums => measured.reduce(addMeasured, noLoads)
-const timeOf = ({ msPerSegment, msPerByte }: LoadRate, segments: number, bytes: number): number =>
-  segments * msPerSegment + bytes * msPerByte
 
 describe('the load rate of a server', () => {
   const same = Array.from({ length: 20 }, () => ({ ms: second, segments: 10, bytes: 100 * megabyte }))
