@@ -70,7 +70,8 @@ export function* summarize(
         const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
         const after = placed === undefined ? copies : placed[position]!
         addChange(changes[tier]!, 1, sizeBytes, before === undefined ? 0 : before[position]!, after)
-        addCopies(unplaced[tier]!, 1, due - after, sizeBytes)
+        // A tier may keep more replicas than its rule requires while other tiers lack some.
+        addCopies(unplaced[tier]!, 1, Math.max(0, due - after), sizeBytes)
       }
     }
   }

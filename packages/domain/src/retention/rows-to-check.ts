@@ -2,8 +2,8 @@ import type { SegmentTable } from '../inventory/index.ts'
 
 /**
  * Yields the rows that the next run must check. Like in Druid, segments with newer intervals come first, so that they get
- * what space there is. Of segments with the same interval, the greater name of a datasource and the greater version come
- * first. Unused segments come last.
+ * what space there is. Of segments with the same interval, the greater name of a datasource, the greater version, and the
+ * greater partition number come first. Unused segments come last.
  */
 export function* rowsToCheck(table: SegmentTable): Generator<number, void> {
   const names = table.datasourceNames
@@ -26,7 +26,7 @@ export function* rowsToCheck(table: SegmentTable): Generator<number, void> {
     for (const group of groupsByEnd.get(end)!.sort((a, b) => compareNewestFirst(table, names, a, b))) {
       const rows: number[] = []
       table.forEachRow(group, (row) => rows.push(row))
-      yield* rows
+      yield* rows.sort((a, b) => table.partitionNumOf[b]! - table.partitionNumOf[a]!)
     }
   }
   yield* unused
