@@ -1,6 +1,5 @@
 import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
-import type { DutyGroup } from '@svc/shared/duties'
 import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
@@ -26,7 +25,7 @@ import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
-import { createDutyGroups } from './duties/index.ts'
+import { createDutyGroups, type DutyGroups } from './duties/index.ts'
 import {
   createLoadMeter,
   createSegmentInventory,
@@ -68,7 +67,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups, followers),
     start: async () => {
       await rules.start()
       const change = {
@@ -136,11 +135,14 @@ function coordinatorRoutes(
   clusterState: ClusterStateTracker,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
-  compactionDuties: DutyGroup,
+  dutyGroups: DutyGroups,
   followers: DirectoryFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
-  const previews = createPreviews(view, clusterState, loadMeter.rateOf)
+  const previews = createPreviews(view, clusterState, {
+    rateOf: loadMeter.rateOf,
+    untilNextRunMs: dutyGroups.loading.untilNextRunMs,
+  })
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
     ...rulesRoutes(context, rules, ruleLists),
@@ -156,7 +158,7 @@ function coordinatorRoutes(
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(planner, compactionDuties.wake),
+    ...compactionStatusRoutes(planner, dutyGroups.compaction.wake),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),

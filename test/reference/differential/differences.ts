@@ -103,6 +103,45 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'load status of a datasource without an interval',
+    endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'no `interval` is given, and the datasource has segments that are older than two weeks',
+    druid: 'covers only segments of the last two weeks; 204 if there are none',
+    svc: 'covers all used segments',
+    reason: 'Whether old data is loaded matters as much; `interval` selects a part of it.',
+    explains: ({ request, druid, state }) =>
+      request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
+      !request.path.includes('interval=') &&
+      druid.status < 300 &&
+      state.segments.some(({ payload }) => isOld(payload.interval)),
+  },
+  {
+    name: 'load status without forceMetadataRefresh',
+    endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'no `forceMetadataRefresh` is given',
+    druid: '400',
+    svc: 'the load status',
+    reason: 'svc always reads the current metadata, so that the parameter is not needed.',
+    explains: ({ request, druid, svc }) =>
+      request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
+      !request.path.includes('forceMetadataRefresh=') &&
+      druid.status === 400 &&
+      svc.status < 300,
+  },
+  {
+    name: 'newest entries of a compaction history',
+    endpoint:
+      '`GET …/config/compaction/{dataSource}/history`, `GET …/compaction/config/datasources/{dataSource}/history`',
+    condition: '`count` is given',
+    druid:
+      'reads the newest changes of all datasources, and shows those after which the configuration differs from the one after the next change',
+    svc: 'the newest changes of the datasource',
+    reason: 'Entries of Druid have the time and author of another change, or are missing.',
+    explains: bothSucceed(
+      ({ request }) => /compaction.*\/history$/.test(request.endpoint) && /[?&]count=/.test(request.path),
+    ),
+  },
+  {
     name: 'number of marked segments',
     endpoint: '`POST …/markUsed`, `POST …/markUnused`, `POST` and `DELETE …/segments/{segmentId}`, by ID',
     condition: 'some of the segments are already in the requested state',
@@ -147,6 +186,10 @@ function equalWithout(
       }),
   )
 }
+
+/** Whether an interval ends before the last two weeks. */
+const isOld = (interval: string): boolean =>
+  Date.parse(interval.slice(interval.indexOf('/') + 1)) < Date.now() - 14 * 86_400_000
 
 const namesOf = ({ json }: Exchange['svc']): string[] => Object.keys(json ?? {})
 

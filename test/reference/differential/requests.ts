@@ -41,7 +41,7 @@ function segmentOf(choices: Choices, state: State, dataSource: string): string {
     ({ payload }) => payload.identifier,
   )
   return ids.length === 0 || choices.chance(0.1)
-    ? choices.one(['nosuch', `${dataSource}_nosuch`])
+    ? choices.one(['nosuch', `${dataSource}_nosuch`, ...ids.slice(0, 1).map((id) => `${id}_0`)])
     : choices.one(ids)
 }
 

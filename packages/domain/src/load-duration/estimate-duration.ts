@@ -23,6 +23,8 @@ export interface TierServer {
 export interface DurationLimits {
   /** Time between two runs. */
   readonly periodMs: number
+  /** Time until the next run, which is the first to load something. */
+  readonly untilNextRunMs: number
   readonly maxLoadsPerServer: number
   readonly replicationThrottleLimit: number
 }
@@ -44,12 +46,12 @@ interface Queue {
 const maxRuns = 10_000
 
 /**
- * Estimates when the last replica is loaded, from one run of the coordinator to the next; the first run is half a period
- * from now. Returns undefined if no server of the tier has been measured.
+ * Estimates when the last replica is loaded, from one run of the coordinator to the next. Returns undefined if no server of
+ * the tier has been measured.
  */
 export function estimateDuration(
   { servers, firstCopies, furtherCopies, bytes }: TierLoads,
-  { periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits,
+  { periodMs, untilNextRunMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits,
 ): LoadEstimate | undefined {
   const copies = firstCopies + furtherCopies
   if (copies === 0) return { durationMs: 0, limitedBy: 'servers' }
@@ -61,7 +63,7 @@ export function estimateDuration(
     return { msPerLoad, queuedMs: timeOf(rate, queuedLoads, queuedBytes) }
   })
   let [first, further] = [firstCopies, furtherCopies]
-  let now = periodMs / 2
+  let now = untilNextRunMs
   for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - now)
   const waits = { queue: 0, throttle: 0 }
   for (let run = 1; ; run += 1) {

@@ -67,6 +67,7 @@ describe('an estimate', () => {
   const servers = (count: number) => Array.from({ length: count }, () => idle)
   const limits: DurationLimits = {
     periodMs: 10 * second,
+    untilNextRunMs: 5 * second,
     maxLoadsPerServer: 1000,
     replicationThrottleLimit: 1000,
   }
@@ -113,6 +114,13 @@ describe('an estimate', () => {
       },
       {},
       25 + 10,
+      'servers',
+    ],
+    [
+      'starts with the next run',
+      { servers: servers(2), firstCopies: 100, furtherCopies: 0, bytes: 100 * megabyte },
+      { untilNextRunMs: second },
+      1 + 50,
       'servers',
     ],
     [

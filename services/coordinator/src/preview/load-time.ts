@@ -77,10 +77,15 @@ export function loadTimeOf(
   }
 }
 
-function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits): string[] {
+function assumptionsOf({
+  periodMs,
+  untilNextRunMs,
+  maxLoadsPerServer,
+  replicationThrottleLimit,
+}: DurationLimits): string[] {
   return [
     'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
-    `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half a period away`,
+    `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and next in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
       : 'Load queues have no limit',
