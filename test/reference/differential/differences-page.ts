@@ -15,17 +15,6 @@ input, no row may cover more than 2 % of the requests.
 | --- | --- | --- | --- | --- |
 ${differences.map(rowOf).join('\n')}
 
-## Not explained yet
-
-The test fails because of these differences. Each will either be fixed or get a row above.
-
-- \`GET …/datasources/{dataSource}/loadstatus\` after a rule moved data to a tier without servers: 100 in Druid, less in
-  svc.
-- \`GET …/metadata/datasources/{dataSource}/segments\` of an unknown datasource: 404 in Druid.
-- \`GET …/metadata/segments?includeRealtimeSegments\` without the other parameter it needs: 400 in Druid.
-- \`GET …/loadqueue?simple\`: Druid adds \`expectedLoadTimeMillis\`.
-- Histories of compaction configurations: entries differ in more than \`type\`.
-
 ## What is not compared
 
 - The texts of errors: only the status counts.
