@@ -213,6 +213,8 @@ describe('the load status', () => {
     served,
   } of cases) {
     it(name, () => {
+      const visible = segments.filter(({ version }) => version !== 'v0')
+      const isServed = (id: string) => servers.some((one) => one.type === 'historical' && one.served.has(id))
       const [status] = statusOf(segments, new Map([['wiki', parseRules(rules)]]), servers) as [
         DatasourceLoadStatus,
       ]
@@ -226,7 +228,8 @@ describe('the load status', () => {
         },
         {
           dataSource: 'wiki',
-          segments: segments.filter(({ version }) => version !== 'v0').length,
+          segments: visible.length,
+          unservedSegments: visible.filter(({ id }) => !isServed(id)).length,
           wantedSegments: wanted,
           unavailableSegments: unavailable,
           missingCopies: missing,

@@ -138,7 +138,7 @@ async function loadStatus(
     if (table.usedCountOf(number) === 0) continue
     const now = context.clock.now()
     const status = loadStatusOf(table, number, currentRules, loadingServers, now, only?.within)
-    if (isShown(status.dataSource) && (only === undefined || status.segments > 0)) statuses.push(status)
+    if (isShown(status.dataSource) && status.segments > 0) statuses.push(status)
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
@@ -196,13 +196,9 @@ function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: Load
     return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(
-    statuses.map((status) => {
-      if (query.simple) return [status.dataSource, status.unavailableSegments]
-      const { wantedSegments, unavailableSegments } = status
-      return [
-        status.dataSource,
-        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments,
-      ]
-    }),
+    statuses.map(({ dataSource, segments, unservedSegments, unavailableSegments }) => [
+      dataSource,
+      query.simple ? unavailableSegments : (100 * (segments - unservedSegments)) / segments,
+    ]),
   )
 }

@@ -243,7 +243,7 @@ const expected: Record<string, unknown> = {
   },
   '/intervals?full': {
     [days(9)]: { koalas: { [koalas9.id]: withServers(koalas9, 'broker:1') } },
-    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
+    [days(2)]: { wiki: { size: 1000, count: 1 } },
     [days(1)]: {
       wiki: {
         [wiki1b.id]: withServers(wiki1b, 'cold:1'),
@@ -258,7 +258,7 @@ const expected: Record<string, unknown> = {
     [days(1)]: { size: 307, count: 3 },
   },
   [`/intervals/${path(days(2, 8))}?full`]: {
-    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
+    [days(2)]: { wiki: { size: 1000, count: 1 } },
   },
   [`/intervals/${path(days(7, 8))}`]: { size: 0, count: 0 },
   '/metadata/datasources': ['koalas', 'wiki'],
