@@ -1,6 +1,7 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
 import type { RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './outcome.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 
 /** Bytes over time: in buckets of equal width, by tier before and after a change. */

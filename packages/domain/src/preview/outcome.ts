@@ -1,24 +1,13 @@
 import { invalidInput } from '../failure/index.ts'
-import { type Rule, RuleBoundaries } from '../rules/index.ts'
-import {
-  clusterOf,
-  type PreviewCluster,
-  type PreviewServer,
-  type RuleTarget,
-  RuleTargets,
-} from './cluster.ts'
+import { RuleBoundaries } from '../rules/index.ts'
+import { clusterOf, type PreviewCluster, type PreviewServer, RuleTargets } from './cluster.ts'
+import type { DatasourceOutcome, PreviewRules } from './datasource-outcome.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import { columnsOf } from './segments.ts'
 import { simulateRuns } from './simulated-runs.ts'
-import { type Stretch, stretchesOf } from './stretches.ts'
-import { addCopies, type CopyTally, noCopies } from './tallies.ts'
+import { stretchesOf } from './stretches.ts'
+import { addCopies, noCopies } from './tallies.ts'
 import { tightHolders } from './tight-tiers.ts'
-
-/** The rules of a datasource after the change. */
-export interface PreviewRules {
-  readonly own: readonly Rule[]
-  readonly defaults: readonly Rule[]
-}
 
 /** Input of a preview. */
 export interface PreviewInput {
@@ -33,25 +22,6 @@ export interface PreviewInput {
   readonly servers: readonly PreviewServer[]
   /** The current servers. Segments refer to them by their index in this list. */
   readonly serversBefore: readonly PreviewServer[]
-}
-
-/** What happens to the segments of one datasource. */
-export interface DatasourceOutcome extends PreviewRules {
-  readonly segments: PreviewSegments
-  readonly columns: SegmentColumns
-  /** All rules in evaluation order. */
-  readonly boundaries: RuleBoundaries
-  /** Returns what a rule, given by number, results in. */
-  readonly targetOf: (rule: number) => RuleTarget
-  readonly stretches: readonly Stretch[]
-  /** Replicas at each position before the change, by holder. Undefined for holders without replicas. */
-  readonly before: readonly (Uint16Array | undefined)[]
-  /** Replicas of overshadowed segments before the change, by holder. All of them are dropped. */
-  readonly overshadowedBefore: readonly CopyTally[]
-  /** Replicas of each overshadowed segment on historicals before the change. */
-  readonly overshadowedCopies: Uint16Array
-  /** Replicas at each position after the change, by holder. Undefined for holders that get what the rules require. */
-  readonly placed: (Uint16Array | undefined)[]
 }
 
 /** What the rules result in at one point in time. */

@@ -5,7 +5,7 @@ import { rowsToCheck } from '../retention/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
 import type { PreviewCluster, PreviewServer, RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome } from './outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 
 // Number of segments between two pauses.
 const slice = 16_384

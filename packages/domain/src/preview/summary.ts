@@ -1,6 +1,7 @@
 import type { Interval } from '../time/index.ts'
 import type { PreviewTier, RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './outcome.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import {
   addChange,

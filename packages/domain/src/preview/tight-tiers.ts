@@ -1,5 +1,5 @@
 import type { PreviewCluster, PreviewTier, RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome } from './outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 
 // Number of segments between two pauses.
 const slice = 16_384
