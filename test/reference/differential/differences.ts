@@ -16,6 +16,10 @@ export interface Difference {
   explains(exchange: Exchange): boolean
 }
 
+interface CompactionStatuses {
+  readonly latestStatus?: readonly { readonly dataSource: string }[]
+}
+
 /** The message of an error answer. */
 const messageOf = ({ json }: Exchange['svc']): string => JSON.stringify(json ?? '')
 
@@ -79,6 +83,27 @@ export const differences: readonly Difference[] = [
       request.endpoint.endsWith('/compaction/status/datasources/:dataSource') &&
       druid.status === 404 &&
       svc.text === '{"latestStatus":[]}',
+  },
+  {
+    name: 'compaction status of a datasource without segments',
+    endpoint: '`GET …/compaction/status`, `GET …/compaction/status/datasources`',
+    condition: 'a datasource has a compaction configuration, and no used segments',
+    druid: 'omits it',
+    svc: 'lists it as `RUNNING`, with counts of 0',
+    reason: 'The documented answer lists all datasources for which automatic compaction is enabled.',
+    explains: bothSucceed((exchange) => {
+      const statusOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
+      const known = new Set(statusOf(exchange.druid).map(({ dataSource }) => dataSource))
+      const isEmpty = (status: object) =>
+        Object.values(status).every((value) => typeof value !== 'number' || value === 0)
+      const latestStatus = statusOf(exchange.svc).filter(
+        (status) => known.has(status.dataSource) || !isEmpty(status),
+      )
+      return (
+        /\/compaction\/status(\/datasources)?$/.test(exchange.request.endpoint) &&
+        isSame({ ...exchange, svc: { ...exchange.svc, json: { latestStatus } } })
+      )
+    }),
   },
   {
     name: 'rows of unused segments',
