@@ -1,7 +1,7 @@
 // A short run of `npm run test:differential`: the same random requests to svc and to Druid 37.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runDifferential } from '../reference/differential/run.ts'
+import { runDifferential } from '../druid/differential/run.ts'
 
 test('svc answers random requests like Druid 37, except for listed differences', async (scope) => {
   // Everyone gets the same seeds, so that a failure can be repeated.

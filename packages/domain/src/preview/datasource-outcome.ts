@@ -1,5 +1,5 @@
 import type { Rule, RuleBoundaries } from '../rules/index.ts'
-import type { RuleTarget } from './cluster.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import type { Stretch } from './stretches.ts'
 import type { CopyTally } from './tallies.ts'

@@ -1,6 +1,6 @@
 import { formatInterval } from '../time/index.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
 /** What happens to one segment. */

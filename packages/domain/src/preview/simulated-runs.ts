@@ -1,11 +1,12 @@
 import { invalidInput } from '../failure/index.ts'
 import { copyFlag, SegmentTable } from '../inventory/index.ts'
-import { type CopyList, CopyPlanner, type LoadingServer } from '../loading/index.ts'
+import { type CopyList, PlacementPlanner, type LoadingServer } from '../loading/index.ts'
 import { rowsToCheck } from '../retention/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
-import type { PreviewCluster, PreviewServer, RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
+import type { PreviewServer, ServersByTier } from './servers-by-tier.ts'
 
 // Number of segments between two pauses.
 const slice = 16_384
@@ -24,7 +25,7 @@ interface SimulatedSegment {
 
 /** The servers before and after the change, and which of their holders may run out of space. */
 export interface SimulatedServers {
-  readonly cluster: PreviewCluster
+  readonly cluster: ServersByTier
   /** The servers after the change. */
   readonly servers: readonly PreviewServer[]
   readonly serversBefore: readonly PreviewServer[]
@@ -144,7 +145,7 @@ class Simulation {
       ...server,
       usedSizeBytes: this.usedSizeBytes[number]!,
     }))
-    const planner = new CopyPlanner(table, servers, {
+    const planner = new PlacementPlanner(table, servers, {
       maxLoadsPerServer: Infinity,
       replicationThrottleLimit: Infinity,
     })

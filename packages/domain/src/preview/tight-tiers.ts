@@ -1,5 +1,6 @@
-import type { PreviewCluster, PreviewTier, RuleTarget } from './cluster.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
+import type { PreviewTier, ServersByTier } from './servers-by-tier.ts'
 
 // Number of segments between two pauses.
 const slice = 16_384
@@ -18,7 +19,7 @@ interface Demand {
  * those that may not have room for the new replicas before they have dropped others. Yields regularly.
  */
 export function* tightHolders(
-  { holders }: PreviewCluster,
+  { holders }: ServersByTier,
   datasources: readonly DatasourceOutcome[],
 ): Generator<undefined, ReadonlySet<number>> {
   const demands = yield* demandsOf(datasources)

@@ -1,5 +1,5 @@
 import { notFound } from '@svc/domain/failure'
-import { type LoadRate, timeOf } from '@svc/domain/load-duration'
+import { type LoadRate, timeOf } from '@svc/domain/load-time'
 import { dataSourceOfId } from '@svc/domain/segment'
 import {
   JsonPieces,
@@ -18,6 +18,8 @@ import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { payloadTextPages, sizeAndCountShape, sizesByInterval } from '../answers/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import {
   type QueueSize,
   type SegmentInventory,
@@ -28,10 +30,6 @@ import {
   servedSegments,
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
-import { payloadTextPages } from './payload-pieces.ts'
-import { sizesByInterval } from './served-reader.ts'
-import { sizeAndCountShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = { simple: presence, full: presence }

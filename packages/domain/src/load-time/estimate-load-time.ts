@@ -1,0 +1,149 @@
+import { Heap } from '../heap/index.ts'
+import { type LoadRate, meanRate, timeOf } from './load-rate.ts'
+
+/** Replicas to load in a tier, and its servers. */
+export interface TierLoads {
+  readonly servers: readonly TierServer[]
+  /** Segments of which replicas are loaded. A server loads at most one of each. */
+  readonly segments: number
+  /** First replicas of segments in the tier, which no throttle limits. */
+  readonly firstCopies: number
+  readonly furtherCopies: number
+  /** Bytes of all these replicas. */
+  readonly bytes: number
+}
+
+/** A server that loads replicas. */
+export interface TierServer {
+  /** Undefined if this server has not been measured. */
+  readonly rate: LoadRate | undefined
+  /** Infinity means no limit. */
+  readonly maxSizeBytes: number
+  /** Size of the segments that it serves. */
+  readonly usedSizeBytes: number
+  /** Loads that are in its queue now. */
+  readonly queuedLoads: number
+  readonly queuedBytes: number
+}
+
+/** Limits of the coordinator. */
+export interface LoadTimeLimits {
+  /** Time between two runs. */
+  readonly periodMs: number
+  /** Time until the next run, which is the first to load something. */
+  readonly untilNextRunMs: number
+  readonly maxLoadsPerServer: number
+  readonly replicationThrottleLimit: number
+}
+
+/** How long a tier takes. */
+export interface LoadTimeEstimate {
+  readonly durationMs: number
+  /** What takes longest: the servers, their queues between two runs, or the throttle of further replicas. */
+  readonly limitedBy: 'servers' | 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit'
+}
+
+interface Queue {
+  readonly msPerLoad: number
+  /** Its part of all loads, from 0 to 1. */
+  readonly share: number
+  /** Milliseconds until the queue is empty. */
+  queuedMs: number
+}
+
+// After this many runs, the rest takes as long in proportion.
+const maxRuns = 10_000
+
+/**
+ * Estimates when the last replica is loaded, from one run of the coordinator to the next. Returns undefined if no server of
+ * the tier has been measured.
+ */
+export function estimateLoadTime(
+  loads: TierLoads,
+  { periodMs, untilNextRunMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits,
+): LoadTimeEstimate | undefined {
+  const { servers, firstCopies, furtherCopies, bytes } = loads
+  const copies = firstCopies + furtherCopies
+  if (copies === 0) return { durationMs: 0, limitedBy: 'servers' }
+  const mean = meanRate(servers.flatMap(({ rate }) => rate ?? []))
+  if (mean === undefined) return undefined
+  const sizeBytes = bytes / copies
+  const shares = sharesOf(loads)
+  const queues = servers.map(({ rate = mean, queuedLoads, queuedBytes }, index): Queue => {
+    const msPerLoad = Math.max(timeOf(rate, 1, sizeBytes), 0.001)
+    return { msPerLoad, share: shares[index]!, queuedMs: timeOf(rate, queuedLoads, queuedBytes) }
+  })
+  let [first, further] = [firstCopies, furtherCopies]
+  let now = untilNextRunMs
+  for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - now)
+  const waits = { queue: 0, throttle: 0 }
+  for (let run = 1; ; run += 1) {
+    const allowed = first + Math.min(further, replicationThrottleLimit)
+    const assigned = assign(queues, allowed, maxLoadsPerServer)
+    const ofFirst = Math.min(first, assigned)
+    first -= ofFirst
+    further -= assigned - ofFirst
+    const longestMs = queues.reduce((max, { queuedMs }) => Math.max(max, queuedMs), 0)
+    const left = first + further
+    if (left === 0) return { durationMs: now + longestMs, limitedBy: limitOf(run, waits) }
+    if (longestMs < periodMs) waits[assigned < allowed ? 'queue' : 'throttle'] += 1
+    if (run === maxRuns)
+      return { durationMs: (now / (copies - left)) * copies, limitedBy: limitOf(run, waits) }
+    now += periodMs
+    for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - periodMs)
+  }
+}
+
+const limitOf = (
+  runs: number,
+  { queue, throttle }: { readonly queue: number; readonly throttle: number },
+): LoadTimeEstimate['limitedBy'] => {
+  if (queue + throttle < runs / 2 || queue + throttle === 0) return 'servers'
+  return queue > throttle ? 'maxSegmentsInNodeLoadingQueue' : 'replicationThrottleLimit'
+}
+
+// The loads are divided among the servers in this many pieces for each server.
+const piecesPerServer = 100
+
+/**
+ * Returns which part of the loads each server gets. Like the planner, gives each piece to the server where the least part
+ * of the space is used. A server gets at most one replica of each segment.
+ */
+function sharesOf({ servers, segments, firstCopies, furtherCopies, bytes }: TierLoads): number[] {
+  const count = piecesPerServer * servers.length
+  const maxPieces = Math.ceil(count * Math.max(segments / (firstCopies + furtherCopies), 1 / servers.length))
+  const parts = servers.map(({ maxSizeBytes, usedSizeBytes, queuedBytes }) => ({
+    maxSizeBytes,
+    filledBytes: usedSizeBytes + queuedBytes,
+    pieces: 0,
+  }))
+  const fillOf = (part: (typeof parts)[number]) => part.filledBytes / part.maxSizeBytes
+  const open = new Heap<(typeof parts)[number]>(
+    (a, b) => fillOf(a) < fillOf(b) || (fillOf(a) === fillOf(b) && a.pieces < b.pieces),
+  )
+  for (const part of parts) open.push(part)
+  for (let piece = 0; piece < count; piece += 1) {
+    const part = open.pop()
+    if (part === undefined) break
+    part.pieces += 1
+    part.filledBytes += bytes / count
+    if (part.pieces < maxPieces) open.push(part)
+  }
+  return parts.map(({ pieces }) => pieces / count)
+}
+
+/** Adds loads to the queues by their shares, as far as they have room. Returns how many. */
+function assign(queues: readonly Queue[], loads: number, maxLoads: number): number {
+  const open = queues
+    .map((queue) => ({ queue, room: Math.max(0, maxLoads - Math.ceil(queue.queuedMs / queue.msPerLoad)) }))
+    .sort((a, b) => a.room / a.queue.share - b.room / b.queue.share || 0)
+  let left = loads
+  let shares = open.reduce((sum, { queue }) => sum + queue.share, 0)
+  for (const { queue, room } of open) {
+    const part = shares > 0 ? Math.min(room, left, Math.ceil((left * queue.share) / shares - 1e-9)) : 0
+    queue.queuedMs += part * queue.msPerLoad
+    left -= part
+    shares -= queue.share
+  }
+  return loads - left
+}
