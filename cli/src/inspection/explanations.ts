@@ -37,7 +37,7 @@ export interface AnsweredExplanation {
   >[]
   readonly servers?: readonly { readonly server: string; readonly tier: string; readonly text: string }[]
   readonly omittedServers?: number
-  readonly next?: readonly ExplainedText[]
+  readonly next?: readonly (ExplainedText & { readonly at?: string })[]
 }
 
 /** The segments of an interval that are not loaded, as the coordinator answers them. */
@@ -124,7 +124,10 @@ export function formatExplanation(explained: AnsweredExplanation): string {
     const omitted = explained.omittedServers ?? 0
     parts.push(omitted > 0 ? `${table}\nand ${omitted} more servers` : table)
   }
-  if (next.length > 0) parts.push(`Next:\n${next.map(({ text }) => `- ${text}`).join('\n')}`)
+  if (next.length > 0)
+    parts.push(
+      `Next:\n${next.map(({ at, text }) => `- ${at === undefined ? '' : `${at}: `}${text}`).join('\n')}`,
+    )
   return parts.join('\n\n')
 }
 
@@ -138,7 +141,7 @@ function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplan
 
 function ruleText({ place, source, rule }: AnsweredRule): string {
   if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
-  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place + 1} ${JSON.stringify(rule)}`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} [${place}] ${JSON.stringify(rule)}`
 }
 
 /** Formats the explanation of an interval for a terminal. */
