@@ -8,8 +8,8 @@ import { openHttp } from '@svc/cli/snapshot'
 import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
 import { seededRandom } from '../../support/random.ts'
 import { choicesFrom } from '../differential/choices.ts'
-import { passwords } from '../differential/logins.ts'
 import { type DruidSystem, startDruidSystem } from '../differential/druid-system.ts'
+import { passwords } from '../differential/logins.ts'
 import { type Case, type Rules, randomCase } from './cases.ts'
 import {
   countsOf,

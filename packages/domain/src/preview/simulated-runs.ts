@@ -1,6 +1,6 @@
 import { invalidInput } from '../failure/index.ts'
 import { copyFlag, SegmentTable } from '../inventory/index.ts'
-import { type CopyList, PlacementPlanner, type LoadingServer } from '../loading/index.ts'
+import { type CopyList, type LoadingServer, PlacementPlanner } from '../loading/index.ts'
 import { rowsToCheck } from '../retention/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
