@@ -244,7 +244,7 @@ const expected: Record<string, unknown> = {
   },
   '/intervals?full': {
     [days(9)]: { koalas: { [koalas9.id]: withServers(koalas9, 'broker:1') } },
-    [days(2)]: { wiki: { size: 1000, count: 1 } },
+    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
     [days(1)]: {
       wiki: {
         [wiki1b.id]: withServers(wiki1b, 'cold:1'),
@@ -300,7 +300,7 @@ const expected: Record<string, unknown> = {
   [`/datasources/wiki/loadstatus?forceMetadataRefresh=true&interval=${path(days(2, 3))}`]: { wiki: 50 },
   [`/datasources/wiki/loadstatus?interval=${encodeURIComponent(days(2))}`]: { wiki: 100 },
   [`/datasources/wiki/loadstatus?simple&interval=${path(days(3))}`]: { wiki: 1 },
-  [`/datasources/wiki/loadstatus?full&interval=${path(days(3))}`]: { hot: { wiki: 0 }, cold: { wiki: 1 } },
+  [`/datasources/wiki/loadstatus?full&interval=${path(days(3))}`]: { cold: { wiki: 1 } },
 }
 
 describe('a cluster with known content', () => {
