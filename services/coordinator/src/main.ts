@@ -170,7 +170,7 @@ function coordinatorRoutes(
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(planner, dutyGroups.compaction.wake),
+    ...compactionStatusRoutes(context, planner, dutyGroups.compaction.wake),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),
