@@ -160,20 +160,22 @@ async function applyRemaining(
 
 /** Waits until an svc cluster has settled, or until servers of Druid have loaded all replicas. Prints what is missing. */
 async function waitForServers(client: ClusterClient, timeoutMs: number, signal: AbortSignal): Promise<void> {
-  const { clusterIsSettled, segmentsAreLoaded, waitUntil } = await import('../waiting/index.ts')
-  const condition =
+  const waiting = await import('../waiting/index.ts')
+  const conditions =
     client.interfaceName === 'svc'
-      ? clusterIsSettled(client, printNotices)
-      : segmentsAreLoaded(client, { allReplicas: true })
-  let shown = ''
-  const shownCondition = async () => {
-    const lacking = await condition()
-    const text = lacking.join('; ')
-    if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
-    shown = text
-    return lacking
+      ? [waiting.clusterIsSettled(client, printNotices)]
+      : [waiting.rulesAreEvaluated(client), waiting.segmentsAreLoaded(client, { allReplicas: true })]
+  for (const condition of conditions) {
+    let shown = ''
+    const shownCondition = async () => {
+      const lacking = await condition()
+      const text = lacking.join('; ')
+      if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
+      shown = text
+      return lacking
+    }
+    await waiting.waitUntil(shownCondition, { timeoutMs, signal })
   }
-  await waitUntil(shownCondition, { timeoutMs, signal })
 }
 
 function printResult({ id, changes }: Plan, applied: number, { json }: ApplyOptions): void {
