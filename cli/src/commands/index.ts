@@ -6,6 +6,7 @@ import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
 import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
+import { addConsole } from './console.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
@@ -68,6 +69,7 @@ export function addCommands(program: Command): void {
     addExport,
     addImport,
     addImportReport,
+    addConsole,
     addBackup,
     addDemo,
     addSimulate,

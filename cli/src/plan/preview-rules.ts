@@ -9,10 +9,11 @@ import {
 } from '@svc/domain/preview'
 import { parseRules, type Rule } from '@svc/domain/rules'
 import type { Segment } from '@svc/domain/segment'
+import { readSegmentRow } from '@svc/domain/snapshot'
 import { finish } from '@svc/domain/steps'
 import type { ClusterAccess, ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, PreviewAnswer } from '../rules/index.ts'
-import { openHttp, readSegmentRow, type SnapshotSource } from '../snapshot/index.ts'
+import { openHttp, type SnapshotSource } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
 import type { PreviewRules } from './rules-effects.ts'
 

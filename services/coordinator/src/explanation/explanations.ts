@@ -85,7 +85,9 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofServer: (name) => explainServer(state, name),
     ofTier: async (tier) => {
       const { shortages } = state.clusterState.lastShortages()
-      const members = workOf(state).filter(({ server }) => server.tier === tier)
+      const members = workOf(state).filter(
+        ({ server }) => server.tier === tier && server.type === 'historical',
+      )
       const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
       if (members.length === 0 && !isNamed)
         throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
