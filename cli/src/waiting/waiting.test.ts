@@ -6,6 +6,7 @@ import {
   clusterIsKnown,
   clusterIsSettled,
   leadersAnswer,
+  rulesAreEvaluated,
   segmentsAreLoaded,
   tasksAreDone,
   waitUntil,
@@ -111,5 +112,28 @@ describe('a cluster', () => {
     assert.deepEqual(await leadersAnswer(testClient(without))(), ['no broker is available'])
     const leaderless = { ...answers, [`${coordinator}/leader`]: unavailable('No leader') }
     await assert.rejects(leadersAnswer(testClient(leaderless))(), { code: 'unavailable' })
+  })
+
+  it('has evaluated new rules after two complete runs of the duties', async () => {
+    const runs: [start: string | null, end: string | null, isEvaluated: boolean][] = [
+      ['1', '2', false],
+      ['1', '2', false],
+      ['3', '2', false],
+      ['3', '4', false],
+      ['5', '4', false],
+      ['5', '6', true],
+    ]
+    let group = {}
+    const client = { ...testClient({}), send: async () => ({ dutyGroups: [{ dutyNames: ['x'] }, group] }) }
+    const condition = rulesAreEvaluated(client)
+    for (const [lastRunStart, lastRunEnd, isEvaluated] of runs) {
+      group = { dutyNames: ['org.apache.druid.server.coordinator.duty.RunRules'], lastRunStart, lastRunEnd }
+      assert.equal((await condition()).length === 0, isEvaluated, `${lastRunStart} ${lastRunEnd}`)
+    }
+    assert.deepEqual(
+      await rulesAreEvaluated(testClient({}))(),
+      [],
+      'a cluster that does not report its duties',
+    )
   })
 })
