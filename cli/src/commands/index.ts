@@ -7,7 +7,6 @@ import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
-import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
@@ -30,9 +29,10 @@ import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
-export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
+export { exitStatusHelp, exitStatusOf } from './exit-status.ts'
+export { runCommandLine } from './run-command-line.ts'
 
-/** Adds all commands, in the order in which help lists them. */
+/** Adds all commands except those for developers, in the order in which help lists them. */
 export function addCommands(program: Command): void {
   for (const add of [
     addUp,
@@ -64,7 +64,6 @@ export function addCommands(program: Command): void {
     addDemo,
     addSimulate,
     addFault,
-    addDev,
   ])
     add(program)
 }
