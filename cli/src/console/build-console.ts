@@ -39,6 +39,11 @@ export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
   )
 }
 
+/** Builds the console if its source has changed since the last build. */
+export async function ensureConsole(): Promise<void> {
+  if (!isCurrent()) await buildConsole()
+}
+
 /** Whether the build on disk is one of the current source. */
 const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === sourceHash()
 

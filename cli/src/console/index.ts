@@ -1,2 +1,2 @@
 /** The build of the console, which the router serves. */
-export { buildConsole, keepConsoleCurrent } from './build-console.ts'
+export { buildConsole, ensureConsole, keepConsoleCurrent } from './build-console.ts'
