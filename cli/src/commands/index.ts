@@ -8,6 +8,7 @@ import { addCompaction } from './compaction.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDown } from './down.ts'
+import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
@@ -29,7 +30,6 @@ import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
-export { exitStatusHelp, exitStatusOf } from './exit-status.ts'
 export { runCommandLine } from './run-command-line.ts'
 
 /** Adds all commands except those for developers, in the order in which help lists them. */
@@ -53,6 +53,7 @@ export function addCommands(program: Command): void {
     addTiers,
     addDatasources,
     addSegments,
+    addExplain,
     addMark,
     addRules,
     addCompaction,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
+import { printJson } from '../output/index.ts'
 import type { AnsweredPreview, RuleBands } from '../rules/index.ts'
-import { printJson } from './print.ts'
 
 /** The path of all rules. */
 export const allRulesPath = '/svc/coordinator/v1/rules'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { interfaceVersion } from '@svc/shared/runtime'
 import { Command, CommanderError } from 'commander'
+import { exitStatus, exitStatusHelp, exitStatusOf } from '../exit/index.ts'
 import { repositoryRoot } from '../home/index.ts'
-import { exitStatus, exitStatusHelp, exitStatusOf } from './exit-status.ts'
 
 /** Runs the command that the arguments of this process name, and sets the exit status. */
 export async function runCommandLine(...addCommands: readonly ((program: Command) => void)[]): Promise<void> {

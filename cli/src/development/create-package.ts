@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { ensureConsole } from '../console/index.ts'
+import { ensureConsole } from '../console-build/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { outputOf } from './run-program.ts'
 

@@ -9,11 +9,11 @@ import { runService, type ServiceContext, type ServicePart, standForElection } f
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import { clusterStateRoute } from './api/cluster-state.ts'
-import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
+import { explainRoutes } from './api/explain.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { inventoryRoute } from './api/inventory.ts'
@@ -25,8 +25,10 @@ import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
+import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
   createSegmentInventory,
@@ -68,7 +70,15 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(
+      view,
+      clusterState,
+      createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
+      loadMeter,
+      planner,
+      dutyGroups.compaction,
+      followers,
+    ),
     start: async () => {
       await rules.start()
       const change = {
@@ -134,6 +144,7 @@ function createServerInventory(
 function coordinatorRoutes(
   view: ClusterView,
   clusterState: ClusterStateTracker,
+  explanations: Explanations,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   compactionDuties: DutyGroup,
@@ -153,6 +164,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     ...serverRoutes(view),
     ...datasourceRoutes(view),
+    ...explainRoutes(view, explanations),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),

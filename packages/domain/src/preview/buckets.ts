@@ -1,6 +1,6 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
-import type { RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 
 /** Bytes over time: in buckets of equal width, by tier before and after a change. */

@@ -1,7 +1,7 @@
 import { formatInterval } from '../time/index.ts'
-import type { RuleTarget } from './cluster.ts'
 import { Days } from './days.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 
 /** What a rule change does to segments. A segment may count for several effects. */

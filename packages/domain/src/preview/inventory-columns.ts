@@ -1,9 +1,9 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
 import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** The part of a cluster that a caller may read. */
 export interface CompleteInventory extends PreviewedCluster {

@@ -1,6 +1,6 @@
 import type { RulesByName } from '../rules/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** A datasource of a cluster. Its columns are kept from one preview to the next. */
 export interface PreviewedDatasource {

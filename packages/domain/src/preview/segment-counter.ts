@@ -1,5 +1,5 @@
-import type { RuleTarget } from './cluster.ts'
-import type { DatasourceOutcome } from './outcome.ts'
+import type { DatasourceOutcome } from './decide-outcome.ts'
+import type { RuleTarget } from './rule-targets.ts'
 
 /** Maximum number of segments in a block. */
 export const maxBlock = 16_384

@@ -1,5 +1,5 @@
 import { Heap } from '../heap/index.ts'
-import type { PreviewTier } from './cluster.ts'
+import type { PreviewTier } from './servers-by-tier.ts'
 
 /** A server and its free bytes. */
 interface Room {

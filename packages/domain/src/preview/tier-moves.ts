@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { MutableCopyTally } from './tallies.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
 

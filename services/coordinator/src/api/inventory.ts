@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip } from 'node:zlib'
 import { Reply, type Route, route, state, streamed, textAnswer } from '@svc/shared/http'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
 import type { Previews } from '../preview/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 /** Returns the endpoint from which a page gets everything that it needs to preview rule changes by itself. */
 export function inventoryRoute({ leadership, context }: ClusterView, previews: Previews): Route {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
-import type { LoadRate } from '@svc/domain/load-duration'
+import type { LoadRate } from '@svc/domain/load-time'
 import {
   decideRequest,
   encodeInventory,

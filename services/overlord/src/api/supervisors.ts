@@ -254,13 +254,13 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
   return [
     route({
       ...readOne(''),
-      summary: 'Return the spec of a supervisor',
+      summary: 'Get the spec of a supervisor',
       answers: [jsonAnswer(supervisorShape)],
       handle: async (input) => formatSupervisor(await supervisorOf(database, input, 'READ')),
     }),
     route({
       ...readOne('/status'),
-      summary: 'Return the status of a supervisor',
+      summary: 'Get the status of a supervisor',
       answers: [
         jsonAnswer(
           z.object({ id: z.string(), generationTime: z.string(), payload: compactionStatusShape.nullable() }),
@@ -274,7 +274,7 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
     }),
     route({
       ...readOne('/health'),
-      summary: 'Return whether a supervisor is healthy',
+      summary: 'Check whether a supervisor is healthy',
       answers: [jsonAnswer(z.object({ healthy: z.boolean() }))],
       handle: async (input) => {
         const supervisor = await supervisorOf(database, input, 'READ')
@@ -284,7 +284,7 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
     route({
       ...readOne('/stats'),
       summary:
-        'Return the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
+        'Get the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
       answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
         await supervisorOf(database, input, 'READ')

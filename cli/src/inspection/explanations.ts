@@ -1,0 +1,153 @@
+import { invalidInput, notFound } from '@svc/domain/failure'
+import { parseSegmentId } from '@svc/domain/segment'
+import { formatInterval, parseInterval } from '@svc/domain/time'
+import type { ClusterClient } from '../client/index.ts'
+import { formatLongTable } from '../terminal/index.ts'
+
+const base = '/svc/coordinator/v1'
+
+interface ExplainedText {
+  readonly code: string
+  readonly text: string
+}
+
+interface AnsweredRule {
+  readonly place: number
+  readonly source: 'dataSource' | 'defaults' | 'lastRule'
+  readonly rule: { readonly type: string }
+}
+
+/** Why a segment is where it is, as the coordinator answers it. Unused segments have only the first fields. */
+export interface AnsweredExplanation {
+  readonly segment: string
+  readonly dataSource: string
+  readonly state: string
+  readonly summary: string
+  readonly causes: readonly ExplainedText[]
+  readonly rule?: AnsweredRule
+  readonly earlierRules?: readonly (AnsweredRule & { readonly text: string })[]
+  readonly omittedRules?: number
+  readonly tiers?: readonly Readonly<
+    Record<
+      'required' | 'served' | 'loading' | 'dropping' | 'leaving' | 'activeServers' | 'servers',
+      number
+    > & {
+      readonly tier: string
+    }
+  >[]
+  readonly servers?: readonly { readonly server: string; readonly tier: string; readonly text: string }[]
+  readonly omittedServers?: number
+  readonly next?: readonly ExplainedText[]
+}
+
+/** The segments of an interval that are not loaded, as the coordinator answers them. */
+export interface AnsweredInterval {
+  readonly dataSource: string
+  readonly interval: string
+  readonly segments: number
+  readonly summary: string
+  readonly notLoaded: readonly {
+    readonly segment: string
+    readonly state: string
+    readonly summary: string
+  }[]
+}
+
+/** Returns the explanation of a segment. Finds its datasource by its ID unless one is given. */
+export async function readExplanation(
+  client: ClusterClient,
+  segment: string,
+  given: string | undefined,
+): Promise<AnsweredExplanation> {
+  const dataSource = given ?? (await datasourceOf(client, segment))
+  return (await client.send(
+    'GET',
+    `${base}/datasources/${encodeURIComponent(dataSource)}/segments/${encodeURIComponent(segment)}/explain`,
+  )) as AnsweredExplanation
+}
+
+async function datasourceOf(client: ClusterClient, segment: string): Promise<string> {
+  const names = (await client.send('GET', `${base}/metadata/datasources?includeUnused`)) as readonly string[]
+  const matching = names.filter((name) => parseSegmentId(name, segment) !== undefined)
+  if (matching.length > 1)
+    throw invalidInput(`Segment [${segment}] may belong to [${matching.join('] or [')}]: add --datasource`)
+  if (matching[0] === undefined)
+    throw notFound(`No datasource that you may read has a segment with the ID [${segment}]`)
+  return matching[0]
+}
+
+/** Returns the explanation of the segments that overlap an interval. */
+export async function readIntervalExplanation(
+  client: ClusterClient,
+  dataSource: string,
+  interval: string,
+): Promise<AnsweredInterval> {
+  const within = formatInterval(parseInterval(interval, 'interval')).replace('/', '_')
+  return (await client.send(
+    'GET',
+    `${base}/datasources/${encodeURIComponent(dataSource)}/intervals/${encodeURIComponent(within)}/explain`,
+  )) as AnsweredInterval
+}
+
+/** Returns the sentences of an explanation at a path of the coordinator. */
+export async function readSentences(
+  client: ClusterClient,
+  path: string,
+): Promise<{ readonly sentences: readonly string[] }> {
+  return (await client.send('GET', `${base}${path}`)) as { readonly sentences: readonly string[] }
+}
+
+/** Formats the explanation of a segment for a terminal. */
+export function formatExplanation(explained: AnsweredExplanation): string {
+  const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained
+  const parts = [`${segment}\n${summary}.`]
+  if (rule !== undefined) parts.push(`Rules:\n${ruleLines(explained).join('\n')}`)
+  if (tiers.length > 0)
+    parts.push(
+      formatLongTable({
+        header: ['tier', 'required', 'served', 'loading', 'dropping', 'servers'],
+        rows: tiers.map((tier) => [
+          tier.tier,
+          String(tier.required),
+          String(tier.served + tier.leaving),
+          String(tier.loading),
+          String(tier.dropping),
+          String(tier.servers),
+        ]),
+      }),
+    )
+  if (servers.length > 0) {
+    const table = formatLongTable({
+      header: ['server', 'tier', 'state'],
+      rows: servers.map(({ server, tier, text }) => [server, tier, text]),
+    })
+    const omitted = explained.omittedServers ?? 0
+    parts.push(omitted > 0 ? `${table}\nand ${omitted} more servers` : table)
+  }
+  if (next.length > 0) parts.push(`Next:\n${next.map(({ text }) => `- ${text}`).join('\n')}`)
+  return parts.join('\n\n')
+}
+
+function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplanation): string[] {
+  return [
+    ...(omittedRules > 0 ? [`- ${omittedRules} earlier rules do not apply`] : []),
+    ...earlierRules.map((earlier) => `- ${ruleText(earlier)} does not apply. ${earlier.text}`),
+    ...(rule === undefined ? [] : [`- ${ruleText(rule)} applies`]),
+  ]
+}
+
+function ruleText({ place, source, rule }: AnsweredRule): string {
+  if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place + 1} ${JSON.stringify(rule)}`
+}
+
+/** Formats the explanation of an interval for a terminal. */
+export function formatIntervalExplanation({
+  dataSource,
+  interval,
+  summary,
+  notLoaded,
+}: AnsweredInterval): string {
+  const lines = notLoaded.map((one) => `${one.segment}\n  ${one.summary}.`)
+  return [`${dataSource} ${interval}\n${summary}.`, ...lines].join('\n\n')
+}
