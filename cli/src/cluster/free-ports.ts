@@ -52,7 +52,7 @@ export interface PortReservation {
 }
 
 /**
- * Picks an offset like `pickPortOffset`, and reserves it among all processes of this machine that reserve theirs: a
+ * Picks an offset like `pickPortOffset`, and reserves it among all processes of this machine that call this: a
  * cluster listens on its ports only seconds later.
  */
 export async function reservePortOffset(options: WrittenOptions = {}): Promise<PortReservation> {

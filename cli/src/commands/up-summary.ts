@@ -2,7 +2,6 @@ import { loadSettings, requiresLogin } from '@svc/shared/config'
 import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { type SampleUser, sampleUsers } from '../ldap/index.ts'
-import { printJson } from '../output/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 
