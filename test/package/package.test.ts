@@ -23,19 +23,17 @@ const project = path.join(folder, 'project')
 const nodeFolder = path.join(folder, 'node')
 const temporaryFolder = path.join(folder, 'tmp')
 const environment = {
-  ...withoutNpmSettings(),
+  ...withoutRunner(),
   PATH: `${nodeFolder}/node_modules/${nodePackage}/bin${path.delimiter}${process.env.PATH}`,
   TMPDIR: temporaryFolder,
   XDG_CACHE_HOME: path.join(folder, 'cache'),
   npm_config_update_notifier: 'false',
 }
 
-/** This environment without the settings of the npm and the test runner that started this test. */
-function withoutNpmSettings(): NodeJS.ProcessEnv {
+/** This environment without the settings of the test runner that started this test. */
+function withoutRunner(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(
-      ([key]) => !/^(npm_|NODE_|SVC_)/.test(key) || key === 'npm_config_cache',
-    ),
+    Object.entries(process.env).filter(([key]) => !/^(SVC_|NODE_(COMPILE|OPTIONS|TEST))/.test(key)),
   )
 }
 
