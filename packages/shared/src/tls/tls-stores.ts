@@ -1,4 +1,4 @@
-import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import { type ConnectionOptions, createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Settings } from '../config/index.ts'
 import {
   type KeyPair,
@@ -54,8 +54,19 @@ const suites = [
 // The drivers read these when they connect; checking them here reports problems at startup.
 const storeAuthorities = ['svc.metadata.storage.connector.tls.caPath', 'svc.queue.redis.tls.caPath'] as const
 
-// Key exchange groups with at least 128 bits of strength; the first is also post-quantum.
-const groups = 'X25519MLKEM768:X25519:prime256v1:secp384r1'
+// Key exchange groups with at least 128 bits of strength; the first is also post-quantum, and newer than Node.js 22.
+const postQuantumGroup = 'X25519MLKEM768'
+const otherGroups = 'X25519:prime256v1:secp384r1'
+const groups = isSupported(postQuantumGroup) ? `${postQuantumGroup}:${otherGroups}` : otherGroups
+
+function isSupported(group: string): boolean {
+  try {
+    createSecureContext({ ecdhCurve: group })
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Returns the paths of all store files. */
 export function storeFiles(settings: Settings): readonly string[] {
