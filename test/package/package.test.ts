@@ -40,7 +40,7 @@ function withoutRunner(): NodeJS.ProcessEnv {
 /** Runs a program in the project; returns what it prints. Throws with everything that it printed if it fails. */
 async function run(program: string, ...args: string[]): Promise<string> {
   return await new Promise((resolve, reject) => {
-    execFile(program, args, { cwd: project, env: environment, timeout: 120_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { cwd: project, env: environment, timeout: 300_000 }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${program} ${args.join(' ')}: ${error.message}\n${stdout}\n${stderr}`))
       else resolve(stdout)
     })
@@ -141,7 +141,7 @@ describe('the module for tests', () => {
     write('with-node.test.mjs', forNode)
     write(
       'with-jest.jest.js',
-      `${forJest}
+      `${forJest.replace('60_000', '180_000')}
       test('the coordinator is the leader', async () => {
         const leader = await cluster.client.get('/svc/coordinator/v1/leader')
         expect(leader).toBe(cluster.coordinatorUrl)
@@ -158,7 +158,7 @@ describe('the module for tests', () => {
         expect((await cluster.client.request({ path, login: null })).status).toBe(401)
         await expect(cluster.client.get('/druid/no/such/path')).rejects.toMatchObject({ status: 404 })
         await cluster.stop()
-      }, 60_000)`,
+      }, 180_000)`,
     )
     const outputs = await Promise.all([
       run('node', '--test', 'with-node.test.mjs'),
