@@ -90,6 +90,8 @@ export async function bundleModules(folder, entryPoints, { place, reword }) {
     ...common,
     entryPoints,
     outdir: place,
+    // An uncaught error shows the line that threw it.
+    minifyWhitespace: false,
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     // Test runners that replace `require`, such as Jest, do not support `import()`.

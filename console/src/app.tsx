@@ -1,7 +1,9 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useInventory } from './cluster/index.ts'
-import { endSession, useSession } from './session/index.ts'
+import { useScreenInHash } from './location.ts'
+import { endSession, hasCluster, useSession } from './session/index.ts'
+import { SnapshotLabel } from './snapshot/index.ts'
 import { formatMinute, ThemeSwitch } from './ui/index.ts'
 
 const OverviewScreen = lazy(() =>
@@ -13,17 +15,21 @@ const DatasourceList = lazy(() =>
 const DatasourceScreen = lazy(() =>
   import('./datasource/index.ts').then((room) => ({ default: room.DatasourceScreen })),
 )
+const CompactionScreen = lazy(() =>
+  import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
+)
+const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
 
 /** The console after the login: navigation and the current screen. */
 export function App() {
   return (
-    <Router base="/console">
-      <a className="skip" href="#screen">
+    <Router {...(hasCluster() ? { base: '/console' } : { hook: useScreenInHash })}>
+      <button type="button" className="skip" onClick={skipToContent}>
         Skip to content
-      </a>
+      </button>
       <Header />
-      <main id="screen">
+      <main id="screen" tabIndex={-1}>
         <Suspense fallback={null}>
           <Switch>
             <Route path="/" component={OverviewScreen} />
@@ -35,6 +41,8 @@ export function App() {
               }}
             </Route>
             <Route path="/tiers" component={TiersScreen} />
+            {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
+            {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
               <Redirect to="/" />
             </Route>
@@ -45,11 +53,20 @@ export function App() {
   )
 }
 
+// Not a link: the address after # may be that of a screen.
+const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
+
 const screens = [
   { path: '/', label: 'Overview' },
   { path: '/datasources', label: 'Datasources' },
   { path: '/tiers', label: 'Tiers' },
-] as const
+  ...(hasCluster()
+    ? [
+        { path: '/compaction', label: 'Compaction' },
+        { path: '/sql', label: 'SQL' },
+      ]
+    : []),
+]
 
 function Header() {
   const [location, navigate] = useLocation()
@@ -77,7 +94,7 @@ function Header() {
           )
         })}
       </nav>
-      <Connection />
+      {hasCluster() ? <Connection /> : <SnapshotLabel />}
       <ThemeSwitch />
       {authorization !== undefined && (
         <button type="button" className="quiet" onClick={endSession} title={`Logged in as ${user}`}>

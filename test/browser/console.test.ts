@@ -92,8 +92,40 @@ describe('the console', { skip }, () => {
       .getByRole('cell', { name: /router/ })
       .or(page.getByRole('rowheader', { name: 'router' }))
       .waitFor()
+    await page.getByText('Nothing needs attention.').waitFor()
+    const certificates = page.getByRole('region', { name: 'Certificates expire in' })
+    await certificates
+      .getByRole('row', { name: /coordinator/ })
+      .getByText(/\d+ days/)
+      .first()
+      .waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'overview')
+  })
+
+  test('previews the future of all datasources with the numbers of the coordinator', async () => {
+    for (let month = 0; month < 3; month += 1) await page.getByRole('button', { name: '+1 month' }).click()
+    const summary = page.getByText(/segments become unqueryable/)
+    await summary.waitFor()
+    const [, at] = /Preview of (\S+ \S+) UTC/.exec((await page.locator('.clock').textContent())!)!
+    const { _default: defaultRules } = await cluster.router.get<Record<string, object[]>>(rulesPath)
+    const { json } = await cluster.router.post(`${rulesPath}/simulate`, {
+      rules: {},
+      defaultRules,
+      now: `${at!.replace(' ', 'T')}:59Z`,
+    })
+    const { effects } = (json as { summary: { effects: Record<string, { segments: number }> } }).summary
+    assert.ok(effects.unqueryable!.segments > 0)
+    assert.match((await summary.textContent())!, new RegExp(`^${effects.unqueryable!.segments} segments`))
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'overview-future')
+    for (const screen of ['Tiers', 'Datasources']) {
+      await page.getByRole('link', { name: screen, exact: true }).click()
+      await page.getByText(/^Preview of \d{4}/).waitFor()
+      await page.locator('.page.future').waitFor()
+    }
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByText('Now', { exact: true }).waitFor()
   })
 
   test('lists datasources with the numbers of the API, and finds them with the keyboard', async () => {
@@ -198,6 +230,9 @@ describe('the console', { skip }, () => {
       .getByText(/Rule 0 applies\. hot: 2 of 2 served/)
       .first()
       .waitFor()
+    const explanation = page.getByRole('region', { name: 'Explanation' })
+    await explanation.getByText(/^Rule 0 \(Load by period P7D → hot ×2\) applies/).waitFor()
+    await explanation.getByRole('row', { name: /hot/ }).first().waitFor()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'why')
     await page.keyboard.press('Escape')
@@ -231,6 +266,58 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'All tiers' }).click()
     assert.deepEqual(await dark.findings(), [])
     await draw(page, 'tiers')
+  })
+
+  test('shows what awaits compaction and why, previews a configuration, applies it, and undoes it', async () => {
+    await page.getByRole('link', { name: 'Compaction', exact: true }).click()
+    const status = '/svc/indexer/v1/compaction/status/datasources'
+    const { latestStatus } = await cluster.router.get<{
+      latestStatus: { intervalCountAwaitingCompaction: number }[]
+    }>(status)
+    await page.getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} intervals`).first().waitFor()
+    await page.getByRole('group', { name: /Calendar of compaction/ }).focus()
+    for (let week = 0; week < 6; week += 1) await page.keyboard.press('ArrowLeft')
+    await page.getByRole('cell', { name: 'awaits' }).first().waitFor()
+    await page.getByLabel('Leave the newest data alone for').fill('P90D')
+    await page
+      .getByText(/^was \d/)
+      .first()
+      .waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'compaction')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Applied.').waitFor()
+    const path = '/svc/indexer/v1/compaction/config/datasources/wikipedia'
+    const stored = () => cluster.router.get<{ skipOffsetFromLatest: string }>(path)
+    assert.equal((await stored()).skipOffsetFromLatest, 'P90D')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Applied.').waitFor({ state: 'detached' })
+    assert.equal((await stored()).skipOffsetFromLatest, 'P14D')
+    await page.getByLabel('Leave the newest data alone for').fill('P9X')
+    await page
+      .getByText(/Invalid value \[P9X\]/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    // The browser reports the status of the invalid preview.
+    dark.problems.splice(0)
+  })
+
+  test('runs SQL, shows the result as a table, and says why a query fails', async () => {
+    await page.getByRole('link', { name: 'SQL', exact: true }).click()
+    await page.getByLabel('Query').fill("SELECT 1 + 1 AS two, 'a' AS letter, NULL AS nothing")
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('cell', { name: '2', exact: true }).waitFor()
+    await page.getByText(/^1 row in [\d,]+ ms/).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'sql')
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download as CSV' }).click()
+    assert.equal((await downloading).suggestedFilename(), 'result.csv')
+    await page.getByLabel('Query').fill('SELEC')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByRole('alert').waitFor()
+    dark.problems.splice(0)
   })
 
   test('shows hostile names as text', async () => {

@@ -80,7 +80,7 @@ describe('the package', () => {
     assert.match(help, /^ {2}up /m)
     assert.doesNotMatch(help, /^ {2}dev /m)
     const helpOfUp = await svc('up', '--help')
-    assert.match(helpOfUp, /default: \.svc in the\s+current folder/)
+    assert.match(helpOfUp, /\(default:\s+\.svc\s+in\s+the\s+current\s+folder\)/)
     assert.match(helpOfUp, /^ {2}npx svc-cluster up$/m)
     for (const text of [help, helpOfUp]) assert.ok(!text.includes('./svc'), text)
     await assert.rejects(svc('dev', 'check'), /unknown command 'dev'/)
@@ -202,7 +202,7 @@ describe('the module for tests', () => {
       env: environment,
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [output] = await once(child.stdout, 'data')
+    const [output] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
     const home = String(output)
     assert.ok(processesNaming(home).length > 5)
     child.kill('SIGKILL')

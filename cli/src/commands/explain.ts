@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { ClusterClient } from '../client/index.ts'
 import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
 import { printJson } from '../output/index.ts'
 
@@ -19,7 +20,7 @@ export function addExplain(program: Command): void {
     addSentences(
       explain
         .command(thing)
-        .description(`Summarize what a ${thing} has, what it is doing, and what is holding it up`)
+        .description(`Explain what a ${thing} has, what it is doing, and what is holding it up`)
         .argument('<name>', `Name of the ${thing}`),
       (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
     )
@@ -48,29 +49,24 @@ Example:
       if (options.json) printJson(explained)
       else process.stdout.write(`${formatExplanation(explained)}\n`)
     })
-  withConnection(
-    explain
-      .command('interval')
-      .description('Explain why used segments that overlap an interval are not loaded'),
-  )
-    .argument('<interval>', 'ISO 8601 interval')
-    .requiredOption('--datasource <name>', 'Datasource')
-    .option('--json', 'Print JSON')
-    .addHelpText(
-      'after',
-      `
-Example:
-  ./svc explain interval 2001-03-01/P1W --datasource flights`,
-    )
-    .action(async (interval: string, options: ExplainOptions & { readonly datasource: string }) => {
-      const client = await connect(options)
-      const [{ formatIntervalExplanation, readIntervalExplanation }, { checkDatasourceIsKnown }] =
-        await Promise.all([import('../inspection/index.ts'), import('../rules/index.ts')])
-      await checkDatasourceIsKnown(client, options.datasource)
-      const explained = await readIntervalExplanation(client, options.datasource, interval)
-      if (options.json) printJson(explained)
-      else process.stdout.write(`${formatIntervalExplanation(explained)}\n`)
-    })
+  addInterval(explain, 'interval', {
+    description: 'Explain why used segments that overlap an interval are not loaded',
+    explained: async (client, dataSource, interval) => {
+      const { formatIntervalExplanation, readIntervalExplanation } = await import('../inspection/index.ts')
+      const answer = await readIntervalExplanation(client, dataSource, interval)
+      return { answer, text: formatIntervalExplanation(answer) }
+    },
+  })
+  addInterval(explain, 'compaction', {
+    description: 'Explain why the intervals that overlap an interval are or are not compacted',
+    explained: async (client, dataSource, interval) => {
+      const { formatCompactionExplanation, readCompactionExplanation } = await import(
+        '../inspection/index.ts'
+      )
+      const answer = await readCompactionExplanation(client, dataSource, interval)
+      return { answer, text: formatCompactionExplanation(answer) }
+    },
+  })
 }
 
 /** Adds the action of a command that prints the sentences of an endpoint. */
@@ -85,5 +81,41 @@ function addSentences(command: Command, pathOf: (name: string) => string): void 
       const explained = await readSentences(client, pathOf(name))
       if (options.json) printJson(explained)
       else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
+    })
+}
+
+/** Adds a command that explains an interval of a datasource. */
+function addInterval(
+  explain: Command,
+  name: string,
+  {
+    description,
+    explained,
+  }: {
+    readonly description: string
+    explained(
+      client: ClusterClient,
+      dataSource: string,
+      interval: string,
+    ): Promise<{ readonly answer: object; readonly text: string }>
+  },
+): void {
+  withConnection(explain.command(name).description(description))
+    .argument('<interval>', 'ISO 8601 interval')
+    .requiredOption('--datasource <name>', 'Datasource')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+Example:
+  ./svc explain ${name} 2001-03-01/P1W --datasource flights`,
+    )
+    .action(async (interval: string, options: ExplainOptions & { readonly datasource: string }) => {
+      const client = await connect(options)
+      const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+      await checkDatasourceIsKnown(client, options.datasource)
+      const { answer, text } = await explained(client, options.datasource, interval)
+      if (options.json) printJson(answer)
+      else process.stdout.write(`${text}\n`)
     })
 }

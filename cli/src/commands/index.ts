@@ -1,13 +1,16 @@
 /** The ./svc commands, one file each. A command loads its dependencies when it runs, so that the others start fast. */
 import type { Command } from 'commander'
+import { addApply } from './apply.ts'
 import { addAuth } from './auth.ts'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
 import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
+import { addConsole } from './console.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDown } from './down.ts'
+import { addDrift } from './drift.ts'
 import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
@@ -17,6 +20,8 @@ import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
 import { addPki } from './pki.ts'
+import { addPlan } from './plan.ts'
+import { addPull } from './pull.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
 import { addSample } from './sample.ts'
@@ -57,10 +62,15 @@ export function addCommands(program: Command): void {
     addMark,
     addRules,
     addCompaction,
+    addPull,
+    addPlan,
+    addApply,
+    addDrift,
     addClock,
     addExport,
     addImport,
     addImportReport,
+    addConsole,
     addBackup,
     addDemo,
     addSimulate,

@@ -17,8 +17,9 @@ import { repositoryRoot } from '../home/index.ts'
 
 const folder = path.join(repositoryRoot, 'console')
 const vite = path.join(folder, 'node_modules/vite/bin/vite.js')
-const built = path.join(folder, 'dist')
-const stamp = path.join(built, '.built-from')
+/** The folder of the built console. */
+export const builtConsole = path.join(folder, 'dist')
+const stamp = path.join(builtConsole, '.built-from')
 /** Everything that the console is built from. */
 const sources = [
   'console/{index.html,package.json,vite.config.ts,tsconfig.json}',
@@ -39,9 +40,9 @@ export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
   )
 }
 
-/** Builds the console if its source has changed since the last build. */
+/** Builds the console unless the build on disk is current. */
 export async function ensureConsole(): Promise<void> {
-  if (!isCurrent()) await buildConsole()
+  if (existsSync(vite) && !isCurrent()) await buildConsole()
 }
 
 /** Whether the build on disk is one of the current source. */
@@ -70,8 +71,8 @@ export async function buildConsole({ isInBackground = false } = {}): Promise<voi
     mkdirSync(next, { recursive: true })
     await runVite(['build', '--outDir', next, '--emptyOutDir', '--logLevel', 'error', folder], isInBackground)
     writeFileSync(path.join(next, path.basename(stamp)), hash)
-    rmSync(built, { recursive: true, force: true })
-    renameSync(next, built)
+    rmSync(builtConsole, { recursive: true, force: true })
+    renameSync(next, builtConsole)
   } finally {
     process.off('exit', discard)
     discard()

@@ -40,15 +40,20 @@ export async function runTests(
   ])
 
   // Ctrl-C also reaches the test runner: waits for it to exit, and then stops the stores.
-  process.on('SIGINT', () => undefined)
+  let isInterrupted = false
+  process.on('SIGINT', () => {
+    isInterrupted = true
+  })
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
   try {
     const { environment, stop } = await startTestStores(folder, files.some(startsCluster))
     try {
+      const run = async (some: readonly string[], atOnce = concurrency) =>
+        isInterrupted ? 1 : await runNodeTests(some, atOnce, environment)
       const together = files.filter((file) => !measuringTests.includes(file))
       const measuring = files.filter((file) => measuringTests.includes(file))
-      const status = await runTogether(together, concurrency, folder, environment)
-      return (await runNodeTests(measuring, '1', environment)) || status
+      const status = await runTogether(together, folder, run)
+      return (await run(measuring, '1')) || status
     } finally {
       await stop()
     }
@@ -154,16 +159,16 @@ async function runProgram(file: string, options: readonly string[]): Promise<num
 /** Runs files at the same time, those that only call functions in few processes; returns the exit status. */
 async function runTogether(
   files: readonly string[],
-  concurrency: string | undefined,
   folder: string,
-  environment: Readonly<Record<string, string>>,
+  run: (files: readonly string[]) => Promise<number>,
 ): Promise<number> {
   const { batches, others } = batchPureTests(files, folder)
-  const all = [...batches.map(({ file }) => file), ...others]
-  const status = await runNodeTests(all, concurrency, environment)
+  // Those that take longest start first, so that all processors are busy until the end.
+  const [long, short] = [others.filter(startsCluster), others.filter((file) => !startsCluster(file))]
+  const status = await run([...long, ...batches.map(({ file }) => file), ...short])
   // After a crash, each file gets its own process, which shows the one that crashed.
   const crashed = batches.filter((batch) => !batch.isComplete()).flatMap(({ tests }) => tests)
-  return (await runNodeTests(crashed, concurrency, environment)) || status
+  return (await run(crashed)) || status
 }
 
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {

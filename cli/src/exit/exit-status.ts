@@ -21,7 +21,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   done: 'done',
   failed: 'failed, or not ready',
   invalidInput: 'invalid usage or input',
-  notKnown: 'the cluster is not known yet: the leader is waiting for reports from servers',
+  notKnown: 'the cluster is not known yet: some servers have not reported',
   refused: 'denied by a missing permission, or failed a condition such as --fail-on',
   differs: 'differences found',
   timedOut: 'timed out',
@@ -40,6 +40,7 @@ const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
 export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof Failure) {
     process.stderr.write(`svc: ${error.message}\n`)
+    if (error.context.clusterState === 'notKnown') return exitStatus.notKnown
     return statusOfCode[error.code] ?? exitStatus.failed
   }
   // An unexpected error is a bug; its stack helps to fix it.

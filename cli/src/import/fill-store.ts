@@ -1,5 +1,6 @@
 import { formatRule } from '@svc/domain/rules'
 import { payloadOf, virtualLoadSpec } from '@svc/domain/segment'
+import { readSegmentRow, type SnapshotSegment } from '@svc/domain/snapshot'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import {
   type AuditEntry,
@@ -21,11 +22,9 @@ import {
 } from '@svc/shared/postgres'
 import {
   openFolder,
-  readSegmentRow,
   type SegmentRow,
   type Snapshot,
   type SnapshotDocuments,
-  type SnapshotSegment,
   type SnapshotSource,
   type StagedRestrictedParts,
 } from '../snapshot/index.ts'

@@ -2,7 +2,8 @@ import { invalidInput, notFound } from '@svc/domain/failure'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
-import { formatLongTable } from '../terminal/index.ts'
+import { countOf, formatBytes, formatLongTable } from '../terminal/index.ts'
+import { shortInterval } from './short-time.ts'
 
 const base = '/svc/coordinator/v1'
 
@@ -37,7 +38,7 @@ export interface AnsweredExplanation {
   >[]
   readonly servers?: readonly { readonly server: string; readonly tier: string; readonly text: string }[]
   readonly omittedServers?: number
-  readonly next?: readonly ExplainedText[]
+  readonly next?: readonly (ExplainedText & { readonly at?: string })[]
 }
 
 /** The segments of an interval that are not loaded, as the coordinator answers them. */
@@ -82,11 +83,52 @@ export async function readIntervalExplanation(
   dataSource: string,
   interval: string,
 ): Promise<AnsweredInterval> {
-  const within = formatInterval(parseInterval(interval, 'interval')).replace('/', '_')
+  return (await client.send('GET', `${intervalPath(dataSource, interval)}/explain`)) as AnsweredInterval
+}
+
+/** Why the intervals of a datasource are or are not compacted, as the coordinator answers it. */
+export interface AnsweredCompaction {
+  readonly dataSource: string
+  readonly configured: boolean
+  readonly intervals: readonly {
+    readonly interval: string
+    readonly code: string
+    readonly reason: string
+    readonly segments: number
+    readonly bytes: number
+  }[]
+}
+
+/** Returns why the intervals that overlap an interval are or are not compacted. */
+export async function readCompactionExplanation(
+  client: ClusterClient,
+  dataSource: string,
+  interval: string,
+): Promise<AnsweredCompaction> {
   return (await client.send(
     'GET',
-    `${base}/datasources/${encodeURIComponent(dataSource)}/intervals/${encodeURIComponent(within)}/explain`,
-  )) as AnsweredInterval
+    `${intervalPath(dataSource, interval)}/explainCompaction`,
+  )) as AnsweredCompaction
+}
+
+function intervalPath(dataSource: string, interval: string): string {
+  const within = formatInterval(parseInterval(interval, 'interval')).replace('/', '_')
+  return `${base}/datasources/${encodeURIComponent(dataSource)}/intervals/${encodeURIComponent(within)}`
+}
+
+/** Formats the explanation of compaction for a terminal. */
+export function formatCompactionExplanation({
+  dataSource,
+  configured,
+  intervals,
+}: AnsweredCompaction): string {
+  if (!configured) return `Compaction is not configured for datasource [${dataSource}].`
+  if (intervals.length === 0) return 'The interval has no used segments.'
+  const blocks = intervals.map(
+    ({ interval, code, reason, segments, bytes }) =>
+      `${shortInterval(interval)}  ${code}  ${countOf(segments, 'segment')}, ${formatBytes(bytes)}\n  ${reason}.`,
+  )
+  return blocks.join('\n')
 }
 
 /** Returns the sentences of an explanation at a path of the coordinator. */
@@ -124,7 +166,10 @@ export function formatExplanation(explained: AnsweredExplanation): string {
     const omitted = explained.omittedServers ?? 0
     parts.push(omitted > 0 ? `${table}\nand ${omitted} more servers` : table)
   }
-  if (next.length > 0) parts.push(`Next:\n${next.map(({ text }) => `- ${text}`).join('\n')}`)
+  if (next.length > 0)
+    parts.push(
+      `Next:\n${next.map(({ at, text }) => `- ${at === undefined ? '' : `${at}: `}${text}`).join('\n')}`,
+    )
   return parts.join('\n\n')
 }
 
@@ -138,7 +183,7 @@ function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplan
 
 function ruleText({ place, source, rule }: AnsweredRule): string {
   if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
-  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place + 1} ${JSON.stringify(rule)}`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} [${place}] ${JSON.stringify(rule)}`
 }
 
 /** Formats the explanation of an interval for a terminal. */

@@ -2,6 +2,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describeError, type Failure, invalidInput } from '@svc/domain/failure'
+import { snapshotFiles } from '@svc/domain/snapshot'
 import { linesOf } from '@svc/shared/wire'
 import { withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
@@ -22,8 +23,8 @@ const filesOfSnapshot = [
   ...Object.values(restrictedPartFiles),
   placementFile,
   unusedSegmentsFile,
-  'segments.jsonl',
-  'segments.json',
+  snapshotFiles.segments,
+  snapshotFiles.segmentList,
 ]
 
 // No exported segment is this long.
@@ -36,8 +37,8 @@ export function openFolder(folder: string): SnapshotSource {
       `Folder [${withoutLogin(folder)}] does not exist. If it is the URL of a cluster, add http:// or https://.`,
     )
   }
-  const lines = path.join(folder, 'segments.jsonl')
-  const list = path.join(folder, 'segments.json')
+  const lines = path.join(folder, snapshotFiles.segments)
+  const list = path.join(folder, snapshotFiles.segmentList)
   if (!existsSync(lines) && !existsSync(list)) {
     throw invalidInput(
       `Folder [${folder}] has neither [segments.jsonl] nor [segments.json]: expected a folder written by ./svc export`,

@@ -9,8 +9,7 @@ export {
 export { openFolder } from './folder-source.ts'
 export { openHttp } from './http-source.ts'
 export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './restricted-parts.ts'
-export { readSegmentRow, type SnapshotSegment } from './segment-row.ts'
-export type { SnapshotDocuments, SnapshotServer } from './snapshot-documents.ts'
+export type { SnapshotDocuments } from './snapshot-documents.ts'
 export {
   type DocumentName,
   documents,

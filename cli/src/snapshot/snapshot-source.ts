@@ -1,12 +1,14 @@
+import { snapshotFiles } from '@svc/domain/snapshot'
+
 /**
  * The parts of a snapshot in addition to its segments. Each is a JSON document as returned by the API: its path after
  * `/svc` or `/druid`, and its file in a folder.
  */
 export const documents = {
-  servers: { path: '/coordinator/v1/servers?simple', file: 'servers.json', needed: true },
-  rules: { path: '/coordinator/v1/rules', file: 'rules.json', needed: true },
-  compaction: { path: '/coordinator/v1/config/compaction', file: 'compaction.json', needed: false },
-  config: { path: '/coordinator/v1/config', file: 'config.json', needed: false },
+  servers: { path: '/coordinator/v1/servers?simple', file: snapshotFiles.servers, needed: true },
+  rules: { path: '/coordinator/v1/rules', file: snapshotFiles.rules, needed: true },
+  compaction: { path: '/coordinator/v1/config/compaction', file: snapshotFiles.compaction, needed: false },
+  config: { path: '/coordinator/v1/config', file: snapshotFiles.config, needed: false },
 } as const
 
 export type DocumentName = keyof typeof documents
@@ -21,7 +23,7 @@ export const restrictedPartFiles = {
 export type RestrictedPartName = keyof typeof restrictedPartFiles
 
 /** The file of a snapshot that lists which server has loaded which segments. */
-export const placementFile = 'placement.jsonl'
+export const placementFile = snapshotFiles.placement
 /** The file of a snapshot with its unused segments, one per line. */
 export const unusedSegmentsFile = 'unused-segments.jsonl'
 

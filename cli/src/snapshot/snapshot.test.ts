@@ -4,15 +4,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { readSegmentRow } from '@svc/domain/snapshot'
 import { temporaryFolder } from '@svc/shared/testing'
-import {
-  exportSnapshot,
-  openFolder,
-  openHttp,
-  readSegmentRow,
-  type SegmentRow,
-  type SnapshotSource,
-} from './index.ts'
+import { exportSnapshot, openFolder, openHttp, type SegmentRow, type SnapshotSource } from './index.ts'
 
 const payload = {
   dataSource: 'wiki',
@@ -464,10 +458,10 @@ describe('a source cluster', () => {
       else response.end(request.url?.includes('/servers') ? '[]' : '{}')
     })
     const target = path.join(folder, 'slow')
-    const quickSource = await openHttp({ url: slow, timeoutMs: 200 })
+    const quickSource = await openHttp({ url: slow, timeoutMs: 1000 })
     await assert.rejects(
       exportSnapshot(quickSource, target, options),
-      /after element \[1\]: no data received for 200 ms/,
+      /after element \[1\]: no data received for 1000 ms/,
     )
     const controller = new AbortController()
     const { signal } = controller
@@ -600,7 +594,7 @@ describe('a source folder', () => {
     assert.deepEqual(notices.slice(3), [
       'Rules reference tiers without servers: [cold]',
       'Servers with a maxSize of 0 load no segments: [b:1]',
-      'Not enough capacity for all segments: they have [20] bytes, and all servers together have [15]',
+      'Not enough capacity for all segments: they need [20] bytes, but all servers together have [15]',
     ])
     file('segments.json', [])
     const nothing = await exportSnapshot(openFolder(source), path.join(folder, 'of-nothing'), options)

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { formatSegmentRow, readSegmentRow } from '@svc/domain/snapshot'
 import { withExactLimits } from '@svc/shared/wire'
 import {
   parseRestrictedParts,
@@ -10,7 +11,6 @@ import {
   readRestrictedParts,
   smallerCounts,
 } from './restricted-parts.ts'
-import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import {
   placementFile,

@@ -3,13 +3,13 @@ import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
+import { formatSegmentRow, readSegmentRow, snapshotFiles } from '@svc/domain/snapshot'
 import { linesOf, withExactLimits } from '@svc/shared/wire'
-import { formatSegmentRow, readSegmentRow } from './segment-row.ts'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
 /** The file of a snapshot with its segments, one per line. */
-export const segmentsFile = 'segments.jsonl'
+export const segmentsFile = snapshotFiles.segments
 
 /** The number of written segments, and how many of them are overshadowed according to the source. */
 export interface StagedSegments {

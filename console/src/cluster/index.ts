@@ -1,5 +1,7 @@
 /** What the page knows about the cluster, kept current while it is visible. */
 
 export * from './cluster-queries.ts'
-export * from './compaction-query.ts'
+export * from './compaction-queries.ts'
+export * from './explanation-query.ts'
+export * from './health-queries.ts'
 export * from './rule-queries.ts'

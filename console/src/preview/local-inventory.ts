@@ -10,7 +10,7 @@ import {
   type TierMove,
   tierMovesOf,
 } from '@svc/domain/preview'
-import { formatRule, ruleBoundariesOf } from '@svc/domain/rules'
+import { defaultRulesName, formatRule, ruleBoundariesOf } from '@svc/domain/rules'
 import { segmentId } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
@@ -156,6 +156,16 @@ export class LocalInventory {
     }
     this.decisions.set(key, decision)
     return decision
+  }
+
+  /** Returns what the stored rules do to all datasources at a time. */
+  future(now: number): PreviewAnswer {
+    const { inventory } = this
+    // A list of default rules makes the request one for all datasources. It is the stored one.
+    const defaultRules = inventory.rules.get(defaultRulesName) ?? []
+    const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
+    const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
+    return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
   }
 
   /** Returns the ids of the segments that rules would mark unused. */

@@ -4,12 +4,17 @@ import { formatInstant, parseInstant } from '@svc/domain/time'
 import { LocalInventory } from './local-inventory.ts'
 import type {
   InventoryFigures,
+  OpenedSnapshot,
   PreviewAnswer,
   PreviewTask,
   PreviewView,
+  SnapshotPlace,
+  WorkerCalls,
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
+import { SnapshotAnswers } from './snapshot-answers.ts'
+import { readSnapshot } from './snapshot-files.ts'
 
 class WorkerFailure extends Error {
   readonly status: number
@@ -21,6 +26,8 @@ class WorkerFailure extends Error {
 }
 
 let local: LocalInventory | undefined
+/** The snapshot that replaces the cluster. */
+let snapshot: { readonly answers: SnapshotAnswers; readonly figures: InventoryFigures } | undefined
 let tag: string | undefined
 let figures: InventoryFigures | undefined
 let revision = 0
@@ -40,10 +47,24 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
 }
 
 function outputOf({ kind, input, authorization }: WorkerRequest) {
-  if (kind === 'refresh') return refresh(authorization)
+  if (kind === 'openSnapshot') return openSnapshot(input as SnapshotPlace)
+  if (kind === 'request') {
+    const { method, path } = input as WorkerCalls['request']['input']
+    return snapshot!.answers.answer(method, path)
+  }
+  if (kind === 'refresh') return snapshot?.figures ?? refresh(authorization)
+  if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
   return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
+}
+
+async function openSnapshot(place: SnapshotPlace): Promise<OpenedSnapshot> {
+  const { inventory, opened } = await readSnapshot(place, Date.now())
+  local = new LocalInventory(inventory)
+  revision += 1
+  snapshot = { answers: new SnapshotAnswers(inventory), figures: local.figures(String(revision)) }
+  return opened
 }
 
 async function request(

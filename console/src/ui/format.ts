@@ -21,12 +21,15 @@ export function formatDays(interval: string): string {
 }
 
 /** Returns how long ago something happened: `3 min ago`. */
-export function formatAge(ms: number): string {
+export const formatAge = (ms: number): string => `${formatSpan(ms)} ago`
+
+/** Returns a duration in one unit: `3 min`. */
+export function formatSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 60) return `${seconds} s ago`
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h ago`
-  return `${Math.round(seconds / 86_400)} days ago`
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
+  return `${Math.round(seconds / 86_400)} days`
 }
 
 /** Returns a share in percent with at most one digit after the point. */

@@ -168,7 +168,7 @@ function coordinatorRoutes(
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(planner, compactionDuties.wake),
+    ...compactionStatusRoutes(context, planner, compactionDuties.wake),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),

@@ -134,8 +134,8 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
     ),
     [
       first,
-      'Loads 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
-      'Drops 1 segment',
+      'Is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
+      'Is dropping 1 segment',
       'Gets no more loads until its queue is shorter than [5]',
     ],
   ],
@@ -172,7 +172,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
   ]
   assert.deepEqual(explainTierWork('hot', members, ['Tier [hot] has no space', 'Tier [cold] has no space']), [
     'Has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
-    'Tier [hot] loads 1 segment (1.0 kB)',
+    'Tier [hot] is loading 1 segment (1.0 kB)',
     'Tier [hot] has no space',
   ])
   assert.deepEqual(explainTierWork('warm', [], []), ['Has no servers'])

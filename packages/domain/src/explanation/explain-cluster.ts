@@ -27,7 +27,7 @@ export interface ClusterWork {
   readonly shortages: readonly string[]
 }
 
-/** What a cluster is doing and what holds it up. */
+/** What a cluster is doing and what is holding it up. */
 export interface ClusterExplanation {
   readonly state: 'unknown' | 'paused' | 'working' | 'settled' | 'short'
   readonly sentences: readonly string[]
@@ -79,7 +79,7 @@ export interface ServerFacts extends ServerWork {
   readonly maxLoadsPerServer: number
 }
 
-/** Says what a server has, what it is doing, and why it gets no more loads. */
+/** Explains what a server has, what it is doing, and why it gets no more loads. */
 export function explainServerWork(facts: ServerFacts): string[] {
   const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
   const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
@@ -87,7 +87,7 @@ export function explainServerWork(facts: ServerFacts): string[] {
     `Is a ${type} of tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
     ...(cloneOf === undefined ? [] : [`Copies the segments of [${cloneOf}], and gets no others`]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
-    ...(queuedDrops > 0 ? [`Drops ${countOf(queuedDrops, 'segment')}`] : []),
+    ...(queuedDrops > 0 ? [`Is dropping ${countOf(queuedDrops, 'segment')}`] : []),
     ...failureSentences([facts]).map((text) => text.replace(`Server [${server.name}] failed`, 'Failed')),
     ...(decommissioning
       ? ['Is decommissioning: it gets no loads, and drops a segment once other servers have it']
@@ -105,7 +105,7 @@ function serverQueueSentence(facts: ServerFacts): string {
   const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
   const oldest =
     oldestLoadAgeMs === undefined ? '' : `. The oldest was requested ${formatDuration(oldestLoadAgeMs)} ago`
-  return `Loads ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
+  return `Is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
 }
 
 function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
@@ -118,7 +118,7 @@ function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[]
   return []
 }
 
-/** Says what a tier has, what it is doing, and what holds it up. */
+/** Explains what a tier has, what it is doing, and what is holding it up. */
 export function explainTierWork(
   tier: string,
   members: readonly ServerWork[],

@@ -111,7 +111,7 @@ function nextFlip(rule: Rule, interval: Interval, now: number): number {
     .reduce((first, moment) => Math.min(first, moment), Number.POSITIVE_INFINITY)
 }
 
-/** Describes a rule in a few words, for example `rule 2 (loadByPeriod P1M)`. */
+/** Describes a rule in a few words, for example `rule [1] (loadByPeriod P1M)`. */
 export function describeRule({ place, source, rule }: PlacedRule): string {
   const scope =
     'period' in rule
@@ -120,5 +120,5 @@ export function describeRule({ place, source, rule }: PlacedRule): string {
         ? ` ${formatInstant(rule.interval.start)}/${formatInstant(rule.interval.end)}`
         : ''
   if (source === 'lastRule') return `the rule that ends every list (${rule.type})`
-  return `${source === 'defaults' ? 'default ' : ''}rule ${place + 1} (${rule.type}${scope})`
+  return `${source === 'defaults' ? 'default ' : ''}rule [${place}] (${rule.type}${scope})`
 }

@@ -217,7 +217,7 @@ describe('the explanation of a segment', () => {
       {
         code: 'ruleChange',
         at: Date.UTC(2026, 6, 7),
-        text: 'From 2026-07-07T00:00:00.000Z, it matches rule 2 (dropBeforeByPeriod P2M)',
+        text: 'It matches rule [1] (dropBeforeByPeriod P2M)',
       },
     ])
     assert.equal(summary, 'Has all its replicas: [t0] 1 of 1')

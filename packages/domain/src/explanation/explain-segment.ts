@@ -2,7 +2,7 @@ import { overshadowingVersions } from '../inventory/index.ts'
 import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
 import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
-import { formatInstant, type Interval } from '../time/index.ts'
+import type { Interval } from '../time/index.ts'
 import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
 import { explainServer, explainTier } from './explain-servers.ts'
 import type {
@@ -271,13 +271,13 @@ function nextEvents(
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `From ${formatInstant(failure.retryAt)}, a run may request it from [${server}] again`,
+        text: `A run may request it from [${server}] again`,
       })
   if (next !== undefined)
     events.push({
       code: 'ruleChange',
       at: next.at,
-      text: `From ${formatInstant(next.at)}, it matches ${describeRule(next.rule)}`,
+      text: `It matches ${describeRule(next.rule)}`,
     })
   return events
 }

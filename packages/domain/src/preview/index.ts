@@ -4,7 +4,7 @@ export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { Outcome } from './decide-outcome.ts'
 export * from './decide-request.ts'
 export { type EffectName, effectNames } from './effects.ts'
-export { groupGivenSegments } from './given-segments.ts'
+export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
 export { type CompleteInventory, decodeInventory, encodeInventory } from './inventory-columns.ts'
 export * from './parse-request.ts'
 export {
@@ -15,7 +15,7 @@ export {
   pageOfRows,
   rowsInPlaces,
 } from './preview.ts'
-export type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
+export { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
 export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'

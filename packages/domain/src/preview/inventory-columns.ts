@@ -1,8 +1,7 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
-import { finish } from '../steps/index.ts'
-import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
-import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+import { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
+import type { PreviewSegments } from './segments.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 
 /** The part of a cluster that a caller may read. */
@@ -214,13 +213,5 @@ function decodeDatasource(
       for (let at = firstCopy[index]!; at < firstCopy[index + 1]!; at += 1) visit(copies[at]!)
     },
   }
-  let columns: SegmentColumns | undefined
-  return {
-    segments,
-    get columns() {
-      columns ??= finish(columnsOf(segments))
-      return columns
-    },
-    keep: () => undefined,
-  }
+  return withColumns(segments)
 }

@@ -1,5 +1,6 @@
 import type { RulesByName } from '../rules/index.ts'
-import type { PreviewSegments, SegmentColumns } from './segments.ts'
+import { finish } from '../steps/index.ts'
+import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 
 /** A datasource of a cluster. Its columns are kept from one preview to the next. */
@@ -20,6 +21,19 @@ export interface PreviewedCluster {
   readonly servers: readonly PreviewServer[]
   /** The stored rules. */
   readonly rules: RulesByName
+}
+
+/** Returns a datasource whose columns are computed once, when a preview needs them. */
+export function withColumns(segments: PreviewSegments): PreviewedDatasource {
+  let columns: SegmentColumns | undefined
+  return {
+    segments,
+    get columns() {
+      columns ??= finish(columnsOf(segments))
+      return columns
+    },
+    keep: () => undefined,
+  }
 }
 
 /** Returns a datasource that has no segments yet. */

@@ -12,6 +12,12 @@ interface ConsoleFile {
   zipped?: Promise<Buffer>
 }
 
+/**
+ * Where the page gets its data: from a cluster that requires a login (`login`) or none (`open`), from a snapshot next to
+ * the page (`snapshot`), or from files that the user chooses (`files`).
+ */
+export type ConsoleSource = 'login' | 'open' | 'snapshot' | 'files'
+
 /** The files of one build of the console, by their paths below `/console/`. */
 interface Build {
   readonly builtAtMs: number
@@ -60,13 +66,13 @@ const waitingPage = `<!doctype html>
  */
 export function createConsoleFiles(
   folder: string,
-  isLoginRequired: boolean,
+  source: ConsoleSource,
 ): (request: IncomingMessage & { readonly path: string }, response: ServerResponse) => Promise<boolean> {
   let build: Build | undefined
   const current = (): Build | undefined => {
     const builtAtMs = statSync(path.join(folder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs
     if (builtAtMs === undefined) return undefined
-    if (build?.builtAtMs !== builtAtMs) build = { builtAtMs, files: readFiles(folder, isLoginRequired) }
+    if (build?.builtAtMs !== builtAtMs) build = { builtAtMs, files: readFiles(folder, source) }
     return build
   }
   return async (request, response) => {
@@ -118,7 +124,7 @@ async function send(
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-function readFiles(folder: string, isLoginRequired: boolean): Map<string, ConsoleFile> {
+function readFiles(folder: string, source: ConsoleSource): Map<string, ConsoleFile> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
@@ -129,7 +135,7 @@ function readFiles(folder: string, isLoginRequired: boolean): Map<string, Consol
       const content = readFileSync(path.join(folder, name))
       const file = {
         type,
-        content: name === 'index.html' && !isLoginRequired ? withoutLogin(content) : content,
+        content: name === 'index.html' ? Buffer.from(pageFor(content.toString('utf8'), source)) : content,
         isText: path.extname(name) !== '.woff2',
       }
       return [[name.split(path.sep).join('/'), file]]
@@ -137,8 +143,11 @@ function readFiles(folder: string, isLoginRequired: boolean): Map<string, Consol
   )
 }
 
-/** Returns the page for a cluster that requires no login. Otherwise, the page shows a login form. */
-const withoutLogin = (page: Buffer): Buffer =>
-  Buffer.from(
-    page.toString('utf8').replace('name="svc-login" content="required"', 'name="svc-login" content="none"'),
-  )
+/**
+ * Returns the built page for a source. The build is for chosen files and for any folder of a web server. With another
+ * source, its screens have addresses of their own, so the page needs the absolute addresses of its files.
+ */
+export const pageFor = (page: string, source: ConsoleSource): string =>
+  page
+    .replace('name="svc-source" content="files"', `name="svc-source" content="${source}"`)
+    .replaceAll('="./assets/', source === 'login' || source === 'open' ? '="/console/assets/' : '="./assets/')

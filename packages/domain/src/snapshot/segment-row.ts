@@ -1,7 +1,7 @@
-import { describeError } from '@svc/domain/failure'
-import { type Segment, segmentId } from '@svc/domain/segment'
-import { formatInterval, parseInterval } from '@svc/domain/time'
-import { isJsonObject, readName } from '@svc/domain/validation'
+import { describeError } from '../failure/index.ts'
+import { type Segment, segmentId } from '../segment/index.ts'
+import { formatInterval, parseInterval } from '../time/index.ts'
+import { isJsonObject, readName } from '../validation/index.ts'
 
 /** A segment of a snapshot, with fields that planning does not need. */
 export interface SnapshotSegment {

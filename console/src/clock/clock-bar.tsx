@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useCaller, useSimulatedClock } from '../cluster/index.ts'
+import { useCaller, useInventory, useSimulatedClock } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { formatMinute } from '../ui/index.ts'
+import { setClockOffset, useClockOffset } from './clock-offset.ts'
 
 const dayMs = 86_400_000
 const steps = [
@@ -13,17 +14,11 @@ const steps = [
 const maxDays = 730
 
 /** Moves the preview into the future and, on request, the clock of a simulated cluster to the same time. */
-export function ClockBar({
-  now,
-  offsetMs,
-  onOffset,
-  isEdited,
-}: {
-  readonly now: number
-  readonly offsetMs: number
-  onOffset(offsetMs: number): void
-  readonly isEdited: boolean
-}) {
+export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) {
+  const { data: inventory } = useInventory()
+  const offsetMs = useClockOffset()
+  if (!inventory) return null
+  const { now } = inventory
   const isFuture = offsetMs > 0
   const label = isFuture
     ? `Preview of ${formatMinute(now + offsetMs)}`
@@ -40,19 +35,23 @@ export function ClockBar({
         min={0}
         max={maxDays}
         value={Math.round(offsetMs / dayMs)}
-        onChange={(event) => onOffset(Number(event.target.value) * dayMs)}
+        onChange={(event) => setClockOffset(Number(event.target.value) * dayMs)}
         aria-label="Days into the future"
         aria-valuetext={isFuture ? `${Math.round(offsetMs / dayMs)} days ahead` : 'now'}
       />
       {steps.map((step) => (
-        <button key={step.label} type="button" onClick={() => onOffset(offsetMs + step.ms)}>
+        <button
+          key={step.label}
+          type="button"
+          onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxDays * dayMs))}
+        >
           {step.label}
         </button>
       ))}
-      <button type="button" disabled={!isFuture} onClick={() => onOffset(0)}>
+      <button type="button" disabled={!isFuture} onClick={() => setClockOffset(0)}>
         Back to now
       </button>
-      {isFuture && <MoveClock to={now + offsetMs} onMoved={() => onOffset(0)} />}
+      {isFuture && <MoveClock to={now + offsetMs} onMoved={() => setClockOffset(0)} />}
     </div>
   )
 }

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { createConsoleFiles } from './console-files.ts'
+import { createConsoleFiles, pageFor } from './console-files.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'svc-console-'))
 const dist = path.join(root, 'console/dist')
-const serve = createConsoleFiles(dist, true)
+const serve = createConsoleFiles(dist, 'login')
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url!, 'http://router')
   if (!(await serve(Object.assign(request, { path: pathname }), response))) response.writeHead(418).end()
@@ -29,6 +29,7 @@ after(() => {
 const get = (name: string, headers: Readonly<Record<string, string>> = {}) =>
   fetch(`${url}${name}`, { headers, redirect: 'manual' })
 
+const builtPage = '<meta name="svc-source" content="files"><script src="./assets/a-1.js"></script>'
 const html = { Accept: 'text/html,*/*' }
 
 describe('the files of the console', () => {
@@ -40,11 +41,14 @@ describe('the files of the console', () => {
 
   it('are served with a strict content security policy, and assets forever', async () => {
     mkdirSync(path.join(dist, 'assets'), { recursive: true })
-    writeFileSync(path.join(dist, 'index.html'), '<meta name="svc-login" content="required">')
+    writeFileSync(path.join(dist, 'index.html'), builtPage)
     writeFileSync(path.join(dist, 'assets/a-1.js'), 'export {}')
     for (const name of ['/console/', '/console/datasources/a%2Fb']) {
       const page = await get(name, html)
-      assert.equal(await page.text(), '<meta name="svc-login" content="required">')
+      assert.equal(
+        await page.text(),
+        '<meta name="svc-source" content="login"><script src="/console/assets/a-1.js"></script>',
+      )
       assert.equal(page.headers.get('cache-control'), 'no-store')
       const policy = page.headers.get('content-security-policy')!
       assert.match(policy, /default-src 'none'.*script-src 'self'.*frame-ancestors 'none'/)
@@ -69,14 +73,18 @@ describe('the files of the console', () => {
   })
 
   it('say so if no login is required', async () => {
-    const open = createConsoleFiles(dist, false)
+    const open = createConsoleFiles(dist, 'open')
     const plain = createServer((request, response) =>
       open(Object.assign(request, { path: '/console/' }), response),
     )
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
     const answer = await fetch(`http://127.0.0.1:${(plain.address() as AddressInfo).port}/console/`)
-    assert.equal(await answer.text(), '<meta name="svc-login" content="none">')
+    assert.match(await answer.text(), /<meta name="svc-source" content="open">/)
     plain.closeAllConnections()
     plain.close()
+  })
+
+  it('keep their relative addresses next to a snapshot, because the page can be in any folder', () => {
+    assert.equal(pageFor(builtPage, 'snapshot'), builtPage.replace('content="files"', 'content="snapshot"'))
   })
 })
