@@ -204,6 +204,7 @@ describe('the module for tests', () => {
     })
     const [output] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
     const home = String(output)
+    assert.ok(home.startsWith(temporaryFolder), home)
     assert.ok(processesNaming(home).length > 5)
     child.kill('SIGKILL')
     await waitUntil(
