@@ -61,7 +61,7 @@ Examples:
         ? await openPlan(cluster, target, options)
         : await planFiles(cluster, target, options)
       const total = plan.changes.length
-      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes were applied before.`)
+      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
       if (remaining.steps.length === 0) {
         printResult(plan, 0, options)
         return
@@ -91,7 +91,9 @@ async function openPlan(
   { target, create }: ApplyOptions,
 ): Promise<OpenedPlan> {
   if (target !== undefined || create)
-    throw invalidInput('Options --target and --create are for ./svc plan if a saved plan is applied')
+    throw invalidInput(
+      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+    )
   const [{ parsePlan }, { remainingSteps }, { parseInputJson }] = await Promise.all([
     import('../declared-state/index.ts'),
     import('../plan/index.ts'),

@@ -142,10 +142,13 @@ export async function runHostile(options: readonly string[]): Promise<number> {
   return await runProgram('test/hostile/main.ts', options)
 }
 
-/** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
-export async function runDifferential(options: readonly string[]): Promise<number> {
+/** Runs a comparison with Druid 37, such as `npm run test:differential`, with its own options; returns the exit status. */
+export async function runComparison(
+  name: 'differential' | 'previews',
+  options: readonly string[],
+): Promise<number> {
   await checkJava()
-  return await runProgram('test/druid/differential/main.ts', options)
+  return await runProgram(`test/druid/${name}/main.ts`, options)
 }
 
 async function runProgram(file: string, options: readonly string[]): Promise<number> {

@@ -124,11 +124,34 @@ export function formatCompactionExplanation({
 }: AnsweredCompaction): string {
   if (!configured) return `Compaction is not configured for datasource [${dataSource}].`
   if (intervals.length === 0) return 'The interval has no used segments.'
-  const blocks = intervals.map(
+  const blocks = withEqualNeighborsTogether(intervals).map(
     ({ interval, code, reason, segments, bytes }) =>
       `${shortInterval(interval)}  ${code}  ${countOf(segments, 'segment')}, ${formatBytes(bytes)}\n  ${reason}.`,
   )
   return blocks.join('\n')
+}
+
+/** Merges consecutive intervals with the same explanation, which are often hundreds of days. */
+function withEqualNeighborsTogether(
+  intervals: AnsweredCompaction['intervals'],
+): AnsweredCompaction['intervals'] {
+  const merged: AnsweredCompaction['intervals'][number][] = []
+  for (const one of intervals) {
+    const last = merged.at(-1)
+    if (last === undefined || last.code !== one.code || last.reason !== one.reason) {
+      merged.push(one)
+      continue
+    }
+    const [start] = last.interval.split('/')
+    const [, end] = one.interval.split('/')
+    merged[merged.length - 1] = {
+      ...last,
+      interval: `${start}/${end}`,
+      segments: last.segments + one.segments,
+      bytes: last.bytes + one.bytes,
+    }
+  }
+  return merged
 }
 
 /** Returns the sentences of an explanation at a path of the coordinator. */

@@ -84,6 +84,7 @@ export function taskConcerns(tasks: readonly TaskStatus[], now: number): Concern
   return [
     {
       text: `${failed.length === 1 ? 'A task' : `${formatCount(failed.length)} tasks`} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
+      href: '/runs',
     },
   ]
 }
