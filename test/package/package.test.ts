@@ -220,6 +220,6 @@ describe('the module for tests', () => {
       `import { startCluster } from '${name}/testing'
       await startCluster({ properties: { 'svc.perod': 1 } }).catch((error) => console.log(error.message))`,
     )
-    assert.match(await run('node', 'refused.mjs'), /^The cluster did not start: .*svc\.perod/)
+    assert.match(await run('node', 'refused.mjs'), /^The cluster did not start: .*\[svc\.perod\]/s)
   })
 })
