@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
-import { useInventory } from './cluster/index.ts'
+import { useCaller, useInventory } from './cluster/index.ts'
 import { useScreenInHash } from './location.ts'
 import { endSession, hasCluster, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
@@ -18,6 +18,8 @@ const DatasourceScreen = lazy(() =>
 const CompactionScreen = lazy(() =>
   import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
 )
+const AccessScreen = lazy(() => import('./access/index.ts').then((room) => ({ default: room.AccessScreen })))
+const RunsScreen = lazy(() => import('./runs/index.ts').then((room) => ({ default: room.RunsScreen })))
 const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
 
@@ -42,6 +44,8 @@ export function App() {
             </Route>
             <Route path="/tiers" component={TiersScreen} />
             {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
+            {hasCluster() && <Route path="/runs" component={RunsScreen} />}
+            {hasCluster() && <Route path="/access" component={AccessScreen} />}
             {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
               <Redirect to="/" />
@@ -56,20 +60,27 @@ export function App() {
 // Not a link: the address after # may be that of a screen.
 const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
 
-const screens = [
-  { path: '/', label: 'Overview' },
-  { path: '/datasources', label: 'Datasources' },
-  { path: '/tiers', label: 'Tiers' },
-  ...(hasCluster()
-    ? [
-        { path: '/compaction', label: 'Compaction' },
-        { path: '/sql', label: 'SQL' },
-      ]
-    : []),
-]
+/** The screens that the user may open, in the order of the navigation. */
+function useScreens(): readonly { readonly path: string; readonly label: string }[] {
+  const { data: caller } = useCaller()
+  return [
+    { path: '/', label: 'Overview' },
+    { path: '/datasources', label: 'Datasources' },
+    { path: '/tiers', label: 'Tiers' },
+    ...(hasCluster()
+      ? [
+          { path: '/compaction', label: 'Compaction' },
+          { path: '/runs', label: 'Runs' },
+        ]
+      : []),
+    ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
+    ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
+  ]
+}
 
 function Header() {
   const [location, navigate] = useLocation()
+  const screens = useScreens()
   const { user, authorization } = useSession()
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

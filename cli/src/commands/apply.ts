@@ -60,7 +60,7 @@ Examples:
         ? await openPlan(target, options)
         : await planFiles(target, options)
       const total = plan.changes.length
-      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes were applied before.`)
+      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
       if (remaining.steps.length === 0) {
         printResult(plan, 0, options)
         return
@@ -88,7 +88,9 @@ const isSavedPlan = (target: string): boolean =>
 async function openPlan(file: string, options: ApplyOptions): Promise<OpenedPlan> {
   const { target, create } = options
   if (target !== undefined || create)
-    throw invalidInput('Options --target and --create are for ./svc plan if a saved plan is applied')
+    throw invalidInput(
+      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+    )
   const [{ parsePlan }, { remainingSteps }, { parseInputJson }] = await Promise.all([
     import('../declared-state/index.ts'),
     import('../plan/index.ts'),

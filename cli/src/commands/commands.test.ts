@@ -229,8 +229,12 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
     'hot=1,cold=1',
   )
   assert.equal(up.status, 0, up.stderr)
+  assert.equal(up.stdout.indexOf('\n'), up.stdout.length - 1, 'one line')
   const summary = JSON.parse(up.stdout)
   assert.equal(summary.processes.length, 8)
+  assert.equal(summary.processes[0].port, 9088 + Number(offset))
+  assert.equal(summary.coordinatorUrl, `https://127.0.0.1:${8281 + Number(offset)}`)
+  assert.equal(summary.certificate, readFileSync(summary.certificateFile, 'utf8'))
   assert.equal(summary.routerUrl, `https://127.0.0.1:${9088 + Number(offset)}`)
   assert.match(up.stderr, /^ +\d+\.\d s {2}Started historical-cold-1$/m)
   const processes = processesOf(home)

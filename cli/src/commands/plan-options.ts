@@ -15,7 +15,7 @@ export function withParts(command: Command): Command {
   return command
     .option(
       '--target <part>',
-      'Only this part, such as rules.flights or coordinator; can be repeated (default: all)',
+      'Include only this part, for example rules.flights or coordinator (repeatable, default: all)',
       collect,
     )
     .option('--create', 'Also accept datasources that do not exist yet')

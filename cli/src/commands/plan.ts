@@ -30,7 +30,7 @@ export function addPlan(program: Command): void {
     .addHelpText(
       'after',
       `
-Shows the changes of the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
+Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
 Changes nothing. A section that the files have is complete: the plan removes whatever else the cluster has there. Sections
 that the files do not have are left alone.
 

@@ -231,7 +231,7 @@ const parentOf = (field: string, name: string): string => field.slice(0, -name.l
 function withDatasource(value: unknown, dataSource: string, field: string): unknown {
   if (!isJsonObject(value)) throw refuse(field, value, 'a compaction configuration')
   if (Object.hasOwn(value, 'dataSource') && value.dataSource !== dataSource)
-    throw refuse(`${field}.dataSource`, value.dataSource, `[${dataSource}], or no such field`)
+    throw refuse(`${field}.dataSource`, value.dataSource, `[${dataSource}], or no value`)
   return { ...value, dataSource }
 }
 

@@ -402,7 +402,7 @@ describe('apply', () => {
       },
     })
     await assert.rejects(racing, {
-      message: /^\[rules\.b\] was changed by someone else meanwhile\. Applied 1 of 3 changes/,
+      message: /^\[rules\.b\] was changed by someone else in the meantime\. Applied 1 of 3 changes/,
     })
   })
 

@@ -124,7 +124,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'another datasource in a compaction configuration',
       'compaction:\n  datasources:\n    wiki:\n      dataSource: wikipedia',
-      'state.yaml:4:19: Invalid value [wikipedia] for [compaction.datasources.wiki.dataSource]: expected [wiki], or no such field',
+      'state.yaml:4:19: Invalid value [wikipedia] for [compaction.datasources.wiki.dataSource]: expected [wiki], or no value',
     ],
     [
       'a password',

@@ -17,6 +17,8 @@ interface CallerAnswer {
   readonly identity: string
   readonly state: Grant
   readonly config: Grant
+  /** Permissions on users and roles. */
+  readonly security: Grant
   readonly datasource: Grant | null
 }
 

@@ -87,7 +87,7 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
         ? 'Nothing awaits compaction.'
         : `${countOf(awaiting, 'interval')} (${formatBytes(sum((one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
       {cluster &&
-        ` Compaction uses up to ${formatCount(cluster.maxCompactionTaskSlots)} task slots and ${Math.round(
+        ` Compaction uses at most ${formatCount(cluster.maxCompactionTaskSlots)} task slots, and at most ${Math.round(
           cluster.compactionTaskSlotRatio * 100,
         )}% of all.`}
     </p>
@@ -161,7 +161,7 @@ function CellDetails({
               <th>state</th>
               <th className="right">segments</th>
               <th className="right">size</th>
-              <th className="right">{isQueueKnown ? 'place in queue' : 'place in its queue'}</th>
+              <th className="right">{isQueueKnown ? 'in queue' : 'in its queue'}</th>
               <th>reason</th>
             </tr>
           </thead>

@@ -34,7 +34,7 @@ export function ConfigForm({
     <fieldset className="config-form" disabled={isReadOnly}>
       <legend className="unseen">Compaction</legend>
       <label>
-        Leave the newest data alone for
+        Skip the newest data of
         <input
           value={String(config.skipOffsetFromLatest ?? 'P1D')}
           spellCheck={false}

@@ -12,6 +12,8 @@ export interface HeatMapCursor {
 
 const rowHeight = 24
 const axisHeight = 20
+// Room for a date.
+const tickPixels = 130
 
 const kinds: Readonly<Record<CalendarCell['state'], string>> = {
   compacted: 'full',
@@ -77,7 +79,7 @@ export function HeatMap({
             aria-hidden="true"
           >
             <g className="axis">
-              {scale.ticks(8).map((tick) => (
+              {scale.ticks(Math.max(2, Math.floor(width / tickPixels))).map((tick) => (
                 <text key={tick.getTime()} x={scale(tick)} y={13}>
                   {formatTime(tick.getTime())}
                 </text>

@@ -38,6 +38,7 @@ export class SnapshotAnswers {
           identity: '',
           state: readOnly,
           config: readOnly,
+          security: { read: false, write: false },
           datasource: query.has('dataSource') ? readOnly : null,
         }
       case '/svc/coordinator/v1/servers':

@@ -12,12 +12,14 @@ export function formatTime(instantMs: number): string {
 export const formatMinute = (instantMs: number): string =>
   `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`
 
-/** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`. */
+/** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`, or its only day. */
 export function formatDays(interval: string): string {
   const [start = '', end = ''] = interval.split('/')
   const last = formatInstant(Date.parse(end) - 1)
   const isUnlimited = Number.isNaN(Date.parse(end)) || Number.isNaN(Date.parse(start))
-  return isUnlimited ? 'all time' : `${start.split('T')[0]} to ${last.split('T')[0]}`
+  const [from, to] = [start.split('T')[0], last.split('T')[0]]
+  if (isUnlimited) return 'all time'
+  return from === to ? from! : `${from} to ${to}`
 }
 
 /** Returns how long ago something happened: `3 min ago`. */

@@ -1,5 +1,6 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 

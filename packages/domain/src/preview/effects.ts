@@ -1,6 +1,7 @@
 import { formatInterval } from '../time/index.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 import { Days } from './days.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 

@@ -1,5 +1,6 @@
 import { type Axis, BytesOverTime } from './buckets.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import { maxBlock, SegmentCounter } from './segment-counter.ts'
 
 /** How completely segments are served, from the worst to the best, and what else there is. */

@@ -1,5 +1,6 @@
 import { formatInterval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
 /** What happens to one segment. */
@@ -35,13 +36,14 @@ export function* rowsOf(
   for (const stretch of stretches) {
     if (stretch.to <= from) continue
     const rule = referenceTo(datasource, stretch.rule)
+    const tiers = tiersOf(datasource, outcome, stretch.rule)
     for (let position = Math.max(stretch.from, from); position < stretch.to; position += 1) {
       const index = indexes[position]!
       const row = {
         ...describe(index),
         overshadowed: false,
         rule,
-        ...copiesAt(datasource, outcome, stretch.rule, position),
+        ...copiesAt(datasource, outcome, stretch.rule, tiers, position),
       }
       yield { index, row }
     }
@@ -60,18 +62,25 @@ export function* rowsOf(
   }
 }
 
+/** Returns the tiers that may have replicas of the segments of a rule. */
+function tiersOf({ targetOf, placed }: DatasourceOutcome, { cluster }: Outcome, rule: number): number[] {
+  const { byHolder } = targetOf(rule)
+  return [...cluster.tiers.keys()].filter((tier) => placed[tier] !== undefined || byHolder.has(tier))
+}
+
 function copiesAt(
   { targetOf, placed, before }: DatasourceOutcome,
   { cluster }: Outcome,
   rule: number,
+  tiers: readonly number[],
   position: number,
 ): Pick<PreviewRow, 'action' | 'loaded' | 'brokers'> {
-  const { action, holders, byHolder } = targetOf(rule)
+  const { action, byHolder } = targetOf(rule)
   const brokers = cluster.tiers.length
   const loaded: [tier: string, copies: number][] = []
-  for (const one of holders) {
-    const count = placed[one.holder]?.[position] ?? one.copies
-    if (one.holder < brokers && count > 0) loaded.push([cluster.tiers[one.holder]!.name, count])
+  for (const tier of tiers) {
+    const count = placed[tier]?.[position] ?? byHolder.get(tier)?.copies ?? 0
+    if (count > 0) loaded.push([cluster.tiers[tier]!.name, count])
   }
   return {
     action,

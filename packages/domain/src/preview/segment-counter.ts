@@ -1,4 +1,4 @@
-import type { DatasourceOutcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { RuleTarget } from './rule-targets.ts'
 
 /** Maximum number of segments in a block. */
@@ -83,7 +83,8 @@ export class SegmentCounter {
       this.after[at]! += next
       if (next > old) this.loaded[at]! += next - old
       else this.dropped[at]! += old - next
-      this.unplaced[at]! += due - next
+      // A tier may keep more replicas than its rule requires while other tiers lack some.
+      this.unplaced[at]! += Math.max(0, due - next)
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Interval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import type { PreviewTier } from './servers-by-tier.ts'
@@ -71,7 +72,8 @@ export function* summarize(
         const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
         const after = placed === undefined ? copies : placed[position]!
         addChange(changes[tier]!, 1, sizeBytes, before === undefined ? 0 : before[position]!, after)
-        addCopies(unplaced[tier]!, 1, due - after, sizeBytes)
+        // A tier may keep more replicas than its rule requires while other tiers lack some.
+        addCopies(unplaced[tier]!, 1, Math.max(0, due - after), sizeBytes)
       }
     }
   }
