@@ -134,6 +134,7 @@ function Activity() {
   const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
   const unfinished = (tasks ?? []).filter(({ status }) => status === 'RUNNING')
   const running = unfinished.filter(({ runnerStatusCode }) => runnerStatusCode === 'RUNNING').length
+  const waiting = unfinished.length - running
   return (
     <p className="sentence" role="status">
       {state === undefined
@@ -148,7 +149,7 @@ function Activity() {
       {tasks &&
         (unfinished.length === 0
           ? ' No task is running.'
-          : ` ${countOf(running, 'task is', 'tasks are')} running, and ${formatCount(unfinished.length - running)} waiting.`)}
+          : ` ${countOf(running, 'task is', 'tasks are')} running${waiting > 0 ? `, and ${formatCount(waiting)} waiting` : ''}.`)}
     </p>
   )
 }
