@@ -108,7 +108,7 @@ function addDurations(bench: Command): void {
   bench
     .command('durations')
     .description(
-      'Compare how long previews say that loading takes with how long it takes, on virtual and real servers',
+      'Compare the load times that previews predict with measured load times, on virtual and real servers',
     )
     .option('--only <n>', 'Only one of the clusters: 1 and 2 have virtual servers, and 3 has real ones')
     .option('--json', 'Print JSON')

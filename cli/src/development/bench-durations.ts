@@ -181,7 +181,7 @@ const realScenario: Scenario & { readonly cases: readonly RealCase[] } = {
 }
 
 /**
- * Compares how long previews say that loading takes with how long it takes: ten cases on virtual servers, and five on
+ * Compares the load times that previews predict with measured load times: ten cases on virtual servers, and five on
  * real ones. `only` selects one of the three clusters. Calls `onStep` after each case.
  */
 export async function benchDurations(

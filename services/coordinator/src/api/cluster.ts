@@ -84,8 +84,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/loadstatus`,
       access: datasource('READ'),
-      summary:
-        'Get the load status of one datasource, on request only of the segments that overlap an interval',
+      summary: 'Get the load status of one datasource, or only of its segments that overlap an interval',
       query: loadStatusOfOneQuery,
       answers: [
         jsonAnswer(loadStatusShape),

@@ -88,7 +88,7 @@ function assumptionsOf({
 }: LoadTimeLimits): string[] {
   return [
     'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
-    `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and next in ${formatDuration(untilNextRunMs)}`,
+    `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
       : 'Load queues have no limit',
