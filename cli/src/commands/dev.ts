@@ -44,6 +44,14 @@ export function addDev(program: Command): void {
       await buildConsole()
       process.stdout.write('Built the console. The router serves it at /console/.\n')
     })
+  dev
+    .command('pack')
+    .argument('[folder]', 'Folder for the tarball (default: .cache/package)')
+    .description('Create the npm package, with the console')
+    .action(async (folder: string | undefined) => {
+      const { createPackage } = await import('../development/index.ts')
+      process.stdout.write(`${await createPackage(folder)}\n`)
+    })
   addWriting(dev)
   addBench(dev)
   addFaults(dev)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
-import type { PreviewRules } from '../plan/index.ts'
+import type { CompareOptions, PreviewRules } from '../plan/index.ts'
 import { pictureColumns } from './rules-output.ts'
 
 /** Which part of a declared state a command is about. */
@@ -20,6 +20,12 @@ export function withParts(command: Command): Command {
     )
     .option('--create', 'Also accept datasources that do not exist yet')
 }
+
+/** What to compare, as the options of a command say. */
+export const compareOptions = ({ target = [], create = false }: PartOptions): CompareOptions => ({
+  parts: target,
+  create,
+})
 
 /** A cluster, and how to preview rules in it. */
 export interface PlannedCluster {

@@ -212,7 +212,9 @@ async function runVirtual({
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   try {
     const home = path.join(folder, 'home')
-    const groups = cases.flatMap(({ tier, servers }) => servers.map((one) => ({ count: 1, tier, ...one })))
+    const groups = cases.flatMap(({ tier, servers }) =>
+      servers.map((one, index) => ({ name: `${tier}-${index + 1}:8083`, tier, ...one })),
+    )
     writeFileSync(openHome(home).virtualServers, `${JSON.stringify(groups)}\n`, { mode: 0o600 })
     const cluster = await startCluster({
       home,

@@ -115,17 +115,15 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
   const { dataSource } = request.spec
   let last = -1
   let progressAt = performance.now()
-  const statusOf = async (query: string): Promise<number | undefined> => {
-    const path = `/svc/coordinator/v1/loadstatus${query}`
-    const answer = await retry(() => client.send('GET', path), { timeoutMs: retryTimeoutMs, signal })
-    return (answer as Record<string, number>)[dataSource]
-  }
   for (;;) {
-    // Rules may require no replicas of some segments. A datasource without used segments is not listed.
-    const isLoaded = ((await statusOf('?simple')) ?? 0) === 0
-    const percent = isLoaded ? 100 : ((await statusOf('')) ?? 100)
+    const answer = await retry(() => client.send('GET', '/svc/coordinator/v1/loadstatus'), {
+      timeoutMs: retryTimeoutMs,
+      signal,
+    })
+    // A datasource without required segments is not listed.
+    const percent = (answer as Record<string, number>)[dataSource] ?? 100
     onPhase?.({ kind: 'loading', percent })
-    if (isLoaded) return true
+    if (percent >= 100) return true
     if (percent !== last) progressAt = performance.now()
     last = percent
     if (performance.now() - progressAt >= loadStallMs) {

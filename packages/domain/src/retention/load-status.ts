@@ -8,8 +8,6 @@ export interface DatasourceLoadStatus {
   readonly dataSource: string
   /** Used segments that are not overshadowed. */
   readonly segments: number
-  /** Those of them that no historical serves. */
-  readonly unservedSegments: number
   /** Segments that rules require on at least one server. */
   readonly wantedSegments: number
   /** Those of them that no server serves yet. */
@@ -78,7 +76,7 @@ export function loadStatusOf(
   const loadableCopies = new Map<string, number>()
   const requiredTiers = new Set<string>()
   const servedCopies = new Map<string, number>()
-  let [segments, unservedSegments] = [0, 0]
+  let segments = 0
   let wantedSegments = 0
   let unavailableSegments = 0
   const served = new Map<string, number>()
@@ -91,7 +89,6 @@ export function loadStatusOf(
       segments += 1
       countServed(table, row, tierOfServer, served)
       for (const [tier, count] of served) add(servedCopies, tier, count)
-      if (served.size === 0) unservedSegments += 1
       if (demand.copies === 0) return
       wantedSegments += 1
       demand.segments += 1
@@ -119,7 +116,6 @@ export function loadStatusOf(
   return {
     dataSource,
     segments,
-    unservedSegments,
     wantedSegments,
     unavailableSegments,
     missingCopies,

@@ -193,7 +193,9 @@ export async function* compactionHistoryPages(
       ? sql``
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)})
             AND created_at < to_timestamp(${storableSeconds(interval.end)})`
-  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC`
+  // With its table, because the name alone would be the text that the first query selects.
+  const order =
+    count === undefined ? sql`ORDER BY compaction_history.id` : sql`ORDER BY compaction_history.id DESC`
   const limit = count === undefined ? sql`` : sql`LIMIT ${count}`
   const sizes = await queries.query<{ id: string; bytes: number }>(sql`
     SELECT id::text, octet_length(global_config) + coalesce(octet_length(config), 0) AS bytes

@@ -196,9 +196,13 @@ function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: Load
     return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
   }
   return Object.fromEntries(
-    statuses.map(({ dataSource, segments, unservedSegments, unavailableSegments }) => [
-      dataSource,
-      query.simple ? unavailableSegments : (100 * (segments - unservedSegments)) / segments,
-    ]),
+    statuses.map((status) => {
+      if (query.simple) return [status.dataSource, status.unavailableSegments]
+      const { wantedSegments, unavailableSegments } = status
+      return [
+        status.dataSource,
+        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments,
+      ]
+    }),
   )
 }

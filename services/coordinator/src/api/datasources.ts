@@ -1,5 +1,5 @@
 import { parseSegmentId } from '@svc/domain/segment'
-import { contains, formatInstant, type Interval, overlaps, parseInterval } from '@svc/domain/time'
+import { contains, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   authenticated,
   datasource,
@@ -144,7 +144,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals/:interval`,
       access: datasource('READ'),
       summary:
-        'List the served segments in an interval (start_end); simple returns sizes by interval, full adds servers',
+        'List the served segments within an interval (start_end); simple returns sizes by interval, full adds servers',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
       handle: async ({ params, query }) => {
@@ -153,7 +153,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
         await segments.refresh()
         const served = await reader.ofOne(params.dataSource, showsIntervals)
         if (!served) return nothing
-        const found = within(served, (interval) => overlaps(interval, wanted))
+        const found = within(served, (interval) => contains(wanted, interval))
         return showsIntervals
           ? await reader.intervals(found, query)
           : new JsonPieces(jsonList(idTextsOf(found)))

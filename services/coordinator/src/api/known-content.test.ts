@@ -233,6 +233,7 @@ const expected: Record<string, unknown> = {
     [days(2)]: { [wiki2.id]: withServers(wiki2, 'hot:1') },
   },
   [`/datasources/wiki/intervals/${path(days(7, 8))}`]: [],
+  [`/datasources/wiki/intervals/${path(days(1).replace('T00:', 'T01:'))}`]: [],
   '/datasources/wiki/segments': [wiki1a.id, wiki1b.id, wiki2.id],
   '/datasources/wiki/segments?full': payloads([wiki1a, wiki1b, wiki2]),
   [`/datasources/wiki/segments/${wiki1a.id}`]: withServers(wiki1a, 'cold:1', 'cold:2', 'hot:1'),
@@ -243,7 +244,7 @@ const expected: Record<string, unknown> = {
   },
   '/intervals?full': {
     [days(9)]: { koalas: { [koalas9.id]: withServers(koalas9, 'broker:1') } },
-    [days(2)]: { wiki: { size: 1000, count: 1 } },
+    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
     [days(1)]: {
       wiki: {
         [wiki1b.id]: withServers(wiki1b, 'cold:1'),
@@ -253,9 +254,13 @@ const expected: Record<string, unknown> = {
     },
   },
   [`/intervals/${path(days(1, 2))}`]: { size: 1307, count: 4 },
-  [`/intervals/${path(days(1, 2))}?simple&full`]: {
+  [`/intervals/${path(days(1, 2))}?simple`]: {
     [days(2)]: { size: 1000, count: 1 },
     [days(1)]: { size: 307, count: 3 },
+  },
+  [`/intervals/${path(days(1, 2))}?simple&full`]: {
+    [days(2)]: { wiki: { size: 1000, count: 1 } },
+    [days(1)]: { wiki: { size: 300, count: 2 }, koalas: { size: 7, count: 1 } },
   },
   [`/intervals/${path(days(2, 8))}?full`]: {
     [days(2)]: { wiki: { size: 1000, count: 1 } },
@@ -295,7 +300,7 @@ const expected: Record<string, unknown> = {
   [`/datasources/wiki/loadstatus?forceMetadataRefresh=true&interval=${path(days(2, 3))}`]: { wiki: 50 },
   [`/datasources/wiki/loadstatus?interval=${encodeURIComponent(days(2))}`]: { wiki: 100 },
   [`/datasources/wiki/loadstatus?simple&interval=${path(days(3))}`]: { wiki: 1 },
-  [`/datasources/wiki/loadstatus?full&interval=${path(days(3))}`]: { hot: { wiki: 0 }, cold: { wiki: 1 } },
+  [`/datasources/wiki/loadstatus?full&interval=${path(days(3))}`]: { cold: { wiki: 1 } },
 }
 
 describe('a cluster with known content', () => {
