@@ -88,10 +88,8 @@ describe('the console', { skip }, () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     assert.equal(new URL(page.url()).pathname, '/console/')
     await page.getByText('The cluster is settled').waitFor()
-    await page
-      .getByRole('cell', { name: /router/ })
-      .or(page.getByRole('rowheader', { name: 'router' }))
-      .waitFor()
+    const services = page.getByRole('region', { name: 'Services' })
+    await services.getByRole('rowheader', { name: 'router' }).waitFor()
     await page.getByText('Nothing needs attention.').waitFor()
     const certificates = page.getByRole('region', { name: 'Certificates expire in' })
     await certificates
