@@ -273,7 +273,7 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
   assert.match(stopped.stdout, /No cluster is running in \[.*\]\. Start it with \.\/svc up\./)
   assert.equal(stopped.status, 1)
   assert.match((await svc('down', ...where)).stdout, /^No cluster is running/)
-  assert.match((await svc('reset', ...where)).stderr, /requires --yes/)
+  assert.match((await svc('reset', ...where)).stderr, /without a terminal: add --yes/)
   assert.equal((await svc('reset', ...where, '--yes')).status, 0)
   assert.equal(existsSync(home), false)
 })

@@ -23,9 +23,7 @@ export function addRevert(rules: Command): void {
   withSvcConnection(
     rules
       .command('revert')
-      .description(
-        'Restore earlier rules, and mark as used the segments that later changes marked as unused',
-      ),
+      .description('Restore earlier rules, and the segments that later changes marked as unused'),
   )
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--to <id>', 'Restore the rules of this change (default: undo only the newest; 0: undo all)')
@@ -36,8 +34,8 @@ export function addRevert(rules: Command): void {
     .addHelpText(
       'after',
       `
-IDs of changes are in the output of ./svc rules history. Only segments that drop rules marked as unused are marked as used
-again, and only those that the earlier rules keep. Segments that kill tasks have deleted cannot be restored.
+IDs of changes are in the output of ./svc rules history. A segment is marked as used again if a drop rule marked it
+as unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
 
 Examples:
   ./svc rules revert --datasource flights --preview

@@ -49,7 +49,12 @@ describe('a revert', () => {
       /^Failure: Invalid value \[9\] for \[--to\]: expected the ID of an earlier/,
     ],
     ['an unknown ID', changes, 7, /Invalid value \[7\] for \[--to\]/],
-    ['rules that were not stored', changes, 0, /does not have the rules of \[flights\] before change \[3\]/],
+    [
+      'rules that were not stored',
+      changes,
+      0,
+      /does not contain the rules of \[flights\] before change \[3\]/,
+    ],
     ['an empty history', [], undefined, /have never been changed/],
   ]
   for (const [name, given, to, message] of refused)

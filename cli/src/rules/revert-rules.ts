@@ -35,7 +35,9 @@ export function reversionOf(
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
   const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
   if (rules === undefined)
-    throw invalidInput(`The history does not have the rules of [${dataSource}] before change [${first.id}]`)
+    throw invalidInput(
+      `The history does not contain the rules of [${dataSource}] before change [${first.id}]`,
+    )
   return { rules: JSON.parse(rules) as AnsweredRule[], first }
 }
 

@@ -9,7 +9,7 @@ This page lists where the management interface of svc answers differently from D
 
 A test builds the same random state in both systems, sends both the same random requests, and compares the answers and
 the state after duties have run. Differences that are neither fixed nor in this table make it fail. Except for invalid
-input, no row may cover more than 2 % of the requests.
+input, no row may cover more than 2% of the requests.
 
 | endpoint | condition | Druid 37 | svc | reason |
 | --- | --- | --- | --- | --- |

@@ -64,7 +64,7 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
       summary:
-        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A list as the body replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A body that is a list replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,

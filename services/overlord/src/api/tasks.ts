@@ -51,7 +51,7 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const maxTasksPerRequest = 1000
-const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task ids' })
+const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task IDs' })
 
 const listQuery = {
   state: omittable(readOneOf(Object.keys(statesOf) as ListedState[])),
@@ -126,7 +126,7 @@ const statusesRoute = ({ database }: Context): Route =>
     method: 'POST',
     path: path('/taskStatus'),
     access: state('WRITE'),
-    summary: 'Get the status of several tasks by id. Tasks that the caller may not read are left out',
+    summary: 'Get the status of several tasks by ID. Tasks that the caller may not read are left out',
     body: jsonBody(readTaskIds),
     answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
     handle: async ({ body, caller }) => {
