@@ -14,8 +14,6 @@ interface RevertOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-// Enough for years of changes, and few enough for one answer.
-const maxChanges = 1000
 const maxId = 999_999_999_999
 
 /** Adds `./svc rules revert`. */
@@ -46,7 +44,7 @@ Examples:
       const room = await import('../rules/index.ts')
       const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
       const client = await connect(connection)
-      const history = `${room.rulesPath(datasource)}/history?full&count=${maxChanges}`
+      const history = `${room.rulesPath(datasource)}/history?full&count=${room.maxRevertedChanges}`
       const changes = (await client.send('GET', history)) as RulesChange[]
       const reversion = room.reversionOf(datasource, changes, target)
       const { first, rules } = reversion
