@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { bundleOf } from '../bundles/index.ts'
 import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
@@ -361,7 +362,12 @@ test('reports a full disk and leaves nothing running', async (context) => {
   const filling = Buffer.alloc(85 * 1024 * 1024)
   const full = start(args)
   const outcome = outcomeOf(full)
-  while (!existsSync(path.join(home, 'postgres.new'))) await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(
+    'the Postgres data folder is being created',
+    () => existsSync(path.join(home, 'postgres.new')),
+    Boolean,
+    { pollMs: 5 },
+  )
   try {
     writeFileSync(path.join(disk, 'fill'), filling)
   } catch (error) {
