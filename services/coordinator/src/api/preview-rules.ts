@@ -4,9 +4,9 @@ import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import { omittable } from '@svc/domain/validation'
 import {
-  configLimitBytes,
   jsonAnswer,
   jsonBody,
+  maxBodyBytes,
   Reply,
   type Route,
   readLater,
@@ -80,8 +80,8 @@ export function previewRulesRoutes(
           if (!caller.can('WRITE', 'DATASOURCE', namesake))
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
-          if (length > configLimitBytes)
-            throw tooLarge(`The rules have [${length}] characters: expected at most [${configLimitBytes}]`)
+          if (length > maxBodyBytes)
+            throw tooLarge(`The rules have [${length}] characters: expected at most [${maxBodyBytes}]`)
           return await lists.replace(namesake, body, audit)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {
