@@ -75,7 +75,7 @@ export const taskRoutes = (
   queueNow: () => void,
 ): Route[] => [
   submitTaskRoute(context, access, queueNow),
-  listRoute(context, 'tasks', 'List tasks, newest first'),
+  listRoute(context, 'tasks', 'List tasks'),
   listRoute(context, 'runningTasks', 'List running tasks', 'running'),
   listRoute(context, 'pendingTasks', 'List tasks that are waiting for a worker', 'pending'),
   listRoute(context, 'waitingTasks', 'List tasks that are waiting for a lock or a limit', 'waiting'),
@@ -113,7 +113,7 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     method: 'GET',
     path: path(`/${name}`),
     access: authenticated,
-    summary,
+    summary: `${summary}, newest first: at most max, or ${defaultListLength} if it is not set`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.
