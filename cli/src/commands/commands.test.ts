@@ -331,7 +331,7 @@ test('a second Ctrl-C exits at once', async () => {
   await untilPrinted(child, 'Stopping')
   child.kill('SIGINT')
   assert.equal((await outcome).status, 130)
-  while (processes.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitUntil('all processes have ended', () => !processes.some(isRunning), Boolean, { pollMs: 10 })
 })
 
 test('Ctrl-C during startup leaves nothing behind', async () => {
