@@ -116,7 +116,7 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
   const allowed =
     faults.length === 0
       ? 'no fault is active'
-      : `expected the id of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no id to clear all`
+      : `expected the ID of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no ID to clear all`
   throw invalidInput(`Invalid value [${id}] for [id]: ${allowed}`)
 }
 
