@@ -170,7 +170,12 @@ describe('compaction supervisors', () => {
       supervisors.map(({ config: { dataSource, taskContext } }) => [dataSource, taskContext]),
       [['a', strange.taskContext]],
     )
-    await changeClusterCompactionConfig(database, (present) => ({ ...present, useSupervisors: !present.useSupervisors }), author, now)
+    await changeClusterCompactionConfig(
+      database,
+      (present) => ({ ...present, useSupervisors: !present.useSupervisors }),
+      author,
+      now,
+    )
     assert.equal((await entriesOf({ dataSource: 'a', ofSupervisor: true })).length, 2)
   })
 
