@@ -11,6 +11,7 @@ import {
   type CompactionState,
   type ExplainedCompaction,
   explainCompaction,
+  forecastCompaction,
   type LockedInterval,
   type PastCompaction,
   scheduleCompactions,
@@ -19,6 +20,8 @@ import {
 import { testSegment } from './test-segments.ts'
 
 const now = Date.UTC(2026, 1, 1)
+// One second for each task.
+const rate = { msPerSegment: 1000, msPerByte: 0 }
 const fingerprints = { config: 'c', segments: 's' }
 
 interface Given {
@@ -34,14 +37,10 @@ function explained(segments: readonly CompactionSegment[], given: Given = {}): E
   const parsed = parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S', ...config })
   const findings = finish(searchDatasource(parsed, segments, locks))
   const plan = finish(assemblePlan(parseClusterConfig(cluster), capacity, [findings]))
-  const schedule = scheduleCompactions({
-    candidates: plan.candidates,
-    slots: plan.slots,
-    past,
-    fingerprintsOf: () => fingerprints,
-    now,
-  })
-  return { plan, findings, schedule }
+  const times = { past, fingerprintsOf: () => fingerprints, now }
+  const schedule = scheduleCompactions({ candidates: plan.candidates, slots: plan.slots, ...times })
+  const steps = forecastCompaction({ ...times, plan, rate, periodMs: 10_000, untilNextRunMs: 10_000 })
+  return { plan, findings, schedule, forecast: finish(steps) }
 }
 
 const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D']

@@ -1,6 +1,7 @@
 import { countOf, formatBytes } from '../text/index.ts'
 import { formatInstant, type Interval, overlaps } from '../time/index.ts'
 import type { CompactionFigures } from './compaction-segment.ts'
+import type { CompactionForecast } from './forecast-compaction.ts'
 import type { CompactionCandidate, CompactionPlan, DatasourceFindings, SkipCode } from './plan-compaction.ts'
 import type { IneligibleCode } from './policy.ts'
 import type { CompactionSchedule, PostponedCompaction } from './schedule.ts'
@@ -30,6 +31,8 @@ export interface CompactionFinding {
   /** Position in the order of the policy, from 1, and what comes before it; only if it awaits compaction. */
   readonly place?: number
   readonly bytesAhead?: number
+  /** When it is expected to be compacted, in epoch milliseconds. */
+  readonly doneAt?: number
 }
 
 /** The state of compaction that explanations read. */
@@ -39,6 +42,8 @@ export interface ExplainedCompaction {
   readonly findings: DatasourceFindings
   /** What the next run decides. */
   readonly schedule: CompactionSchedule
+  /** What the runs after it decide. */
+  readonly forecast: CompactionForecast
 }
 
 /** Explains the intervals of a datasource that overlap an interval, oldest first. */
@@ -64,11 +69,13 @@ const finding = (
 
 /** Explains the intervals that need compaction, in the order of the policy. */
 function explainCandidates(
-  { plan, schedule, findings }: ExplainedCompaction,
+  { plan, schedule, findings, forecast }: ExplainedCompaction,
   interval: Interval,
 ): CompactionFinding[] {
   const submitted = new Map(schedule.submissions.map(({ candidate, slots }) => [candidate, slots]))
-  const postponed = new Map(schedule.postponed.map((one) => [one.candidate, one]))
+  const doneTimes = new Map(
+    forecast.runs.flatMap(({ tasks }) => tasks.map(({ candidate, endsAt }) => [candidate, endsAt] as const)),
+  )
   const found: CompactionFinding[] = []
   let place = 0
   let bytesAhead = 0
@@ -81,9 +88,14 @@ function explainCandidates(
         const queue = { place, bytesAhead }
         const [why, text] = whyAwaiting(candidate, queue, plan, schedule, {
           slots: submitted.get(candidate),
-          postponed: postponed.get(candidate),
+          postponed: forecast.postponed.get(candidate),
         })
-        found.push({ ...finding(candidate.interval, figures, why, `${reason}. ${text}`), ...queue })
+        const doneAt = doneTimes.get(candidate)
+        found.push({
+          ...finding(candidate.interval, figures, why, `${reason}. ${text}`),
+          ...queue,
+          ...(doneAt === undefined ? {} : { doneAt: Math.round(doneAt) }),
+        })
       }
     }
     if (eligible) bytesAhead += figures.bytes
@@ -101,15 +113,15 @@ function whyAwaiting(
 ): [CompactionCode, string] {
   const { slots, postponed } = decided
   if (slots !== undefined) return ['NEXT', `The next run submits a task with ${countOf(slots, 'slot')}`]
-  if (postponed !== undefined)
-    return [
-      'RETRIED_LATER',
-      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
-    ]
   if (demand.floor > plan.slots)
     return [
       'TOO_FEW_SLOTS',
       `Its job needs at least [${demand.floor}] task slots, but compaction has [${plan.slots}]`,
+    ]
+  if (postponed !== undefined)
+    return [
+      'RETRIED_LATER',
+      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
     ]
   const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
   return [

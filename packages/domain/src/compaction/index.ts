@@ -4,8 +4,10 @@
  */
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
+export * from './compare-plans.ts'
 export * from './config/index.ts'
 export * from './explain-compaction.ts'
+export * from './forecast-compaction.ts'
 export * from './order.ts'
 export * from './plan-compaction.ts'
 export * from './policy.ts'
