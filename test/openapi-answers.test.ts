@@ -247,6 +247,7 @@ test('configurations match the document', async () => {
     ...withWords(`${compaction}/status/datasources/${dataSource}`, 'full'),
   ])
   await requestOnce('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
+  await requestOnce('POST', `${compaction}/schedule`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
   await requestOnce('DELETE', one)
 })
 

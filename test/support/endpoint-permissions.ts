@@ -183,6 +183,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'DELETE /svc/coordinator/v1/config/compaction/:dataSource',
     'POST /svc/coordinator/v1/config/compaction/taskslots',
     'POST /svc/indexer/v1/compaction/config/cluster',
+    'POST /svc/indexer/v1/compaction/schedule',
     'POST /svc/indexer/v1/compaction/simulate',
   ],
   'a server': [
