@@ -74,6 +74,8 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc-ext/basic-security/authorization/db/:authorizer/users/:user',
     'GET /svc-ext/basic-security/authorization/loadStatus',
     'GET /svc-ext/basic-security/authorization/refreshAll',
+    'GET /svc/internal/v1/refusedHandshakes',
+    'GET /svc/internal/v1/refusedRequests',
   ],
   'READ CONFIG CONFIG': [
     'GET /status/properties',
