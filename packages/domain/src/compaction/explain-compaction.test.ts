@@ -131,6 +131,21 @@ describe('the explanation of compaction', () => {
     )
   })
 
+  it('shows readers neither other datasources in the queue nor the use of slots', () => {
+    const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
+    const state = explained(daily, { cluster })
+    const [candidate] = state.plan.candidates
+    const candidates = [{ ...candidate!, dataSource: 'hidden' }, ...state.plan.candidates]
+    const withHidden = { ...state, plan: { ...state.plan, candidates } }
+    const reader = { sees: (dataSource: string) => dataSource === 'wiki', seesCluster: false }
+    const [oldest] = explainCompaction(withHidden, eternity, reader)
+    assert.equal(
+      oldest!.reason,
+      'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot',
+    )
+    assert.equal(explainCompaction(withHidden, eternity)[0]!.place, 4)
+  })
+
   it('explains only intervals that overlap the requested one', () => {
     const found = explainCompaction(explained(daily), parseInterval(days[1]!))
     assert.deepEqual(

@@ -46,8 +46,22 @@ export interface ExplainedCompaction {
   readonly forecast: CompactionForecast
 }
 
+/** What the reader of an explanation may read. By default, everything. */
+export interface CompactionReader {
+  /** Whether the reader may read a datasource: the queue shows no others. */
+  sees(dataSource: string): boolean
+  /** Whether the reader may read the state of the cluster. */
+  readonly seesCluster: boolean
+}
+
+const readsEverything: CompactionReader = { sees: () => true, seesCluster: true }
+
 /** Explains the intervals of a datasource that overlap an interval, oldest first. */
-export function explainCompaction(state: ExplainedCompaction, interval: Interval): CompactionFinding[] {
+export function explainCompaction(
+  state: ExplainedCompaction,
+  interval: Interval,
+  reader = readsEverything,
+): CompactionFinding[] {
   const { skipped, compactedIntervals } = state.findings
   const settled: CompactionFinding[] = [
     ...skipped.map(({ interval: found, code, reason, figures }) => finding(found, figures, code, reason)),
@@ -55,7 +69,7 @@ export function explainCompaction(state: ExplainedCompaction, interval: Interval
       finding(found, figures, 'UP_TO_DATE', 'its segments have the configured state'),
     ),
   ].filter((one) => overlaps(one.interval, interval))
-  return [...settled, ...explainCandidates(state, interval)].sort(
+  return [...settled, ...explainCandidates(state, interval, reader)].sort(
     (a, b) => a.interval.start - b.interval.start || a.interval.end - b.interval.end,
   )
 }
@@ -71,6 +85,7 @@ const finding = (
 function explainCandidates(
   { plan, schedule, findings, forecast }: ExplainedCompaction,
   interval: Interval,
+  reader: CompactionReader,
 ): CompactionFinding[] {
   const submitted = new Map(schedule.submissions.map(({ candidate, slots }) => [candidate, slots]))
   const doneTimes = new Map(
@@ -81,14 +96,16 @@ function explainCandidates(
   let bytesAhead = 0
   for (const candidate of plan.candidates) {
     const { figures, eligible, code, reason } = candidate
+    if (!reader.sees(candidate.dataSource)) continue
     if (eligible) place += 1
     if (candidate.dataSource === findings.config.dataSource && overlaps(candidate.interval, interval)) {
       if (!eligible) found.push(finding(candidate.interval, figures, code!, reason))
       else {
         const queue = { place, bytesAhead }
-        const [why, text] = whyAwaiting(candidate, queue, plan, schedule, {
+        const [why, text] = whyAwaiting(candidate, queue, plan, {
           slots: submitted.get(candidate),
           postponed: forecast.postponed.get(candidate),
+          slotsTaken: reader.seesCluster ? schedule.slotsTaken : undefined,
         })
         const doneAt = doneTimes.get(candidate)
         found.push({
@@ -108,10 +125,13 @@ function whyAwaiting(
   { demand }: CompactionCandidate,
   { place, bytesAhead }: { readonly place: number; readonly bytesAhead: number },
   plan: CompactionPlan,
-  { slotsTaken }: CompactionSchedule,
-  decided: { readonly slots: number | undefined; readonly postponed: PostponedCompaction | undefined },
+  decided: {
+    readonly slots: number | undefined
+    readonly postponed: PostponedCompaction | undefined
+    readonly slotsTaken: number | undefined
+  },
 ): [CompactionCode, string] {
-  const { slots, postponed } = decided
+  const { slots, postponed, slotsTaken } = decided
   if (slots !== undefined) return ['NEXT', `The next run submits a task with ${countOf(slots, 'slot')}`]
   if (demand.floor > plan.slots)
     return [
@@ -124,8 +144,9 @@ function whyAwaiting(
       `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
     ]
   const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
+  const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`
   return [
     'WAITING',
-    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}, and running tasks use ${slotsTaken} of ${plan.slots}`,
+    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}${taken}`,
   ]
 }

@@ -118,8 +118,9 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number
     access: datasource('READ'),
     summary: 'Explain why each interval that overlaps the given one (start_end) is or is not compacted',
     answers: [jsonAnswer(explanationShape)],
-    handle: async ({ params }) => {
+    handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string
+      const reader = { sees: caller.sees, seesCluster: caller.can('READ', 'STATE', 'STATE') }
       const wanted = pathInterval(params.interval as string)
       const driver = await planner.driver()
       const live = await planner.plan(driver)
@@ -131,7 +132,7 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number
         schedule: scheduleOf(live, now),
         forecast: await forecastOf(live, { now, periodMs, rate }),
       }
-      const found = findings === undefined ? [] : explainCompaction({ ...state, findings }, wanted)
+      const found = findings === undefined ? [] : explainCompaction({ ...state, findings }, wanted, reader)
       return {
         dataSource,
         driver,

@@ -127,7 +127,7 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
-      handle: () => explanations.ofCluster(),
+      handle: ({ caller }) => explanations.ofCluster(caller),
     }),
     route({
       method: 'GET',
@@ -135,7 +135,7 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
       answers: [jsonAnswer(sentencesShape)],
-      handle: ({ params }) => explanations.ofServer(params.server as string),
+      handle: ({ params, caller }) => explanations.ofServer(params.server as string, caller),
     }),
     route({
       method: 'GET',
@@ -143,7 +143,7 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Explain a tier: its servers, what they are doing, and which replicas are missing',
       answers: [jsonAnswer(sentencesShape)],
-      handle: ({ params }) => explanations.ofTier(params.tier as string),
+      handle: ({ params, caller }) => explanations.ofTier(params.tier as string, caller),
     }),
   ].map((one) => atLeader(leadership, context, one))
 }

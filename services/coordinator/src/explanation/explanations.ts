@@ -11,6 +11,7 @@ import {
   type ServerWork,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
+import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadRate } from '@svc/domain/load-time'
 import { formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
@@ -48,11 +49,11 @@ export interface Explanations {
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
-  ofCluster(): Promise<ClusterExplanation>
+  ofCluster(caller: Caller): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
-  ofServer(name: string): Promise<Sentences>
+  ofServer(name: string, caller: Caller): Promise<Sentences>
   /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
-  ofTier(tier: string): Promise<Sentences>
+  ofTier(tier: string, caller: Caller): Promise<Sentences>
 }
 
 /** An explanation in sentences. */
@@ -73,7 +74,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
       const row = table.rowOf(id)
-      const isOfDatasource = row >= 0 && table.isUsed(row) && dataSourceOf(row) === dataSource
+      const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
       if (!isOfDatasource) return await unusedAnswer(dataSource, id, caller)
       return answerOf(explainSegment(cluster, row), caller.can('READ', 'STATE', 'STATE'))
     },
@@ -81,11 +82,11 @@ export function createExplanations(state: ExplainedState): Explanations {
       const cluster = await clusterOf(state)
       return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
     },
-    ofCluster: () => explainWork(state),
-    ofServer: (name) => explainServer(state, name),
-    ofTier: async (tier) => {
+    ofCluster: (caller) => explainWork(state, caller),
+    ofServer: (name, caller) => explainServer(state, name, caller),
+    ofTier: async (tier, caller) => {
       const { shortages } = state.clusterState.lastShortages()
-      const members = workOf(state).filter(
+      const members = workOf(state, caller).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
       )
       const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
@@ -93,10 +94,6 @@ export function createExplanations(state: ExplainedState): Explanations {
         throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
       return { sentences: explainTierWork(tier, members, shortages) }
     },
-  }
-
-  function dataSourceOf(row: number): string | undefined {
-    return table.datasourceNames[table.datasourceOf[table.groupOf[row]!]!]
   }
 
   async function unusedAnswer(dataSource: string, id: string, caller: Caller): Promise<object> {
@@ -119,7 +116,12 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
-async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
+const datasourceOf = (
+  { datasourceNames, datasourceOf: numbers, groupOf }: SegmentTable,
+  row: number,
+): string => datasourceNames[numbers[groupOf[row]!]!]!
+
+async function explainWork(state: ExplainedState, caller: Caller): Promise<ClusterExplanation> {
   const { context, clusterState } = state
   const [config, current] = await Promise.all([
     loadCoordinatorConfig(context.database),
@@ -130,15 +132,20 @@ async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
     ...current,
     isPaused: config.pauseCoordination,
     shortages,
-    servers: workOf(state),
+    servers: workOf(state, caller),
   })
 }
 
 function workOf(
-  { servers, rateOf }: Pick<ExplainedState, 'servers' | 'rateOf'>,
+  { servers, rateOf, segments: { table } }: Pick<ExplainedState, 'servers' | 'rateOf' | 'segments'>,
+  caller: Caller,
   leaving?: ServerParts,
 ): ServerWork[] {
-  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const sees = (id: string): boolean => {
+    const row = table.rowOf(id)
+    return row >= 0 && caller.sees(datasourceOf(table, row))
+  }
+  const failedOf = new Map(servers.failedLoads(sees).map((failed) => [failed.name, failed]))
   const queues = servers.queues()
   return servers.loadingServers(performance.now(), leaving).map((server) => ({
     server,
@@ -149,13 +156,13 @@ function workOf(
   }))
 }
 
-async function explainServer(state: ExplainedState, name: string): Promise<Sentences> {
+async function explainServer(state: ExplainedState, name: string, caller: Caller): Promise<Sentences> {
   const { context, segments, servers, reportedServers } = state
   const config = await loadCoordinatorConfig(context.database)
   const parts = serverPartsOf(config)
   const found = servers.get(name)
   // Clones are not planned, so they are not among the servers for planning.
-  const all = workOf(state, { ...parts, clones: new Map() })
+  const all = workOf(state, caller, { ...parts, clones: new Map() })
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined) {
     if (!reportedServers.awaited().some((server) => server.name === name))

@@ -402,12 +402,18 @@ export class ServerInventory {
     return queues
   }
 
-  /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
-  failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
+  /**
+   * Returns the servers that recently failed to load segments, with the number of these segments and the last error.
+   * Errors may name their segment, so only those of the segments for which `isShown` returns true are returned.
+   */
+  failedLoads(
+    isShown: (id: string) => boolean,
+  ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return this.servers()
       .map(({ name }) => {
-        const refused = [...(this.byName.get(name)?.refused.values() ?? [])]
-        return { name, count: refused.length, lastError: latestOf(refused)?.message }
+        const refused = [...(this.byName.get(name)?.refused ?? [])]
+        const shown = refused.filter(([id]) => isShown(id)).map(([, refusal]) => refusal)
+        return { name, count: refused.length, lastError: latestOf(shown)?.message }
       })
       .filter(({ count }) => count > 0)
   }
