@@ -1,3 +1,5 @@
+import { summarizeCompaction } from '@svc/domain/compaction'
+import { type CompactionPlanner, scheduleOf } from '@svc/shared/compaction'
 import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
 import type { ClusterView } from '../cluster-view.ts'
@@ -100,6 +102,7 @@ const sentencesShape = z.object({ sentences: z.array(z.string()) }).meta({ title
 export function explainRoutes(
   { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
   explanations: Explanations,
+  planner: Pick<CompactionPlanner, 'plan'>,
 ): Route[] {
   return [
     route({
@@ -127,7 +130,12 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
-      handle: ({ caller }) => explanations.ofCluster(caller),
+      handle: async ({ caller }) => {
+        const { state, sentences } = await explanations.ofCluster(caller)
+        const live = await planner.plan()
+        const compaction = { plan: live.plan, schedule: scheduleOf(live, context.clock.now()) }
+        return { state, sentences: [...sentences, ...summarizeCompaction(compaction, caller.sees)] }
+      },
     }),
     route({
       method: 'GET',

@@ -1,7 +1,9 @@
 import {
   type ClusterExplanation,
+  describeRule,
   type ExplainedCluster,
   explainCluster,
+  explainRules,
   explainSegment,
   explainServerWork,
   explainTierWork,
@@ -13,7 +15,7 @@ import {
 import { notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadRate } from '@svc/domain/load-time'
-import { formatRule } from '@svc/domain/rules'
+import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
@@ -75,7 +77,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       const cluster = await clusterOf(state)
       const row = table.rowOf(id)
       const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
-      if (!isOfDatasource) return await unusedAnswer(dataSource, id, caller)
+      if (!isOfDatasource) return await unusedAnswer(cluster, dataSource, id, caller)
       return answerOf(explainSegment(cluster, row), caller.can('READ', 'STATE', 'STATE'))
     },
     ofInterval: async (dataSource, interval, signal) => {
@@ -96,7 +98,12 @@ export function createExplanations(state: ExplainedState): Explanations {
     },
   }
 
-  async function unusedAnswer(dataSource: string, id: string, caller: Caller): Promise<object> {
+  async function unusedAnswer(
+    cluster: ExplainedCluster,
+    dataSource: string,
+    id: string,
+    caller: Caller,
+  ): Promise<object> {
     const unused = await loadUnused(context.database, dataSource, id)
     if (unused === undefined)
       throw notFound(
@@ -110,7 +117,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       interval: formatInterval(unused.interval),
       sizeBytes: unused.sizeBytes,
       state: 'unused',
-      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it; until then it can be marked used`,
+      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it. ${returnText(cluster, dataSource, unused)}`,
       causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
     }
   }
@@ -197,11 +204,16 @@ async function clusterOf({
     segments.refresh(),
   ])
   const nowMs = performance.now()
-  const loading = servers.loadingServers(nowMs, serverPartsOf(config))
+  const parts = serverPartsOf(config)
+  const loading = servers.loadingServers(nowMs, parts)
+  const clones = servers
+    .clones(nowMs, parts)
+    .map((clone) => ({ ...clone, sourceName: parts.clones.get(clone.target.name)! }))
   return {
     table: segments.table,
     rules: current,
     servers: loading,
+    clones,
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
     isPaused: config.pauseCoordination,
@@ -306,6 +318,20 @@ function intervalSummary(count: number, explained: number, states: Readonly<Reco
   const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
+}
+
+/** Whether an unused segment can be used again, and what prevents it. */
+function returnText(
+  { rules, now }: ExplainedCluster,
+  dataSource: string,
+  { interval, cause }: { readonly interval: Interval; readonly cause: UnusedCause | null },
+): string {
+  const { matched } = explainRules(rules, dataSource, interval, now)
+  if (describeWantedCopies(matched.rule).action === 'drop')
+    return `If it is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
+  return cause?.kind === 'overshadowed'
+    ? `It can be marked used once the segments of version [${cause.byVersion}] are unused`
+    : 'Until then it can be marked used'
 }
 
 /** Callers who may not read the audit do not see who requested it. */
