@@ -148,6 +148,37 @@ describe('the explanation of a segment', () => {
     assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
   })
 
+  it('says whether an unused segment can come back', async () => {
+    const list = [segment(1), segment(2)]
+    await storeSegments(database, list)
+    const causes: UnusedCause[] = [
+      { kind: 'overshadowed', byVersion: 'v2' },
+      { kind: 'request', identity: 'ann' },
+    ]
+    await database.transaction(async (transaction) => {
+      await markUnused(
+        transaction,
+        list.map(({ id }) => id),
+        causes,
+        0,
+      )
+    })
+    const summaryOf = async (one: Segment) =>
+      ((await explanations.ofSegment('wiki', one.id, operator)) as { summary: string }).summary
+    assert.match(
+      await summaryOf(list[0]!),
+      /can be marked used once the segments of version \[v2\] are unused$/,
+    )
+    assert.match(await summaryOf(list[1]!), /Until then it can be marked used$/)
+    await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
+    rules.invalidate()
+    for (const one of list)
+      assert.match(
+        await summaryOf(one),
+        /If it is marked used, the next run marks it unused again, because it matches rule \[0\] \(dropForever\)$/,
+      )
+  })
+
   it('finds segments only in their own datasource', async () => {
     const one = segment(1)
     await storeSegments(database, [one])
