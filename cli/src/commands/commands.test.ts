@@ -111,6 +111,14 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['apply', badPlan, '--target', 'rules'],
       stderr: /^svc: Options --target and --create cannot be used with a saved plan/,
     },
+    {
+      given: ['auth', 'explain', 'ann'],
+      stderr: /^svc: Missing user and path: expected both, --request, or/,
+    },
+    {
+      given: ['auth', 'explain', 'ann', '/status', '--request', 'x'],
+      stderr: /^svc: Expected one of a user and a path, --request, or --handshake/,
+    },
     { given: ['wait', 'forever'], stderr: /^svc: Invalid value \[forever\] for \[state\]: expected one of/ },
     { given: ['wait', 'tasks', '--replicas'], stderr: /--replicas requires the state loaded/ },
     { given: ['wait', 'ready', '--datasource', 'x'], stderr: /--datasource requires the state/ },
