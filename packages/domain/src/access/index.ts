@@ -1,5 +1,6 @@
 /** Permissions: what a caller may do with which resource. */
 
+export { parseDistinguishedName } from './distinguished-name.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
