@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { examinationReport, examinationText, examine } from './index.ts'
+import { startSurroundings, testConfigurations } from './test-configurations.ts'
+
+const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
+const surroundings = await startSurroundings(scratch)
+after(async () => {
+  await surroundings.stop()
+  rmSync(scratch, { recursive: true })
+})
+
+const configurations = testConfigurations()
+const outputs: string[] = []
+
+describe('the configurations of Druid clusters', () => {
+  for (const configuration of configurations)
+    it(`finds exactly what is wrong in ${configuration.kind}/${configuration.name}`, async () => {
+      const examination = await examine(surroundings.prepare(configuration))
+      outputs.push(examinationText(examination), JSON.stringify(examinationReport(examination)))
+      assert.deepEqual(
+        examination.findings.map(({ code, file, line }) => ({ code, place: `${file}:${line}` })),
+        configuration.findings,
+      )
+    })
+
+  it('has five good and twenty broken ones', () => {
+    const kinds = configurations.map(({ kind }) => kind)
+    assert.deepEqual(
+      [5, 20],
+      [kinds.filter((kind) => kind === 'good').length, kinds.filter((kind) => kind === 'broken').length],
+    )
+    assert(configurations.every(({ kind, findings }) => (kind === 'good') === (findings.length === 0)))
+  })
+
+  it('prints no password', () => {
+    const secrets = new Set([...secretsInFiles(), ...configurations.flatMap(secretsOf)])
+    assert(secrets.size >= 15, `only ${secrets.size} passwords`)
+    assert.equal(outputs.length, 50)
+    for (const secret of secrets)
+      assert(!outputs.some((output) => output.includes(secret)), `An output contains [${secret}]`)
+  })
+})
+
+describe('a store', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+  const key = metadataStore.stores['conf/tls/server.jks']!
+  const cases = {
+    'certificate-not-yet-valid': { ...key, validity: 'future' },
+    'certificate-expires-soon': { ...key, validity: 'soon' },
+    'certificate-untrusted': { ...key, issuer: 'other' },
+    'key-mismatch': { ...key, isMismatched: true },
+  } as const
+  for (const type of ['jks', 'pkcs12'] as const)
+    for (const [code, recipe] of Object.entries(cases))
+      it(`in the format ${type} leads to ${code}`, async () => {
+        const stores = { ...metadataStore.stores, 'conf/tls/server.jks': { ...recipe, type } }
+        const { findings } = await examine(surroundings.prepare({ ...metadataStore, stores }))
+        assert.deepEqual(
+          findings.map((finding) => finding.code),
+          [code],
+        )
+      })
+})
+
+describe('a configuration folder', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+
+  it('with a repeated property leads to one finding with both lines', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const line = lines.indexOf('druid.escalator.type=basic') + 1
+    appendFileSync(file, 'druid.escalator.type=basic\n')
+    const { findings } = await examine(options)
+    assert.deepEqual(
+      findings.map(({ code, line, problem }) => ({ code, line, problem })),
+      [
+        {
+          code: 'property-repeated',
+          line: lines.length,
+          problem: `[druid.escalator.type] is also set in line ${line} of the same file`,
+        },
+      ],
+    )
+  })
+
+  it('that is none is refused', async () => {
+    const { folder, ...options } = surroundings.prepare(metadataStore)
+    const message = (wrong: string) =>
+      examine({ ...options, folder: wrong }).catch((error: Error) => error.message)
+    assert.match(String(await message(path.join(folder, 'nowhere'))), /expected an existing folder/)
+    assert.match(
+      String(await message(path.join(folder, 'data'))),
+      /^Missing file \[_common\/common\.runtime\.properties\]/,
+    )
+    assert.match(String(await message(scratch)), /contains several configurations/)
+  })
+})
+
+/** The passwords in the files of all configurations, found without the code that reads configurations. */
+function secretsInFiles(): string[] {
+  const files = readdirSync(scratch, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && /\.properties$|jvm\.config$|^password$/.test(entry.name),
+  )
+  return files.flatMap(({ parentPath, name }) => {
+    const text = readFileSync(path.join(parentPath, name), 'utf8')
+    if (name === 'password') return [text]
+    const values = [...text.matchAll(/(?:password|secretKey|accessKey)=([^\r\n]+)/gi)].map(
+      ([, value]) => value as string,
+    )
+    return values.filter((value) => !/^(\$\{|\{)/.test(value))
+  })
+}
+
+const secretsOf = ({ stores, environment }: (typeof configurations)[number]): string[] => [
+  ...Object.values(stores).map(({ password }) => password),
+  ...Object.entries(environment).flatMap(([name, value]) => (name.endsWith('PASSWORD') ? [value] : [])),
+]
