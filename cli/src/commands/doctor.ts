@@ -44,12 +44,11 @@ Examples:
         throw invalidInput(
           'Missing value for [--config]: expected the configuration folder of a Druid cluster',
         )
-      const { examinationReport, examinationText, examine, readEnvironmentFile } = await import(
+      const { environmentWith, examinationReport, examinationText, examine } = await import(
         '../doctor/index.ts'
       )
       const { config: folder, envFile, map: maps = [], offline: isOffline = false, json } = options
-      const added = envFile === undefined ? {} : readEnvironmentFile(envFile)
-      const environment = { ...process.env, ...added }
+      const environment = environmentWith(envFile)
       const examination = await examine({ folder, environment, maps, isOffline, now: Date.now() })
       if (json) printJson(examinationReport(examination))
       else process.stdout.write(examinationText(examination))

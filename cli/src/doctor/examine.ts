@@ -1,7 +1,7 @@
 import { allChecks } from './checks/index.ts'
 import type { Configuration } from './configuration.ts'
 import { type Finding, findProblems } from './findings.ts'
-import { readLocationMap } from './location-map.ts'
+import { type LocationMap, readLocationMap } from './location-map.ts'
 import { openStores } from './open-stores.ts'
 import { probeDirectories, readFilterProblems } from './probe-directories.ts'
 import { readConfiguration } from './read-configuration.ts'
@@ -21,6 +21,7 @@ export interface ExamineOptions {
 /** What is wrong with a configuration. */
 export interface Examination {
   readonly configuration: Configuration
+  readonly locations: LocationMap
   readonly findings: readonly Finding[]
 }
 
@@ -35,5 +36,5 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     ? () => undefined
     : await probeDirectories(configuration, locations, { storeOf, filterProblem })
   const facts = { storeOf, filterProblem, directoryOf }
-  return { configuration, findings: findProblems(allChecks, { configuration, facts, now }) }
+  return { configuration, locations, findings: findProblems(allChecks, { configuration, facts, now }) }
 }

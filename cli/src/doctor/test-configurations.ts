@@ -41,6 +41,8 @@ export interface TestConfiguration {
   readonly environment: Readonly<Record<string, string>>
   readonly stores: Readonly<Record<string, StoreRecipe>>
   readonly findings: readonly { readonly code: string; readonly place: string }[]
+  /** What a cluster with the configuration does, by the name of a test in svc-settings.test.ts; only of broken ones. */
+  readonly symptom?: Readonly<Record<string, string>>
 }
 
 /** Returns all configurations for tests. */
@@ -105,7 +107,11 @@ export async function startSurroundings(scratch: string) {
   }
 
   const directory = await startDirectory(directoryContent, 0)
-  const relay = await relayWithTls(issue(['ldap.example.com'], {}), serverPair.privateKey, directory.url)
+  const relay = await relayWithTls(
+    issue(['ldap.example.com', '127.0.0.1'], {}),
+    serverPair.privateKey,
+    directory.url,
+  )
   return {
     /** Copies a configuration with its stores, and returns how to examine it. */
     prepare(configuration: TestConfiguration): ExamineOptions {

@@ -1,4 +1,4 @@
-import { parseDistinguishedName } from '@svc/domain/access'
+import { isBalancedFilter, parseDistinguishedName } from '@svc/domain/access'
 import { flagOf, placeOf } from '../configuration.ts'
 import type { Check } from '../findings.ts'
 import { usesLdaps } from '../stores.ts'
@@ -64,7 +64,9 @@ export const directoryChecks: readonly Check[] = [
       filter === undefined
         ? undefined
         : filter.includes('%s')
-          ? (parenthesisProblem(filter) ?? facts.filterProblem(filter))
+          ? isBalancedFilter(filter)
+            ? facts.filterProblem(filter)
+            : 'its parentheses are not balanced'
           : 'it does not contain %s, the name of the user'
     if (filter === undefined || problem === undefined) return []
     return [
@@ -117,14 +119,3 @@ export const directoryChecks: readonly Check[] = [
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || host.startsWith('127.')
-
-/** Java rejects such a filter, although other clients complete it. */
-function parenthesisProblem(filter: string): string | undefined {
-  let depth = 0
-  for (const character of filter) {
-    if (character === '(') depth += 1
-    if (character === ')') depth -= 1
-    if (depth < 0) break
-  }
-  return depth === 0 ? undefined : 'its parentheses are not balanced'
-}

@@ -2,6 +2,7 @@
 
 export { parseDistinguishedName } from './distinguished-name.ts'
 export { type AccessExplanation, explainAccess } from './explain.ts'
+export { isBalancedFilter } from './ldap-filter.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
   type ChainOutcome,
