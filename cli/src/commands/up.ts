@@ -15,7 +15,7 @@ interface UpOptions {
   readonly adminPassword?: string
   readonly ldap?: boolean
   readonly config?: string
-  readonly envFile?: string
+  readonly variables?: string
   readonly map?: readonly string[]
   readonly detach?: boolean
   readonly wait?: boolean
@@ -47,7 +47,7 @@ export function addUp(program: Command): void {
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
     .option('--config <dir>', 'Configuration folder of Druid whose security the cluster gets')
-    .option('--env-file <file>', 'File with NAME=value lines, added to the environment variables')
+    .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
     .option(
       '--map <from=to>',
       'Where a path or address of the configuration is, as seen from here (repeatable)',
@@ -86,16 +86,16 @@ Examples:
 
 /** Returns the options that give a cluster the security of a Druid configuration; none without --config. */
 async function configuredSecurity(options: UpOptions) {
-  const { config: folder, envFile, map: maps = [], set = [], profile, ldap } = options
+  const { config: folder, variables, map: maps = [], set = [], profile, ldap } = options
   if (folder === undefined) {
-    if (envFile !== undefined || maps.length > 0)
-      throw invalidInput('Options --env-file and --map require --config')
+    if (variables !== undefined || maps.length > 0)
+      throw invalidInput('Options --variables and --map require --config')
     return {}
   }
   if (profile !== undefined || ldap)
     throw invalidInput('Options --profile and --ldap cannot be used with --config')
   const { environmentWith, examine, svcSettings } = await import('../doctor/index.ts')
-  const environment = environmentWith(envFile)
+  const environment = environmentWith(variables)
   const examination = await examine({ folder, environment, maps, isOffline: true, now: Date.now() })
   const settings = svcSettings(examination)
   printNotices(settings.notices)

@@ -14,6 +14,9 @@ export interface Authenticator {
   readonly prefix: string
 }
 
+/** The only internal user that Druid creates, with `initialInternalClientPassword`. */
+export const createdInternalUser = 'druid_system'
+
 export const chainProperty = 'druid.auth.authenticatorChain'
 export const authorizersProperty = 'druid.auth.authorizers'
 

@@ -1,15 +1,9 @@
 import { definitionOf } from '@svc/shared/config'
-import {
-  type Configuration,
-  isSecretName,
-  listOf,
-  type Property,
-  type Server,
-  textOf,
-} from './configuration.ts'
+import { type Configuration, isSecretName, listOf, type Property, type Server } from './configuration.ts'
 import type { Examination } from './examine.ts'
 import type { LocationMap } from './location-map.ts'
 import { directoryAddress, requiresBasicLogin } from './logins.ts'
+import { serversOfRoles } from './servers-of-roles.ts'
 
 /** The security of a Druid configuration as settings of a cluster on this machine. */
 export interface SvcSettings {
@@ -18,15 +12,6 @@ export interface SvcSettings {
   readonly profile: 'secure' | 'plain'
   /** What is different from the configuration, one sentence each. */
   readonly notices: readonly string[]
-}
-
-/** The roles that a cluster has by default, with the services of Druid whose properties they get. */
-const servicesOfRoles: Readonly<Record<string, readonly string[]>> = {
-  router: ['router'],
-  coordinator: ['coordinator'],
-  overlord: ['overlord', 'coordinator'],
-  broker: ['broker'],
-  historical: ['historical'],
 }
 
 const isSecurity = (name: string): boolean =>
@@ -71,7 +56,6 @@ const ignoredValues: Readonly<Record<string, string>> = {
 export function svcSettings({ configuration, locations, findings }: Examination): SvcSettings {
   const keepsStores = findings.some(({ code }) => storeCodes.has(code))
   const servers = serversOfRoles(configuration)
-  const first = servers.coordinator ?? (configuration.servers[0] as Server)
   const written = new Map(
     Object.entries(servers).map(
       ([role, server]) => [role, settingsOf(server, locations, keepsStores)] as const,
@@ -86,19 +70,9 @@ export function svcSettings({ configuration, locations, findings }: Examination)
   })
   return {
     set,
-    profile: requiresBasicLogin(first) ? 'secure' : 'plain',
+    profile: requiresBasicLogin(servers.coordinator) ? 'secure' : 'plain',
     notices: noticesOf(configuration, keepsStores),
   }
-}
-
-function serversOfRoles({ servers }: Configuration): Readonly<Record<string, Server>> {
-  const serviceOf = (server: Server) => (textOf(server, 'druid.service') ?? server.name).split('/').at(-1)
-  return Object.fromEntries(
-    Object.entries(servicesOfRoles).map(([role, services]) => {
-      const found = services.flatMap((service) => servers.filter((server) => serviceOf(server) === service))
-      return [role, found[0] ?? (servers[0] as Server)]
-    }),
-  )
 }
 
 /** Returns the settings of one server by name. */

@@ -4,6 +4,7 @@ import {
   authorizersProperty,
   chainOf,
   chainProperty,
+  createdInternalUser,
   reachableBasics,
   requiresBasicLogin,
 } from '../logins.ts'
@@ -12,9 +13,6 @@ const typeProperty = 'druid.escalator.type'
 const userProperty = 'druid.escalator.internalClientUsername'
 const passwordProperty = 'druid.escalator.internalClientPassword'
 const authorizerProperty = 'druid.escalator.authorizerName'
-
-/** The only internal user that Druid creates, with `initialInternalClientPassword`. */
-const createdInternalUser = 'druid_system'
 
 const cannotCall =
   'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.'

@@ -98,7 +98,7 @@ export const passwordChecks: readonly Check[] = [
                 problem: `[${property.name}] refers to ${property.problem.text}, which is not available here`,
                 effect:
                   'Everything that depends on the value is not checked. A server without it does not start.',
-                fix: 'Run the command where it is available, or use --env-file or --map.',
+                fix: 'Run the command where it is available, or use --variables or --map.',
               },
             ]
           : [],
