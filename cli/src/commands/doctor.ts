@@ -25,13 +25,13 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('Check the security of the configuration folder of a Druid cluster')
     .option('--config <dir>', 'Configuration folder of Druid, for example conf/druid/cluster')
-    .option('--offline', 'Do not connect to directories')
+    .option('--offline', 'Do not connect to directories and servers')
   withSurroundings(doctor)
     .addHelpText(
       'after',
       `
-Reads the properties of all servers, opens their key stores and trust stores, and binds and searches in their LDAP
-directories. Changes nothing, and prints no password.
+Reads the properties of all servers, opens their key stores and trust stores, binds and searches in their LDAP
+directories, and connects to the TLS ports of running servers. Changes nothing, and prints no password.
 
 Exit status: 0 if there is no error, 4 if there is one.
 

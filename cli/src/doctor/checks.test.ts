@@ -6,6 +6,7 @@ import type { Configuration, Property, Server } from './configuration.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, findProblems } from './findings.ts'
 import { resolveValue } from './resolve-value.ts'
+import type { ServedTls } from './served-tls.ts'
 import type { StoreContent } from './stores.ts'
 import { testConfigurations } from './test-configurations.ts'
 
@@ -53,6 +54,7 @@ interface Case {
   /** A change at the second server only. */
   readonly second?: Change
   readonly directory?: LdapProbeResult
+  readonly served?: ServedTls
   readonly stores?: Readonly<Record<string, StoreContent>>
 }
 
@@ -169,6 +171,7 @@ const cases: readonly Case[] = [
       'druid.server.https.trustStorePath': 'trust.jks',
     },
   },
+  { code: 'server-refused', served: { kind: 'failed', error: 'ECONNRESET' } },
   { code: 'store-missing', stores: { 'server.jks': { kind: 'missing', file: '/server.jks' } } },
   { code: 'store-format-unknown', stores: { 'trust.jks': { kind: 'closed', reason: 'format' } } },
   { code: 'store-password-missing', change: { 'druid.server.https.keyStorePassword': undefined } },
@@ -214,7 +217,13 @@ const serverOf = (name: string, changes: Change): Server => {
   return { name, file: `${name}/runtime.properties`, properties: new Map(properties) }
 }
 
-function findingsOf({ change = {}, second = {}, directory, stores = {} }: Omit<Case, 'code'>): Finding[] {
+function findingsOf({
+  change = {},
+  second = {},
+  directory,
+  served,
+  stores = {},
+}: Omit<Case, 'code'>): Finding[] {
   const configuration: Configuration = {
     commonFile: 'common',
     servers: [
@@ -228,6 +237,7 @@ function findingsOf({ change = {}, second = {}, directory, stores = {} }: Omit<C
     storeOf: ({ path }) => stores[path],
     filterProblem: () => undefined,
     directoryOf: () => directory,
+    tlsOf: () => served,
   }
   return findProblems(allChecks, { configuration, facts, now })
 }
@@ -238,6 +248,7 @@ const testedWithFiles = [
   'certificate-expires-soon',
   'certificate-untrusted',
   'property-repeated',
+  'server-certificate-old',
 ]
 
 describe('the checks', () => {

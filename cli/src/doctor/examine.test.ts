@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from '
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { createServer } from 'node:tls'
 import { examinationReport, examinationText, examine } from './index.ts'
 import { startSurroundings, testConfigurations } from './test-configurations.ts'
 
@@ -64,6 +65,36 @@ describe('a store', () => {
           [code],
         )
       })
+})
+
+describe('a running server', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+
+  /** Runs a server with a new certificate, and returns what the doctor finds. */
+  async function findingsWith(recipe: Parameters<typeof surroundings.writeStore>[1]) {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(scratch, 'running.p12')
+    surroundings.writeStore(file, { ...recipe, type: 'pkcs12' })
+    const server = createServer({ pfx: readFileSync(file), passphrase: recipe.password })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { readonly port: number }
+    const maps = [`broker.druid.example.com:8282=127.0.0.1:${port}`, ...options.maps]
+    const { findings } = await examine({ ...options, maps })
+    server.close()
+    return findings.map(({ code, file, line }) => `${code} ${file}:${line}`)
+  }
+  const recipe = metadataStore.stores['conf/tls/server.jks']!
+  const old = 'server-certificate-old _common/common.runtime.properties:30'
+
+  it('with another certificate than that in its key store leads to a warning', async () => {
+    assert.deepEqual(await findingsWith(recipe), [old])
+  })
+
+  for (const change of [{ issuer: 'other' }, { hosts: ['another.example.com'] }] as const)
+    it(`that other servers refuse leads to an error: ${JSON.stringify(change)}`, async () => {
+      const refused = 'server-refused query/broker/runtime.properties:4'
+      assert.deepEqual(await findingsWith({ ...recipe, ...change }), [refused, old])
+    })
 })
 
 describe('a configuration folder', () => {

@@ -4,6 +4,7 @@ import { type Finding, findProblems } from './findings.ts'
 import { type LocationMap, readLocationMap } from './location-map.ts'
 import { openStores } from './open-stores.ts'
 import { probeDirectories, readFilterProblems } from './probe-directories.ts'
+import { probeServers } from './probe-servers.ts'
 import { readConfiguration } from './read-configuration.ts'
 
 /** What to examine. */
@@ -35,6 +36,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const directoryOf = isOffline
     ? () => undefined
     : await probeDirectories(configuration, locations, { storeOf, filterProblem })
-  const facts = { storeOf, filterProblem, directoryOf }
+  const tlsOf = isOffline ? () => undefined : await probeServers(configuration, locations, storeOf)
+  const facts = { storeOf, filterProblem, directoryOf, tlsOf }
   return { configuration, locations, findings: findProblems(allChecks, { configuration, facts, now }) }
 }

@@ -1,6 +1,7 @@
 import type { LdapProbeResult } from '@svc/shared/security'
 import type { Server } from './configuration.ts'
 import type { Authenticator } from './logins.ts'
+import type { ServedTls } from './served-tls.ts'
 import type { StoreContent, StoreUse } from './stores.ts'
 
 /** What probes have found out about the surroundings of a configuration. */
@@ -11,4 +12,6 @@ export interface Facts {
   filterProblem(filter: string): string | undefined
   /** Returns the result of a bind and search; undefined if the directory was not probed. */
   directoryOf(server: Server, authenticator: Authenticator): LdapProbeResult | undefined
+  /** Returns what a running server shows on its TLS port; undefined if it was not probed. */
+  tlsOf(server: Server): ServedTls | undefined
 }

@@ -120,7 +120,12 @@ export async function startSurroundings(scratch: string) {
       cpSync(path.join(root, kind, name), copy, { recursive: true })
       for (const [file, recipe] of Object.entries(stores)) writeStore(path.join(copy, file), recipe)
       const address = relay.address() as { readonly port: number }
+      // None of the servers runs.
+      const closed = hosts.flatMap((host) =>
+        tlsPorts.map((port) => `${host}.example.com:${port}=127.0.0.1:9`),
+      )
       const maps = [
+        ...closed,
         `/opt/druid=${copy}`,
         `/stackable=${copy}`,
         `ldap.example.com:636=127.0.0.1:${address.port}`,
@@ -151,6 +156,11 @@ async function relayWithTls(chain: readonly string[], key: KeyObject, url: strin
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
   return relay
 }
+
+const hosts = ['druid', 'druid-0.druid', 'historical-2.druid'].concat(
+  ['coordinator', 'historical', 'middlemanager', 'broker', 'router'].map((host) => `${host}.druid`),
+)
+const tlsPorts = [8200, 8281, 8282, 8283, 8291, 9088]
 
 const suffix = 'dc=example,dc=com'
 const person = (uid: string) => ({

@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
+import { hostOf } from '../served-tls.ts'
 import { type StoreUse, servesTls, storeUses, trustIn, usedKey } from '../stores.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -121,16 +122,9 @@ export const certificateChecks: readonly Check[] = [
 
 /** Other servers call a server by its `druid.host`. */
 function wrongHost(server: Server, input: CheckInput): Hit[] {
-  const host = textOf(server, 'druid.host')
-    ?.replace(/^(\[.*\]|[^:]*):\d+$/, '$1')
-    .replace(/^\[(.*)\]$/, '$1')
+  const host = hostOf(server)
   const served = servedChain(server, input)
-  if (
-    host === undefined ||
-    host === '' ||
-    !served ||
-    !flagOf(server, 'druid.client.https.validateHostnames', true)
-  )
+  if (host === undefined || !served || !flagOf(server, 'druid.client.https.validateHostnames', true))
     return []
   const { certificate, use } = served
   if ((isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined) return []

@@ -8,6 +8,7 @@ import { escalatorChecks } from './escalator.ts'
 import { exposureChecks } from './exposure.ts'
 import { nameChecks } from './names.ts'
 import { passwordChecks } from './passwords.ts'
+import { runningServerChecks } from './running-servers.ts'
 import { storeChecks } from './stores.ts'
 
 /** All checks of a configuration, one table for each topic. */
@@ -21,6 +22,7 @@ export const allChecks: readonly Check[] = [
   ...tlsChecks,
   ...storeChecks,
   ...certificateChecks,
+  ...runningServerChecks,
   ...exposureChecks,
   ...nameChecks,
 ]
