@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, test } from 'node:test'
 import type { LdapProbeResult } from '@svc/shared/security'
 import { allChecks } from './checks/index.ts'
 import type { Configuration, Property, Server } from './configuration.ts'
@@ -250,6 +250,18 @@ const testedWithFiles = [
   'property-repeated',
   'server-certificate-old',
 ]
+
+test('a pattern of groups that matches nothing has another effect than one that breaks requests', () => {
+  const effectOf = (pattern: string) =>
+    findingsOf({
+      change: { 'druid.auth.authorizer.roles.roleProvider.groupFilters': JSON.stringify([pattern]) },
+    }).map(({ effect }) => effect.split(' ')[0])
+  assert.deepEqual(effectOf('cn=o*,ou=groups,dc=example,dc=com'), ['It'])
+  for (const pattern of ['*', '*ou=groups,dc=example,dc=com', '*,ou=groups,*', 'analysts'])
+    assert.deepEqual(effectOf(pattern), ['Requests'])
+  for (const pattern of ['*,ou=groups,dc=example,dc=com', 'cn=a,ou=groups,dc=example,dc=com', 'cn=a,*'])
+    assert.deepEqual(effectOf(pattern), [])
+})
 
 describe('the checks', () => {
   it('find nothing in a configuration without problems', () => {

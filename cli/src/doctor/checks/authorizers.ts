@@ -1,4 +1,4 @@
-import { isGroupPattern } from '@svc/domain/access'
+import { isGroupPattern, parseDistinguishedName } from '@svc/domain/access'
 import { nearNames } from '@svc/domain/validation'
 import { listOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, Hit } from '../findings.ts'
@@ -99,6 +99,10 @@ function unknownAuthorizers(server: Server): Hit[] {
 /** Druid accepts these forms: a complete name, `*,suffix`, and `prefix,*`. A single `*` makes requests fail. */
 const isDruidPattern = (pattern: string): boolean => pattern !== '*' && isGroupPattern(pattern)
 
+/** Druid compares a star inside a name literally. */
+const isHarmless = (pattern: string): boolean =>
+  !pattern.startsWith('*') && parseDistinguishedName(pattern) !== undefined
+
 function invalidPatterns(server: Server): Hit[] {
   return usedAuthorizers(server).flatMap((name) => {
     const filters = `${prefixOf(name)}.roleProvider.groupFilters`
@@ -113,8 +117,9 @@ function invalidPatterns(server: Server): Hit[] {
       .map(({ property, pattern }) => ({
         at: placeOf(server, property),
         problem: `[${property}] contains [${pattern}], which is not a pattern of groups`,
-        effect:
-          'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
+        effect: isHarmless(pattern)
+          ? 'It matches no group, so nobody gets a role from it.'
+          : 'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
         fix: 'Write a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
       }))
   })
