@@ -68,7 +68,7 @@ function compareWith(replaced: Readonly<Record<string, string>>, users = known) 
 }
 
 const summaryOf = (changes: ReturnType<typeof compareWith>) =>
-  changes.map(({ subject, before, after: now }) => `${subject}: ${before} -> ${now}`)
+  changes.map(({ subject, before, after: now }) => `${subject}: ${before} -> ${now}`).sort()
 
 const isIn = (changes: ReturnType<typeof compareWith>, subject: string, endpoint: string) =>
   changes.some((change) => change.subject === subject && change.endpoints.includes(endpoint))
@@ -96,11 +96,11 @@ describe('the difference between two configurations', () => {
   it('shows that directory users are locked out', () => {
     const changes = compareWith({ 'metadata.skipOnFailure=true': 'metadata.skipOnFailure=false' })
     assert.deepEqual(summaryOf(changes), [
-      'any other user of ldap: allowed -> refused',
-      'any other user of ldap: forbidden -> refused',
       'a user of ldap in cn=administrators,ou=groups,dc=example,dc=com: allowed -> refused',
       'a user of ldap in cn=analysts,ou=groups,dc=example,dc=com: allowed -> refused',
       'a user of ldap in cn=analysts,ou=groups,dc=example,dc=com: forbidden -> refused',
+      'any other user of ldap: allowed -> refused',
+      'any other user of ldap: forbidden -> refused',
     ])
     assert(isIn(changes, 'a user of ldap in cn=administrators,ou=groups,dc=example,dc=com', rules))
     assert.match(accessChangesText(changes), / more; --json lists all/)
@@ -125,8 +125,8 @@ describe('the difference between two configurations', () => {
   it('shows that everything is allowed', () => {
     const changes = compareWith({ 'authorizer.metadata.type=basic': 'authorizer.metadata.type=allowAll' })
     assert.deepEqual(summaryOf(changes), [
-      'rita of metadata: forbidden -> allowed',
       'any other user of metadata: forbidden -> allowed',
+      'rita of metadata: forbidden -> allowed',
     ])
     assert(isIn(changes, 'rita of metadata', config))
     assert(!isIn(changes, 'rita of metadata', rules))

@@ -22,6 +22,8 @@ export async function readEndpoints(): Promise<Endpoint[]> {
   for (const [written, operations] of Object.entries(document.paths))
     for (const [method, { tags, 'x-access': access }] of Object.entries(operations)) {
       const path = written.replace(/^\/proxy\/\w+/, '').replace(/^\/svc(?=[/-])/, '/druid')
+      // The other paths exist only in svc.
+      if (!/^\/(druid|druid-ext|status)(\/|$)/.test(path)) continue
       const role = tags[0] as ServerRole
       found.set(`${role} ${method} ${path}`, { role, method: method.toUpperCase(), path, access })
     }
