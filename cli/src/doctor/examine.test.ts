@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createServer } from 'node:tls'
-import { examinationReport, examinationText, examine } from './index.ts'
+import {
+  accessChangesText,
+  compareAccess,
+  examinationReport,
+  examinationText,
+  examine,
+  noKnownUsers,
+  readEndpoints,
+  svcSettings,
+} from './index.ts'
 import { startSurroundings, testConfigurations } from './test-configurations.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
@@ -16,12 +25,20 @@ after(async () => {
 
 const configurations = testConfigurations()
 const outputs: string[] = []
+const endpoints = await readEndpoints()
+let compared: Parameters<typeof compareAccess>[0] | undefined
 
 describe('the configurations of Druid clusters', () => {
   for (const configuration of configurations)
     it(`finds exactly what is wrong in ${configuration.kind}/${configuration.name}`, async () => {
       const examination = await examine(surroundings.prepare(configuration))
       outputs.push(examinationText(examination), JSON.stringify(examinationReport(examination)))
+      outputs.push(...svcSettings(examination).notices)
+      // Compared with the configuration before it, most of which is different.
+      const before = compared ?? examination.configuration
+      const changes = compareAccess(before, examination.configuration, noKnownUsers, endpoints)
+      outputs.push(accessChangesText(changes), JSON.stringify(changes))
+      compared = examination.configuration
       assert.deepEqual(
         examination.findings.map(({ code, file, line }) => ({ code, place: `${file}:${line}` })),
         configuration.findings,
@@ -40,7 +57,7 @@ describe('the configurations of Druid clusters', () => {
   it('prints no password', () => {
     const secrets = new Set([...secretsInFiles(), ...configurations.flatMap(secretsOf)])
     assert(secrets.size >= 15, `only ${secrets.size} passwords`)
-    assert.equal(outputs.length, 50)
+    assert(outputs.length >= 4 * configurations.length)
     for (const secret of secrets)
       assert(!outputs.some((output) => output.includes(secret)), `An output contains [${secret}]`)
   })
