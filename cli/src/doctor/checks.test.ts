@@ -125,6 +125,10 @@ const cases: readonly Case[] = [
     code: 'value-unknown',
     change: { 'druid.auth.authenticator.stored.initialAdminPassword': `\${env:ADMIN_PASSWORD}` },
   },
+  {
+    code: 'value-unknown',
+    change: { 'druid.auth.authenticatorChain': `\${env:CHAIN}`, 'druid.escalator.type': undefined },
+  },
   { code: 'directory-url-invalid', change: { [`${ldap}.url`]: 'ldap.example.com:389' } },
   { code: 'directory-url-invalid', change: { [`${ldap}.url`]: undefined } },
   { code: 'directory-plaintext', change: { [`${ldap}.url`]: 'ldap://ldap.example.com' } },

@@ -55,9 +55,5 @@ function contentOf(entries: StoreEntries): StoreContent {
     const matches = leaf?.checkPrivateKey(createPrivateKey(key)) ?? false
     return [{ alias, matches, chain: withIssuers(stored, others) }]
   })
-  const ownCertificates = new Set(
-    keys.flatMap(({ chain }) => chain.map(({ fingerprint256 }) => fingerprint256)),
-  )
-  const trusted = others.filter(({ fingerprint256 }) => !ownCertificates.has(fingerprint256))
-  return { kind: 'open', keys, trusted }
+  return { kind: 'open', keys, trusted: others }
 }

@@ -16,7 +16,10 @@ export const chainChecks: readonly Check[] = [
   {
     code: 'login-not-required',
     severity: 'error',
-    find: (server) => (chainOf(server).length > 0 ? [] : [withoutChain(server)]),
+    find: (server) =>
+      chainOf(server).length > 0 || server.properties.get(chainProperty)?.problem
+        ? []
+        : [withoutChain(server)],
   },
   {
     code: 'anonymous-allowed',
