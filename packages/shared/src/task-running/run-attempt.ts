@@ -182,8 +182,9 @@ async function workInProcess(attempt: Attempt, order: unknown, threads: number):
 async function publish(attempt: Attempt, job: Job, written: Written): Promise<void> {
   const { context, files, own, task, progress, signal } = attempt
   const { database, logger } = context
+  const storageType = attempt.deepStorage.type
   const { taskId, attempt: number } = own
-  const publishing = { taskId, attempt: number, priority: task.priority, progress }
+  const publishing = { taskId, attempt: number, priority: task.priority, progress, storageType }
   let published = await job.publish(publishing, written)
   // Not a retry of the same work: the claim is renewed before each attempt, because another worker may have it.
   while (published === 'intervalTaken') {
