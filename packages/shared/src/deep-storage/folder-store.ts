@@ -167,7 +167,10 @@ async function isAbsent(root: string, error: unknown): Promise<boolean> {
 
 async function findFile(folder: Folder, path: string): Promise<ListedFile | undefined> {
   const source = await openStored(folder, path).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'notFound') return undefined
+    // The first file creates the folder.
+    const isMissing =
+      error instanceof Failure && (error.code === 'notFound' || errorCode(error.cause) === 'ENOENT')
+    if (isMissing) return undefined
     throw error
   })
   if (source === undefined) return undefined

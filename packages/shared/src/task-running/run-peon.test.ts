@@ -33,7 +33,7 @@ const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   type: 'index_parallel',
   order: index(indexTask('koalas', rowsOf(1))),
   workDirectory: path.join(folder, 'work'),
-  storageDirectory: storage,
+  storage: { type: 'local', rootDirectory: storage },
   pathPrefix: 'a-1',
   memoryLimitBytes: 256 * 2 ** 20,
   threads: 1,

@@ -57,6 +57,7 @@ export function describeFileStore(name: string, open: () => Promise<FileStore>):
 
     it('have a size and a time, and can be read in part', async () => {
       const { store, put } = await bench()
+      assert.equal(await store.find('x/0'), undefined)
       const before = Date.now()
       await put('x/0', '0123456789')
       const found = await store.find('x/0')
