@@ -73,15 +73,15 @@ class S3Refusal extends Error {
   }
 }
 
-/** Starts a stand-in that ends with the scope. */
-export async function startS3StandIn(scope: Scope): Promise<S3StandIn> {
+/** Starts a stand-in that listens at an address of this machine and ends with the scope. */
+export async function startS3StandIn(scope: Scope, address = '127.0.0.1'): Promise<S3StandIn> {
   const objects: S3StandIn['objects'] = new Map()
   const uploads: S3StandIn['uploads'] = new Map()
   let server: Server | undefined
   let port = 0
   const start = async (): Promise<void> => {
     const started = createServer((request, response) => void serve(standIn, request, response))
-    await new Promise<void>((resolve) => started.listen(port, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => started.listen(port, address, resolve))
     port = (started.address() as AddressInfo).port
     server = started
   }
@@ -96,7 +96,7 @@ export async function startS3StandIn(scope: Scope): Promise<S3StandIn> {
   await start()
   scope.after(stop)
   const standIn: S3StandIn = {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${address}:${port}`,
     accessKey,
     secretKey,
     objects,
