@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3'
 import { type Failure, notFound } from '@svc/domain/failure'
 import type { FileChecksum } from './file-checksum.ts'
-import type { FileStore, GetOptions, ListedFile } from './file-store.ts'
+import type { FileStore, GetOptions, ListedFile, StoredFile } from './file-store.ts'
 import { openS3, type S3Connection, type S3Requests } from './open-s3.ts'
 import { assertUndamaged, receiveFile, unreadableFile, unwritableFile } from './receive-file.ts'
 import { isBehindEnd, isMissingObject, s3Failure } from './s3-errors.ts'
@@ -60,23 +60,13 @@ export function createS3Store({
     type: 's3',
     location,
     put: async (localFile, path) => {
-      const object = { Bucket: bucket, Key: keyOf(place, path) }
+      const stored = await putFile(place, localFile, path)
       if (!isSwept) {
         isSwept = true
         // Not all stores can list uploads.
         await removeAbandonedUploads(place.s3, bucket, place.prefix).catch(() => undefined)
       }
-      const unreadable = (error: unknown) => unreadableFile(localFile, error)
-      const file = await open(localFile, 'r').catch((error: unknown) => {
-        throw unreadable(error)
-      })
-      try {
-        return { path, ...(await uploadFile(place.s3, object, { file, unreadable })) }
-      } catch (error) {
-        throw unwritable(place, error)
-      } finally {
-        await file.close()
-      }
+      return stored
     },
     get: (path, destinationFile, options) => getObject(place, path, destinationFile, options),
     read: async (path, start, end) => {
@@ -104,6 +94,21 @@ const unwritable = ({ named, location }: Place, error: unknown): Failure =>
 function missingOr(place: Place, path: string, error: unknown): Failure {
   if (!isMissingObject(error)) return unreadable(place, error)
   return notFound(`File [${path}] is not in ${place.title.toLowerCase()} [${place.location}]`, { file: path })
+}
+
+async function putFile(place: Place, localFile: string, path: string): Promise<StoredFile> {
+  const object = { Bucket: place.bucket, Key: keyOf(place, path) }
+  const unreadable = (error: unknown) => unreadableFile(localFile, error)
+  const file = await open(localFile, 'r').catch((error: unknown) => {
+    throw unreadable(error)
+  })
+  try {
+    return { path, ...(await uploadFile(place.s3, object, { file, unreadable })) }
+  } catch (error) {
+    throw unwritable(place, error)
+  } finally {
+    await file.close()
+  }
 }
 
 async function getObject(

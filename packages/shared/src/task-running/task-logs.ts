@@ -35,8 +35,8 @@ interface LoggedAttempt {
 const uploadPeriodMs = 5000
 
 /**
- * Opens the log of an attempt. A log in S3 grows in the working directory of the attempt, and is stored as a whole again
- * and again, so that it survives the worker.
+ * Opens the log of an attempt. A log in S3 grows in the working directory of the attempt and is uploaded regularly, so that
+ * it survives the worker.
  */
 export async function openGrowingLog(
   logs: FileStore,
