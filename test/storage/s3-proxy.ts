@@ -69,7 +69,8 @@ export async function startS3Proxy({ folder, port, securePort, keyStore }: S3Pro
   let child: ChildProcess | undefined
   const start = async (): Promise<void> => {
     const log = openSync(logFile, 'a')
-    const args = ['-Xmx256m', '-XX:TieredStopAtLevel=1', '-cp', classPath, 'org.gaul.s3proxy.Main']
+    const logging = `-Dlogback.configurationFile=${path.join(import.meta.dirname, 'logback.xml')}`
+    const args = ['-Xmx256m', '-XX:TieredStopAtLevel=1', logging, '-cp', classPath, 'org.gaul.s3proxy.Main']
     child = spawn('java', [...args, '--properties', propertiesFile], { stdio: ['ignore', log, log] })
     closeSync(log)
     await waitUntil(`the S3 server listens (see ${logFile})`, () => isListening(url), Boolean, {

@@ -14,6 +14,8 @@ const statusOf = (error: unknown): number | undefined => describedBy(error).$met
 
 const fullNames = new Set(['XMinioStorageFull', 'QuotaExceeded', 'StorageFull', 'InsufficientStorage'])
 const fullStatus = 507
+// An invalid certificate stays invalid.
+const certificateCode = /CERT|^ERR_TLS|^UNABLE_TO/
 const temporaryStatuses = new Set([408, 429, 500, 502, 503, 504])
 
 const isFull = (error: unknown): boolean =>
@@ -36,7 +38,7 @@ export function isTemporary(error: unknown): boolean {
   const status = statusOf(error)
   if (status !== undefined) return temporaryStatuses.has(status)
   const { name, code } = describedBy(error)
-  return typeof code === 'string' || name === 'TimeoutError'
+  return name === 'TimeoutError' || (typeof code === 'string' && !certificateCode.test(code))
 }
 
 /**
