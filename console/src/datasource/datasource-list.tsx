@@ -1,9 +1,10 @@
+import type { ServedFigures } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useInventory } from '../cluster/index.ts'
-import type { DatasourceFigures, InventoryFigures } from '../preview/index.ts'
+import type { InventoryFigures } from '../preview/index.ts'
 import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
 
 const rowHeight = 36
@@ -73,7 +74,7 @@ function Rows({
   datasources,
   inventory,
 }: {
-  readonly datasources: readonly DatasourceFigures[]
+  readonly datasources: readonly ServedFigures[]
   readonly inventory: InventoryFigures
 }) {
   const box = useRef<HTMLDivElement>(null)
@@ -120,7 +121,7 @@ function Cells({
   colors,
   max,
 }: {
-  readonly one: DatasourceFigures
+  readonly one: ServedFigures
   readonly colors: ReadonlyMap<string, number>
   readonly max: number
 }) {
@@ -150,7 +151,7 @@ function Share({
   colors,
   max,
 }: {
-  readonly one: DatasourceFigures
+  readonly one: ServedFigures
   readonly colors: ReadonlyMap<string, number>
   readonly max: number
 }) {
@@ -176,7 +177,7 @@ function Share({
   )
 }
 
-function stateOf({ segments, unserved, underReplicated }: DatasourceFigures): string {
+function stateOf({ segments, unserved, underReplicated }: ServedFigures): string {
   if (segments < 0) return ''
   if (segments === 0) return 'rules only'
   if (unserved > 0) return `${formatCount(unserved)} not served`

@@ -1,4 +1,4 @@
-import type { EffectName, PreviewWarning, ReplicaLane, TierMove } from '@svc/domain/preview'
+import type { EffectName, PreviewWarning, ReplicaLane, ServedFigures, TierMove } from '@svc/domain/preview'
 
 /** The segments with one effect, as the coordinator returns them. */
 export interface AnsweredEffect {
@@ -107,21 +107,6 @@ export interface PreviewView {
   readonly tookMs: number
 }
 
-/** A datasource in the inventory. */
-export interface DatasourceFigures {
-  readonly name: string
-  readonly segments: number
-  readonly bytes: number
-  readonly overshadowed: number
-  readonly extent: TimeRange | undefined
-  /** Visible segments without any replica, although their rule requires one. */
-  readonly unserved: number
-  /** Visible segments with some of their replicas. */
-  readonly underReplicated: number
-  /** Bytes of served replicas by tier. */
-  readonly bytesByTier: Readonly<Record<string, number>>
-}
-
 /** What the page knows about the cluster without further requests. */
 export interface InventoryFigures {
   readonly revision: string
@@ -129,7 +114,7 @@ export interface InventoryFigures {
   /** Whether previews are computed in the page. */
   readonly isLocal: boolean
   readonly tiers: readonly { readonly name: string; readonly servers: number }[]
-  readonly datasources: readonly DatasourceFigures[]
+  readonly datasources: readonly ServedFigures[]
 }
 
 /** One segment, with what its rule requires and which servers serve it. */

@@ -20,5 +20,6 @@ export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } fro
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+export { type ServedFigures, servedFiguresOf } from './served-figures.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

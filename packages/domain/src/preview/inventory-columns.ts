@@ -1,9 +1,9 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
-import { finish } from '../steps/index.ts'
 import type { PreviewServer } from './cluster.ts'
+import type { HeldRuns } from './held-copies.ts'
 import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
-import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+import type { PreviewSegments, SegmentColumns } from './segments.ts'
 
 /** The part of a cluster that a caller may read. */
 export interface CompleteInventory extends PreviewedCluster {
@@ -215,12 +215,18 @@ function decodeDatasource(
     },
   }
   let columns: SegmentColumns | undefined
+  let held: HeldRuns | undefined
   return {
     segments,
     get columns() {
-      columns ??= finish(columnsOf(segments))
       return columns
     },
-    keep: () => undefined,
+    get held() {
+      return held
+    },
+    keep: (newColumns, newHeld) => {
+      columns = newColumns
+      held = newHeld ?? held
+    },
   }
 }

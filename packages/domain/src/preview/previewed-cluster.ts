@@ -1,13 +1,16 @@
 import type { RulesByName } from '../rules/index.ts'
 import type { PreviewServer } from './cluster.ts'
+import type { HeldRuns } from './held-copies.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 
-/** A datasource of a cluster. Its columns are kept from one preview to the next. */
+/** A datasource of a cluster. What is known about its segments is kept from one preview to the next. */
 export interface PreviewedDatasource {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns | undefined
-  /** Keeps the columns for the next preview. */
-  keep(columns: SegmentColumns): void
+  /** The replicas on the servers of the cluster. */
+  readonly held?: HeldRuns | undefined
+  /** Keeps the columns and the replicas for the next preview. */
+  keep(columns: SegmentColumns, held: HeldRuns | undefined): void
 }
 
 /** The cluster that a rule change is previewed on. */

@@ -1,5 +1,6 @@
 import { formatInterval } from '../time/index.ts'
 import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { CopyChange } from './pieces.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
 /** What happens to one segment. */
@@ -24,7 +25,7 @@ export function* rowsOf(
   outcome: Outcome,
   from = 0,
 ): Generator<{ readonly index: number; readonly row: PreviewRow }, void> {
-  const { columns, stretches, segments } = datasource
+  const { columns, stretches, segments, pieces } = datasource
   const { count, indexes, overshadowedIndexes } = columns
   const describe = (index: number) => ({
     dataSource: columns.dataSource,
@@ -32,18 +33,15 @@ export function* rowsOf(
     version: segments.version(index),
     partitionNum: segments.partitionNum(index),
   })
+  let piece = 0
   for (const stretch of stretches) {
     if (stretch.to <= from) continue
     const rule = referenceTo(datasource, stretch.rule)
     for (let position = Math.max(stretch.from, from); position < stretch.to; position += 1) {
+      while (pieces.ends[piece]! <= position) piece += 1
       const index = indexes[position]!
-      const row = {
-        ...describe(index),
-        overshadowed: false,
-        rule,
-        ...copiesAt(datasource, outcome, stretch.rule, position),
-      }
-      yield { index, row }
+      const copies = copiesAfter(pieces.changes[pieces.changeAt[piece]!]!, outcome)
+      yield { index, row: { ...describe(index), overshadowed: false, rule, ...copies } }
     }
   }
   for (let at = Math.max(0, from - count); at < overshadowedIndexes.length; at += 1) {
@@ -60,27 +58,19 @@ export function* rowsOf(
   }
 }
 
-function copiesAt(
-  { targetOf, placed, before }: DatasourceOutcome,
+function copiesAfter(
+  change: CopyChange,
   { cluster }: Outcome,
-  rule: number,
-  position: number,
 ): Pick<PreviewRow, 'action' | 'loaded' | 'brokers'> {
-  const { action, holders, byHolder } = targetOf(rule)
-  const brokers = cluster.tiers.length
   const loaded: [tier: string, copies: number][] = []
-  for (const one of holders) {
-    const count = placed[one.holder]?.[position] ?? one.copies
-    if (one.holder < brokers && count > 0) loaded.push([cluster.tiers[one.holder]!.name, count])
+  for (const { holder } of change.target.holders) {
+    const copies = change.copiesIn(holder)
+    if (holder < cluster.tiers.length && copies > 0) loaded.push([cluster.tiers[holder]!.name, copies])
   }
   return {
-    action,
+    action: change.target.action,
     loaded: Object.fromEntries(loaded),
-    // Segments that a broadcast rule loaded on brokers stay there under a load rule.
-    brokers:
-      action === 'load'
-        ? (before[brokers]?.[position] ?? 0)
-        : (placed[brokers]?.[position] ?? byHolder.get(brokers)?.copies ?? 0),
+    brokers: change.brokersAfter,
   }
 }
 

@@ -1,3 +1,5 @@
+import { dayMs, type Interval } from '../time/index.ts'
+
 /** The segments of one datasource, accessed by index, wherever they are stored. */
 export interface PreviewSegments {
   readonly dataSource: string
@@ -27,6 +29,12 @@ export interface SegmentColumns {
   readonly bytesBefore: Float64Array
   /** Positions where chains end, exclusive. */
   readonly chainEnds: readonly number[]
+  /** The size of the largest segment in each block of positions. */
+  readonly largestBytes: Float64Array
+  /** Positions of segments whose UTC days do not continue those of the segment before. */
+  readonly dayGaps: Uint32Array
+  /** From the first finite start or end to the last. Undefined if there are none. */
+  readonly extent: Interval | undefined
   readonly overshadowed: Tally
   /** Source indexes of the overshadowed segments. */
   readonly overshadowedIndexes: Uint32Array
@@ -40,6 +48,9 @@ export interface Tally {
 
 // Number of segments between two pauses.
 const slice = 16_384
+
+// Number of segments in a block with a known largest segment.
+const largestBlock = 1024
 
 // Maximum number of chains to search for each segment. A new chain beyond this limit closes the oldest.
 const maxOpenChains = 64
@@ -84,27 +95,72 @@ export function* columnsOf(source: PreviewSegments): Generator<undefined, Segmen
   }
   yield
   const { order, chainEnds } = intoChains(sorted, endOf)
-  const starts = new Float64Array(visibleCount)
-  const ends = new Float64Array(visibleCount)
-  const bytesBefore = new Float64Array(visibleCount + 1)
-  for (let position = 0; position < visibleCount; position += 1) {
-    if (position % slice === 0) yield
-    const index = order[position]!
-    starts[position] = startOf[index]!
-    ends[position] = endOf[index]!
-    bytesBefore[position + 1] = bytesBefore[position]! + source.sizeBytes(index)
-  }
   return {
     dataSource,
     count: visibleCount,
     indexes: order,
-    starts,
-    ends,
-    bytesBefore,
     chainEnds,
+    ...(yield* columnsInOrder(source, order, startOf, endOf)),
     overshadowed: { segments: hiddenCount, bytes: hiddenBytes },
     overshadowedIndexes: hidden.slice(0, hiddenCount),
   }
+}
+
+type OrderedColumns = Pick<
+  SegmentColumns,
+  'starts' | 'ends' | 'bytesBefore' | 'largestBytes' | 'dayGaps' | 'extent'
+>
+
+function* columnsInOrder(
+  source: PreviewSegments,
+  order: Uint32Array,
+  startOf: Float64Array,
+  endOf: Float64Array,
+): Generator<undefined, OrderedColumns> {
+  const { length } = order
+  const starts = new Float64Array(length)
+  const ends = new Float64Array(length)
+  const bytesBefore = new Float64Array(length + 1)
+  const largestBytes = new Float64Array(Math.ceil(length / largestBlock))
+  const dayGaps: number[] = []
+  let [first, last, lastDay] = [Infinity, -Infinity, -Infinity]
+  for (let position = 0; position < length; position += 1) {
+    if (position % slice === 0) yield
+    const index = order[position]!
+    const [start, end, sizeBytes] = [startOf[index]!, endOf[index]!, source.sizeBytes(index)]
+    starts[position] = start
+    ends[position] = end
+    bytesBefore[position + 1] = bytesBefore[position]! + sizeBytes
+    const block = Math.floor(position / largestBlock)
+    if (sizeBytes > largestBytes[block]!) largestBytes[block] = sizeBytes
+    if (Math.floor(start / dayMs) > lastDay) dayGaps.push(position)
+    lastDay = Math.ceil(end / dayMs)
+    for (const instant of [start, end]) {
+      if (!Number.isFinite(instant)) continue
+      if (instant < first) first = instant
+      if (instant > last) last = instant
+    }
+  }
+  const extent = first < last ? { start: first, end: last } : undefined
+  return { starts, ends, bytesBefore, largestBytes, dayGaps: Uint32Array.from(dayGaps), extent }
+}
+
+/** Returns the size of the largest segment from position `from` to `to`, exclusive. */
+export function largestSizeIn(
+  { bytesBefore, largestBytes }: SegmentColumns,
+  from: number,
+  to: number,
+): number {
+  let largest = 0
+  for (let position = from; position < to; ) {
+    const isBlock = position % largestBlock === 0 && position + largestBlock <= to
+    const sizeBytes = isBlock
+      ? largestBytes[position / largestBlock]!
+      : bytesBefore[position + 1]! - bytesBefore[position]!
+    if (sizeBytes > largest) largest = sizeBytes
+    position += isBlock ? largestBlock : 1
+  }
+  return largest
 }
 
 /** Splits segments, sorted by start, into chains along which ends never decrease either. */

@@ -1,41 +1,87 @@
-import { Heap } from '../heap/index.ts'
 import type { PreviewTier } from './cluster.ts'
-
-/** A server and its free bytes. */
-interface Room {
-  free: number
-  readonly name: string
-}
-
-/** Returns whether the first server gets a replica before the second. */
-const comesFirst = (a: Room, b: Room): boolean => a.free > b.free || (a.free === b.free && a.name < b.name)
 
 /**
  * Tracks the free space of the servers in one tier while replicas are placed one after the other, each on the server
- * with the most free space. A replica that fits on no server is skipped.
+ * with the most free space. A replica that fits on no server is skipped. A heap in columns, because a preview may place
+ * millions of replicas.
  */
 export class TierRoom {
-  private readonly rooms = new Heap(comesFirst)
+  /** Free bytes by place in the heap. The first server has the most space, or the first name of equals. */
+  private readonly free: Float64Array
+  /** The number of each server in the order of names. */
+  private readonly numbers: Int32Array
+  private size = 0
+  private readonly takenFree: number[] = []
+  private readonly takenNumbers: number[] = []
 
-  constructor(tier: PreviewTier) {
-    for (const { name, maxSizeBytes } of tier.able) this.rooms.push({ free: maxSizeBytes, name })
+  constructor({ able }: PreviewTier) {
+    this.free = new Float64Array(able.length)
+    this.numbers = new Int32Array(able.length)
+    const byName = able.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    for (const [number, { maxSizeBytes }] of byName.entries()) this.push(maxSizeBytes, number)
   }
 
   /** Places replicas of one segment on different servers. Returns the number of placed replicas. */
   take(copies: number, sizeBytes: number): number {
-    const taken: Room[] = []
-    while (taken.length < copies) {
-      const room = this.rooms.first
-      // The first server has the most space. If the segment does not fit there, it fits nowhere.
-      if (room === undefined || room.free < sizeBytes) break
-      this.rooms.pop()
-      room.free -= sizeBytes
-      taken.push(room)
+    const { free, numbers, takenFree, takenNumbers } = this
+    let taken = 0
+    // The first server has the most space. If the segment does not fit there, it fits nowhere.
+    while (taken < copies && this.size > 0 && free[0]! >= sizeBytes) {
+      takenFree[taken] = free[0]! - sizeBytes
+      takenNumbers[taken] = numbers[0]!
+      taken += 1
+      if (taken === copies) {
+        this.placeFirst(takenFree[taken - 1]!, takenNumbers[taken - 1]!)
+        for (let at = 0; at < taken - 1; at += 1) this.push(takenFree[at]!, takenNumbers[at]!)
+        return taken
+      }
+      this.size -= 1
+      this.placeFirst(free[this.size]!, numbers[this.size]!)
     }
-    for (const room of taken) this.rooms.push(room)
-    return taken.length
+    for (let at = 0; at < taken; at += 1) this.push(takenFree[at]!, takenNumbers[at]!)
+    return taken
+  }
+
+  private push(freeBytes: number, number: number): void {
+    const { free, numbers } = this
+    let at = this.size
+    this.size += 1
+    while (at > 0) {
+      const parent = (at - 1) >>> 1
+      if (!comesFirst(freeBytes, number, free[parent]!, numbers[parent]!)) break
+      free[at] = free[parent]!
+      numbers[at] = numbers[parent]!
+      at = parent
+    }
+    free[at] = freeBytes
+    numbers[at] = number
+  }
+
+  /** Replaces the first server, and restores the order. */
+  private placeFirst(freeBytes: number, number: number): void {
+    const { free, numbers, size } = this
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= size) break
+      if (
+        child + 1 < size &&
+        comesFirst(free[child + 1]!, numbers[child + 1]!, free[child]!, numbers[child]!)
+      )
+        child += 1
+      if (!comesFirst(free[child]!, numbers[child]!, freeBytes, number)) break
+      free[at] = free[child]!
+      numbers[at] = numbers[child]!
+      at = child
+    }
+    free[at] = freeBytes
+    numbers[at] = number
   }
 }
+
+/** Returns whether the first server gets a replica before the second. */
+const comesFirst = (free: number, number: number, otherFree: number, otherNumber: number): boolean =>
+  free > otherFree || (free === otherFree && number < otherNumber)
 
 /** Total demand of a tier. */
 export interface TierDemand {
