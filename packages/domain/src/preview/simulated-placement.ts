@@ -43,36 +43,34 @@ export class TierRoom {
   }
 
   private push(freeBytes: number, number: number): void {
-    const { free, numbers } = this
-    let at = this.size
     this.size += 1
-    while (at > 0) {
-      const parent = (at - 1) >>> 1
-      if (!comesFirst(freeBytes, number, free[parent]!, numbers[parent]!)) break
-      free[at] = free[parent]!
-      numbers[at] = numbers[parent]!
-      at = parent
-    }
-    free[at] = freeBytes
-    numbers[at] = number
+    this.moveUp(this.size - 1, freeBytes, number)
   }
 
   /** Replaces the first server, and restores the order. */
   private placeFirst(freeBytes: number, number: number): void {
     const { free, numbers, size } = this
     let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= size) break
-      if (
-        child + 1 < size &&
-        comesFirst(free[child + 1]!, numbers[child + 1]!, free[child]!, numbers[child]!)
-      )
-        child += 1
-      if (!comesFirst(free[child]!, numbers[child]!, freeBytes, number)) break
+    // A server that got a replica usually belongs near the end, so look for its place from there.
+    for (let child = 1; child < size; child = 2 * at + 1) {
+      const next = child + 1
+      if (next < size && comesFirst(free[next]!, numbers[next]!, free[child]!, numbers[child]!)) child = next
       free[at] = free[child]!
       numbers[at] = numbers[child]!
       at = child
+    }
+    this.moveUp(at, freeBytes, number)
+  }
+
+  private moveUp(from: number, freeBytes: number, number: number): void {
+    const { free, numbers } = this
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >>> 1
+      if (!comesFirst(freeBytes, number, free[parent]!, numbers[parent]!)) break
+      free[at] = free[parent]!
+      numbers[at] = numbers[parent]!
+      at = parent
     }
     free[at] = freeBytes
     numbers[at] = number
