@@ -4,7 +4,7 @@ export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { PreviewServer } from './cluster.ts'
 export { type EffectName, effectNames } from './effects.ts'
 export { groupGivenSegments } from './given-segments.ts'
-export { type CompleteInventory, decodeInventory, encodeInventory } from './inventory-columns.ts'
+export * from './inventory-columns.ts'
 export type { Outcome } from './outcome.ts'
 export * from './parse-request.ts'
 export {

@@ -10,6 +10,8 @@ export interface PreviewSegments {
   version(index: number): string
   partitionNum(index: number): number
   isOvershadowed(index: number): boolean
+  /** Returns a number that stays the same as long as the segment is used. */
+  key?(index: number): number
   /** Calls `visit` for each server that serves the segment, with its index in the list of current servers. */
   forEachCopy(index: number, visit: (server: number) => void): void
 }
@@ -65,6 +67,14 @@ export function* columnsOf(source: PreviewSegments): Generator<undefined, Segmen
   let hiddenBytes = 0
   const startOf = new Float64Array(count)
   const endOf = new Float64Array(count)
+  // Does not depend on indexes, because the same segments may be stored in different orders.
+  const order = (a: number, b: number): number => {
+    if (startOf[a] !== startOf[b]) return startOf[a]! < startOf[b]! ? -1 : 1
+    if (endOf[a] !== endOf[b]) return endOf[a]! < endOf[b]! ? -1 : 1
+    const [first, second] = [source.version(a), source.version(b)]
+    if (first !== second) return first < second ? -1 : 1
+    return source.partitionNum(a) - source.partitionNum(b) || a - b
+  }
   let isSorted = true
   let last = 0
   for (let index = 0; index < count; index += 1) {
@@ -78,8 +88,7 @@ export function* columnsOf(source: PreviewSegments): Generator<undefined, Segmen
       hiddenCount += 1
       hiddenBytes += source.sizeBytes(index)
     } else {
-      if (visibleCount > 0)
-        isSorted &&= startOf[last]! < start || (startOf[last]! === start && endOf[last]! <= end)
+      if (visibleCount > 0) isSorted &&= order(last, index) <= 0
       last = index
       visible[visibleCount] = index
       visibleCount += 1
@@ -87,20 +96,16 @@ export function* columnsOf(source: PreviewSegments): Generator<undefined, Segmen
   }
   const sorted = visible.subarray(0, visibleCount)
   if (!isSorted) {
-    sorted.sort((a, b) => {
-      const [first, second] = [startOf[a]!, startOf[b]!]
-      if (first !== second) return first < second ? -1 : 1
-      return endOf[a]! < endOf[b]! ? -1 : endOf[a]! > endOf[b]! ? 1 : a - b
-    })
+    sorted.sort(order)
   }
   yield
-  const { order, chainEnds } = intoChains(sorted, endOf)
+  const { order: indexes, chainEnds } = intoChains(sorted, endOf)
   return {
     dataSource,
     count: visibleCount,
-    indexes: order,
+    indexes,
     chainEnds,
-    ...(yield* columnsInOrder(source, order, startOf, endOf)),
+    ...(yield* columnsInOrder(source, indexes, startOf, endOf)),
     overshadowed: { segments: hiddenCount, bytes: hiddenBytes },
     overshadowedIndexes: hidden.slice(0, hiddenCount),
   }
