@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
-
-const refreshMs = 4000
+import { pollMs, retryMs } from './refetching.ts'
 
 interface ClusterState {
   readonly known: boolean
@@ -15,7 +14,7 @@ export const useClusterState = () =>
   useQuery({
     queryKey: ['clusterState'],
     queryFn: () => fetchJson<ClusterState>('/svc/coordinator/v1/clusterState'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** A server of the cluster. */
@@ -31,7 +30,7 @@ export const useClusterNodes = () =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: refreshMs,
+    refetchInterval: pollMs,
   })
 
 /** The addresses of the leaders. */
@@ -42,7 +41,7 @@ export const useLeaders = () =>
       const paths = ['/svc/coordinator/v1/leader', '/svc/indexer/v1/leader']
       return await Promise.all(paths.map(async (path) => await (await send(path)).text()))
     },
-    refetchInterval: refreshMs,
+    refetchInterval: pollMs,
   })
 
 /** A server that loads segments. */
@@ -60,7 +59,7 @@ export const useDataServers = () =>
   useQuery({
     queryKey: ['servers'],
     queryFn: () => fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** What a server has not loaded or dropped yet. */
@@ -76,5 +75,5 @@ export const useLoadQueues = () =>
   useQuery({
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })

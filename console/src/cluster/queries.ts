@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
 import { fetchJson } from '../session/index.ts'
-
-/** How often a page polls for changes while it is visible. */
-const refreshMs = 4000
+import { pollMs, retryMs } from './refetching.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export const useInventory = () =>
-  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: refreshMs })
+  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: retryMs })
 
 /** Permissions of one kind. */
 interface Grant {
@@ -55,12 +53,12 @@ export async function fetchRules(dataSource: string): Promise<StoredRules> {
   return { own, defaults: all.slice(own.length) }
 }
 
-/** The stored rules of a datasource, refetched regularly, because other people may change them. */
+/** The stored rules of a datasource, refetched when other people change them. */
 export const useRules = (dataSource: string) =>
   useQuery({
     queryKey: ['rules', dataSource],
     queryFn: () => fetchRules(dataSource),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** A rule change in the audit log. */
@@ -75,7 +73,7 @@ export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
     queryFn: () => fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=20`),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The last changes of any rules, newest first. */
@@ -84,7 +82,7 @@ export const useAllRuleChanges = () =>
     queryKey: ['history'],
     queryFn: () =>
       fetchJson<(RuleChange & { readonly key: string })[]>('/svc/coordinator/v1/rules/history?count=8'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The clock of a cluster that simulates time. */
@@ -94,7 +92,6 @@ export const useSimulatedClock = (isAllowed: boolean) =>
     queryFn: () => fetchJson<{ readonly now: string; readonly rate: number }>('/svc/simulation/v1/clock'),
     enabled: isAllowed,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })
 
 /** An interval of a datasource in the compaction status. */
@@ -125,5 +122,5 @@ export const useCompaction = (dataSource: string) =>
       return latestStatus[0]?.intervals ?? null
     },
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : 10 * refreshMs),
+    refetchInterval: (query) => (query.state.status === 'error' ? false : pollMs),
   })

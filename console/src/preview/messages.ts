@@ -156,7 +156,28 @@ export interface WorkerCalls {
   /** The ids of the segments that rules would mark unused. */
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
+  /** Starts or stops to follow the changes of the cluster. */
+  readonly follow: { readonly input: { readonly isOn: boolean }; readonly output: null }
 }
+
+/** What has changed in the cluster, as the coordinator reports it. */
+export interface ClusterChanges {
+  readonly now: string
+  /** Datasources with changed segments. */
+  readonly segments: Readonly<Record<string, object>>
+  /** Datasources with changed rules. */
+  readonly rules: readonly string[]
+  readonly servers?: boolean
+  readonly clusterState?: object
+}
+
+/** What happens in the cluster, and to the connection to it. */
+export type ClusterEvent =
+  | { readonly kind: 'connected' }
+  | { readonly kind: 'changes'; readonly changes: ClusterChanges }
+  /** Anything may have changed. */
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'lost'; readonly status: number; readonly message: string }
 
 /** A message to the worker. */
 export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCalls> {
@@ -166,7 +187,8 @@ export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCall
   readonly input: WorkerCalls[Kind]['input']
 }
 
-/** The answer of the worker. */
+/** The answer of the worker, or an event that it reports. */
 export type WorkerResponse =
+  | { readonly event: ClusterEvent }
   | { readonly id: number; readonly output: WorkerCalls[keyof WorkerCalls]['output'] }
   | { readonly id: number; readonly status: number; readonly message: string }

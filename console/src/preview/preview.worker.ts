@@ -1,12 +1,14 @@
 // Runs in a worker of the page: fetches the inventory, and computes previews with the code of the coordinator.
-import { decodeInventory } from '@svc/domain/preview'
+import { type DecodedInventory, decodeInventory, updateInventory } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import { Follower } from './follower.ts'
 import { LocalInventory } from './local-inventory.ts'
 import type {
   InventoryFigures,
   PreviewAnswer,
   PreviewTask,
   PreviewView,
+  WorkerCalls,
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
@@ -20,10 +22,20 @@ class WorkerFailure extends Error {
   }
 }
 
+let inventory: DecodedInventory | undefined
 let local: LocalInventory | undefined
 let tag: string | undefined
 let figures: InventoryFigures | undefined
 let revision = 0
+let refreshing: Promise<unknown> = Promise.resolve()
+
+let login: string | undefined
+
+const follower = new Follower({
+  open: (since, signal) =>
+    request(`/svc/coordinator/v1/changes${since === undefined ? '' : `?since=${since}`}`, login, { signal }),
+  report: (event) => self.postMessage({ event } satisfies WorkerResponse),
+})
 
 self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
   void answer(data).then((response) => self.postMessage(response))
@@ -40,10 +52,24 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
 }
 
 function outputOf({ kind, input, authorization }: WorkerRequest) {
-  if (kind === 'refresh') return refresh(authorization)
+  if (kind === 'refresh') {
+    // One after the other, because each one updates the inventory of the one before.
+    const next = refreshing.catch(() => undefined).then(() => refresh(authorization))
+    refreshing = next
+    return next
+  }
+  if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
   return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
+}
+
+function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
+  // Another user must not continue the stream of this one.
+  if (!isOn || authorization !== login) follower.stop()
+  login = authorization
+  if (isOn) follower.start()
+  return null
 }
 
 async function request(
@@ -56,7 +82,8 @@ async function request(
     credentials: 'omit',
     cache: 'no-store',
     headers: { ...init.headers, ...(authorization === undefined ? {} : { Authorization: authorization }) },
-  }).catch(() => {
+  }).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error
     throw new WorkerFailure(0, 'The router is unreachable. Check that the cluster is running.')
   })
   if (response.ok || response.status === 304) return response
@@ -73,9 +100,11 @@ async function request(
 async function refresh(authorization: string | undefined): Promise<InventoryFigures> {
   try {
     const headers: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
-    const response = await request('/svc/coordinator/v1/inventory', authorization, { headers })
+    const since = tag === undefined || inventory === undefined ? '' : `?since=${tag.slice(1, -1)}`
+    const response = await request(`/svc/coordinator/v1/inventory${since}`, authorization, { headers })
     if (response.status === 304 && figures) return figures
-    const inventory = decodeInventory(await response.arrayBuffer())
+    const received = decodeInventory(await response.arrayBuffer())
+    inventory = inventory === undefined ? received : updateInventory(inventory, received)
     // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
     const decoded = new LocalInventory(inventory)
     tag = response.headers.get('etag') ?? undefined
@@ -94,6 +123,7 @@ async function refreshWithoutInventory(authorization: string | undefined): Promi
   const response = await request('/svc/coordinator/v1/metadata/datasources', authorization)
   const names = (await response.json()) as string[]
   local = undefined
+  inventory = undefined
   tag = undefined
   revision += 1
   figures = {

@@ -6,6 +6,7 @@ import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import { clusterStateRoute } from './api/cluster-state.ts'
@@ -24,6 +25,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
@@ -141,11 +143,13 @@ function coordinatorRoutes(
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
   const previews = createPreviews(view, clusterState, loadMeter.rateOf)
+  const feed = createChangeFeed(view, clusterState)
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),
-    inventoryRoute(view, previews),
+    inventoryRoute(view, createInventories(view, clusterState, feed)),
+    changesRoute(view, feed),
     markKeptUsedRoute(context),
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),

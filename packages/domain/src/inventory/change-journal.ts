@@ -56,12 +56,13 @@ export class ChangeJournal {
     return position >= this.first && position <= this.next
   }
 
-  /** Calls `visit` for each change since a known position. */
+  /** Calls `visit` for each change from a known position to another one, or to the last change. */
   forEachSince(
     position: number,
     visit: (row: number, datasource: number, change: SegmentChange) => void,
+    until = this.next,
   ): void {
-    for (let index = position; index < this.next; index += 1) {
+    for (let index = position; index < until; index += 1) {
       const at = index % this.rows.length
       visit(this.rows[at]!, this.datasources[at]!, segmentChanges[this.kinds[at]!]!)
     }

@@ -1,2 +1,3 @@
 /** Previews of what a rule change would do to the current cluster. They are computed in slices and never applied. */
+export { changedSegments, type LiveState, liveCluster, liveServers } from './live-cluster.ts'
 export { createPreviews, type Previews } from './previews.ts'
