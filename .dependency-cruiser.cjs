@@ -16,7 +16,7 @@ const roomsOfDrivers = [
   {
     driver: 'zod',
     rooms:
-      '(packages/shared/src/(clock|compaction|coordinator-config|data-server|duties|http|segment-use|service|shapes|testing|wire)|services/[^/]+/src|cli/src/(backup|transfer))/',
+      '(packages/shared/src/(clock|compaction|coordinator-config|data-server|duties|http|segment-use|service|shapes|testing|wire)|services/[^/]+/src|cli/src/(backup|snapshot))/',
   },
 ]
 

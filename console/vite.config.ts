@@ -4,7 +4,8 @@ import { defineConfig } from 'vite'
 // biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export.
 export default defineConfig({
   root: import.meta.dirname,
-  base: '/console/',
+  // Relative, so that the page works in any folder of a web server. The router replaces the addresses in the page.
+  base: './',
   plugins: [react()],
   worker: { format: 'es' },
   build: {

@@ -3,7 +3,8 @@
  * process longer than everything else at its start. This file is plain JavaScript that Node.js 22 runs directly.
  *
  * A build is a folder in .cache/build, named after a hash of its sources and complete once it has this name; the file
- * .cache/build/current contains the name of the latest. Prints the path of the folder.
+ * .cache/build/current contains the name of the latest. Prints the path of the folder. With the path of a folder as its
+ * argument, writes the programs of the container image to it instead.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,11 +26,8 @@ import { fileURLToPath } from 'node:url'
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const builds = path.join(root, '.cache/build')
 
-/** The files that run as processes of their own, by the names of their bundles. */
-const programs = {
-  svc: 'cli/src/main.ts',
-  'up-detached-process': 'cli/src/commands/up-detached-process.ts',
-  'run-directory': 'cli/src/ldap/run-directory.ts',
+/** The files that run as the processes of a cluster, by the names of their bundles. */
+const servers = {
   router: 'services/router/src/main.ts',
   coordinator: 'services/coordinator/src/main.ts',
   overlord: 'services/overlord/src/main.ts',
@@ -38,6 +36,21 @@ const programs = {
   worker: 'services/worker/src/main.ts',
   'query-process': 'services/broker/src/query-processes/query-process-main.ts',
   peon: 'packages/shared/src/task-running/peon.ts',
+}
+
+/** What `./svc` runs. */
+const programs = {
+  svc: 'cli/src/main.ts',
+  'up-detached-process': 'cli/src/commands/up-detached-process.ts',
+  'run-directory': 'cli/src/ldap/run-directory.ts',
+  ...servers,
+}
+
+/** What the container image runs. */
+const programsOfImage = {
+  container: 'container/src/main.ts',
+  health: 'container/src/health.ts',
+  ...servers,
 }
 
 // Packages with native binaries are not bundled, nor is a large one that only developers need, nor `ldapjs`, which assigns
@@ -71,7 +84,7 @@ async function buildOnce(folder) {
   if (onTerminal) process.stderr.write('Building svc …')
   const staging = `${folder}.new-${process.pid}`
   try {
-    await bundle(staging)
+    await bundle(staging, programs)
     renameSync(staging, folder)
     deleteOldBuilds()
   } catch (error) {
@@ -93,13 +106,13 @@ function hashOfSources() {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Writes all programs to a folder, which may be moved, but only to a folder next to it. */
-async function bundle(folder) {
+/** Writes programs to a folder, which may be moved, but only to a folder next to it. */
+async function bundle(folder, entryPoints) {
   mkdirSync(folder, { recursive: true })
   const { build } = await import('esbuild')
   await build({
     absWorkingDir: root,
-    entryPoints: programs,
+    entryPoints,
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -120,15 +133,15 @@ async function bundle(folder) {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    plugins: [ownSources(folder), lazyHttp],
+    plugins: [ownSources(folder, entryPoints), lazyHttp],
   })
 }
 
 /** Makes paths relative to a source file relative to the build. */
-const ownSources = (folder) => ({
+const ownSources = (folder, entryPoints) => ({
   name: 'own sources',
   setup(build) {
-    const names = new Map(Object.entries(programs).map(([name, file]) => [path.join(root, file), name]))
+    const names = new Map(Object.entries(entryPoints).map(([name, file]) => [path.join(root, file), name]))
     build.onLoad({ filter: /\.ts$/ }, ({ path: file }) => {
       const text = readFileSync(file, 'utf8')
       const contents = text.replace(/new URL\('([^']+)', import\.meta\.url\)/g, (_, target) => {
@@ -193,7 +206,7 @@ function commandLines() {
 try {
   const target = process.argv[2]
   if (target === undefined) process.stdout.write(`${await ensureBuild()}\n`)
-  else await bundle(path.resolve(target))
+  else await bundle(path.resolve(target), programsOfImage)
 } catch (error) {
   process.stderr.write(`svc: Failed to build: ${error.message}\n`)
   process.exit(1)

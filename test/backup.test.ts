@@ -72,7 +72,7 @@ async function endRestore(signal: NodeJS.Signals) {
 describe('a backup', () => {
   let cluster: TestCluster
   before(async () => {
-    cluster = await startTestCluster({ profile: 'secure' })
+    cluster = await startTestCluster({ profile: 'secure', hasRealPasswords: true })
     await runTask(cluster.router, flightsTask())
     await cluster.router.post('/svc/coordinator/v1/rules/flights', rules)
   })

@@ -250,7 +250,7 @@ describe('an import from a folder that was exported completely', () => {
     const texts = differences.map(({ part, difference }) => `${part}: ${difference}`)
     assert.ok(texts.includes('supervisors: [clicks] were left out'))
     assert.ok(texts.some((text) => text.startsWith('users: 2 users cannot log in until a password is set')))
-    assert.ok(texts.some((text) => text.startsWith('users and roles: [admin] are those of the rehearsal')))
+    assert.ok(texts.some((text) => text.startsWith("users and roles: [admin] are the rehearsal's own")))
     assert.deepEqual(
       unseen.map(({ part }) => part),
       [

@@ -67,7 +67,7 @@ it('every recorded body that was accepted matches the document', () => {
   assert.ok(checked > 60, String(checked))
 })
 
-/** A change of a document, and its kind. */
+/** A change to a document, and its kind. */
 interface Changed {
   readonly kind: 'removed part' | 'different type' | 'unknown field'
   readonly json: unknown

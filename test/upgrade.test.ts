@@ -22,7 +22,7 @@ import { untilLoaded } from './support/until-loaded.ts'
 const archive = path.join(import.meta.dirname, 'fixtures/earlier-home/home.tar.zst')
 const lastMigrationThen = '0007_server-troubles'
 
-const cluster = await startTestCluster({ profile: 'secure', placeHome: unpack })
+const cluster = await startTestCluster({ profile: 'secure', placeHome: unpack, hasRealPasswords: true })
 after(() => cluster.end())
 const { router, store } = cluster
 

@@ -10,7 +10,11 @@ import { flightsTask, runTask } from './support/flights.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 
-const cluster = await startTestCluster({ profile: 'secure', set: ['overlord.svc.worker.capacity=0'] })
+const cluster = await startTestCluster({
+  profile: 'secure',
+  set: ['overlord.svc.worker.capacity=0'],
+  hasRealPasswords: true,
+})
 after(() => cluster.end())
 const { router, store, home } = cluster
 

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { interfaceVersion } from '@svc/shared/runtime'
 import { Command, CommanderError } from 'commander'
-import { addCommands, exitStatus, exitStatusHelp, exitStatusOf } from './commands/index.ts'
+import { addCommands } from './commands/index.ts'
+import { exitStatus, exitStatusHelp, exitStatusOf } from './exit/index.ts'
 import { repositoryRoot } from './home/index.ts'
 
 /** The version of svc, and of the Druid whose management interface it has. */

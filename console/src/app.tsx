@@ -1,7 +1,9 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
-import { useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
-import { endSession, useSession } from './session/index.ts'
+import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
+import { useScreenInHash } from './location.ts'
+import { endSession, hasCluster, useSession } from './session/index.ts'
+import { SnapshotLabel } from './snapshot/index.ts'
 import { formatMinute, ThemeSwitch } from './ui/index.ts'
 
 const OverviewScreen = lazy(() =>
@@ -13,18 +15,24 @@ const DatasourceList = lazy(() =>
 const DatasourceScreen = lazy(() =>
   import('./datasource/index.ts').then((room) => ({ default: room.DatasourceScreen })),
 )
+const CompactionScreen = lazy(() =>
+  import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
+)
+const AccessScreen = lazy(() => import('./access/index.ts').then((room) => ({ default: room.AccessScreen })))
+const RunsScreen = lazy(() => import('./runs/index.ts').then((room) => ({ default: room.RunsScreen })))
+const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
 
 /** The console after the login: navigation and the current screen. */
 export function App() {
   useLiveUpdates()
   return (
-    <Router base="/console">
-      <a className="skip" href="#screen">
+    <Router {...(hasCluster() ? { base: '/console' } : { hook: useScreenInHash })}>
+      <button type="button" className="skip" onClick={skipToContent}>
         Skip to content
-      </a>
+      </button>
       <Header />
-      <main id="screen">
+      <main id="screen" tabIndex={-1}>
         <Suspense fallback={null}>
           <Switch>
             <Route path="/" component={OverviewScreen} />
@@ -36,6 +44,10 @@ export function App() {
               }}
             </Route>
             <Route path="/tiers" component={TiersScreen} />
+            {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
+            {hasCluster() && <Route path="/runs" component={RunsScreen} />}
+            {hasCluster() && <Route path="/access" component={AccessScreen} />}
+            {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
               <Redirect to="/" />
             </Route>
@@ -46,14 +58,30 @@ export function App() {
   )
 }
 
-const screens = [
-  { path: '/', label: 'Overview' },
-  { path: '/datasources', label: 'Datasources' },
-  { path: '/tiers', label: 'Tiers' },
-] as const
+// Not a link: the address after # may be that of a screen.
+const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
+
+/** The screens that the user may open, in the order of the navigation. */
+function useScreens(): readonly { readonly path: string; readonly label: string }[] {
+  const { data: caller } = useCaller()
+  return [
+    { path: '/', label: 'Overview' },
+    { path: '/datasources', label: 'Datasources' },
+    { path: '/tiers', label: 'Tiers' },
+    ...(hasCluster()
+      ? [
+          { path: '/compaction', label: 'Compaction' },
+          { path: '/runs', label: 'Runs' },
+        ]
+      : []),
+    ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
+    ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
+  ]
+}
 
 function Header() {
   const [location, navigate] = useLocation()
+  const screens = useScreens()
   const { user, authorization } = useSession()
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -78,7 +106,7 @@ function Header() {
           )
         })}
       </nav>
-      <Connection />
+      {hasCluster() ? <Connection /> : <SnapshotLabel />}
       <ThemeSwitch />
       {authorization !== undefined && (
         <button type="button" className="quiet" onClick={endSession} title={`Logged in as ${user}`}>

@@ -4,17 +4,7 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
-
-/** The address that the server of this container listens on, written at its start. */
-export interface OwnAddress {
-  /** The name by which others reach it, and for which its certificate must be valid. */
-  readonly host: string
-  readonly port: number
-  readonly isTls: boolean
-  readonly trustStore: string | undefined
-}
-
-export const ownAddressFile = '/tmp/own-address.json'
+import { type OwnAddress, ownAddressFile } from './own-address.ts'
 
 /** The server's answer to a health check. */
 export async function fetchHealth({ host, port, isTls, trustStore }: OwnAddress): Promise<string> {

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { notFound } from '@svc/domain/failure'
 import { ConfigurationError, loadSettings, type Role, type Settings } from '@svc/shared/config'
-import { type OwnAddress, ownAddressFile } from './health.ts'
 import { ownHostName, withHostName } from './host-name.ts'
+import { type OwnAddress, ownAddressFile } from './own-address.ts'
 
 /** Runs the server of a role in this process, under the name of its container. */
 export async function serve(role: Role): Promise<void> {

@@ -87,7 +87,9 @@ function* segmentsOf(
         size: Math.round(sizeBytes * share),
         numRows: 1000,
         identifier: 'ignored',
-        ...(day > 40 && (day < 150 || day > 178) ? { lastCompactionState: compactedState } : {}),
+        ...(day > 40 && (day < 150 || day > 178)
+          ? { lastCompactionState: { ...compactedState, indexSpec: {} } }
+          : {}),
       }
     }
   }

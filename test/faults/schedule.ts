@@ -153,7 +153,7 @@ function planWork(random: SeededRandom, seconds: number): WorkStep[] {
 /** Most requests go through the router; some go to a server that may not be the leader. */
 function addressee(random: SeededRandom, work: Work): string {
   const direct = isOneIn(random, 5)
-  // Only coordinators accept changes of users and permissions.
+  // Only coordinators accept changes to users and permissions.
   if (work.kind === 'setRight') return pick(random, instances.coordinator)
   if (!direct || work.kind === 'query') return 'router'
   const isOfOverlord = work.kind === 'ingest' || work.kind === 'kill'

@@ -71,7 +71,7 @@ export interface PreparedHome {
 export async function prepareHome(): Promise<PreparedHome> {
   const folder = newTestFolder()
   const home = homeLayout(path.join(folder, 'home'))
-  const cluster = await startTestCluster({ ...options, set: settings })
+  const cluster = await startTestCluster({ ...options, set: settings, hasRealPasswords: true })
   try {
     await createData(cluster)
     await cluster.stop()
@@ -122,6 +122,7 @@ export async function startWorld(prepared: HomeLayout): Promise<World> {
     const cluster = await startTestCluster({
       ...options,
       set: [...settings, ...disks.settings],
+      hasRealPasswords: true,
       placeHome: (home) => copyFolder(prepared.root, home),
       environment: (instance) => (isStore(instance) ? {} : environmentOf(instance)),
       beforeStart: async (portOffset) => {

@@ -13,11 +13,13 @@ import {
 } from './run-cases.ts'
 import { type HostileWorld, type ServerReading, startHostileWorld } from './world.ts'
 
-/** Milliseconds of each measurement. */
-export interface AttackTimes {
+/** How long to measure, and where to begin. */
+export interface AttackOptions {
   readonly baselineMs: number
   /** Max time after the last request until memory has settled. */
   readonly maxSettleMs: number
+  /** Number of endpoints to skip, to continue a run with the same seed. */
+  readonly skippedEndpoints?: number
 }
 
 /** The result of an attack. */
@@ -45,7 +47,7 @@ const worstCount = 10
 export async function attack(
   groups: readonly (readonly HostileCase[])[],
   random: SeededRandom,
-  { baselineMs, maxSettleMs }: AttackTimes,
+  { baselineMs, maxSettleMs, skippedEndpoints = 0 }: AttackOptions,
   onProgress: (text: string) => void,
 ): Promise<AttackReport> {
   const world = await startHostileWorld()
@@ -56,6 +58,7 @@ export async function attack(
     const [pids, terms] = [world.pids(), await world.leaderTerms()]
     const findings: Findings = { requests: 0, measured: [], problems: [], statuses: new Map() }
     for (const [index, cases] of shuffled(groups, random).entries()) {
+      if (index < skippedEndpoints) continue
       const seen = findings.measured.length
       await world.restoreData()
       await runCases(world, cases, baseline, findings, ({ about, excessMs }) =>

@@ -9,7 +9,7 @@ import { type AttackReport, attack, endpointsWith } from './attack.ts'
 import { fittingCases, type HostileCase, largeCases, smallCases } from './cases.ts'
 import { namedCases } from './named-cases.ts'
 
-const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size NAME] [--json FILE]
+const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size NAME] [--skip N] [--json FILE]
 
 Options:
   --seed N      Seed for the order of the endpoints (default: random; it is printed)
@@ -17,6 +17,7 @@ Options:
   --class TEXT  Only input classes whose name contains this text
   --size NAME   Only requests of up to 64 KiB (small), larger ones (large), those just within the limits of values, names,
                 and depth (fitting), or known attacks (named)
+  --skip N      Skip the first N endpoints, to continue a run with the same seed
   --json FILE   File for the report (default: .cache/hostile/report.json)
 `
 
@@ -33,6 +34,7 @@ function readOptions() {
         route: { type: 'string', default: '' },
         class: { type: 'string', default: '' },
         size: { type: 'string' },
+        skip: { type: 'string', default: '0' },
         json: { type: 'string', default: path.join(repositoryRoot, '.cache/hostile/report.json') },
         help: { type: 'boolean', default: false },
       },
@@ -50,9 +52,11 @@ else process.exitCode = await run()
 
 /** Runs the attack; returns the exit status. */
 async function run(): Promise<number> {
-  const { seed, route, class: classText, size, json } = options
+  const { seed, route, class: classText, size, skip, json } = options
   if (seed !== undefined && !/^\d{1,9}$/.test(seed))
     fail(`Invalid value [${seed}] for [--seed]: expected a number of up to 9 digits.`)
+  if (!/^\d{1,6}$/.test(skip))
+    fail(`Invalid value [${skip}] for [--skip]: expected a number of up to 6 digits.`)
   if (size !== undefined && !Object.hasOwn(kinds, size))
     fail(`Invalid value [${size}] for [--size]: expected one of [${Object.keys(kinds).join(', ')}].`)
   const random = seededRandom(seed === undefined ? undefined : Number(seed))
@@ -69,9 +73,8 @@ async function run(): Promise<number> {
   process.stdout.write(
     `Seed ${random.seed}: ${groups.flat().length} requests to ${groups.length} endpoints\n`,
   )
-  const report = await attack(groups, random, { baselineMs: 20_000, maxSettleMs: 60_000 }, (text) =>
-    process.stdout.write(text),
-  )
+  const times = { baselineMs: 20_000, maxSettleMs: 60_000, skippedEndpoints: Number(skip) }
+  const report = await attack(groups, random, times, (text) => process.stdout.write(text))
   print(report)
   mkdirSync(path.dirname(json), { recursive: true })
   writeFileSync(json, `${JSON.stringify(report, omitSource, 2)}\n`)

@@ -48,7 +48,11 @@ const readingTimeoutMs = 10 * 60_000
  * Starts the cluster, with one segment in the attacked datasource, and a healthy user on each of its ports.
  */
 export async function startHostileWorld(): Promise<HostileWorld> {
-  const cluster = await startTestCluster({ instances: 'worker=1', set: ['overlord.svc.worker.capacity=1'] })
+  const cluster = await startTestCluster({
+    instances: 'worker=1',
+    set: ['overlord.svc.worker.capacity=1'],
+    hasRealPasswords: true,
+  })
   // Not the HTTP client of other tests: connections are limited, and the error code of each request counts.
   const agent = new Agent({
     connect: { ...(cluster.trusted === undefined ? {} : { ca: cluster.trusted }) },

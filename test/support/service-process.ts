@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { bundleOf } from '@svc/cli/build'
+import { bundleOf } from '@svc/cli/bundles'
 import type { Role } from '@svc/shared/config'
 
 const timeoutMs = 20_000

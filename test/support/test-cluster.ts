@@ -14,6 +14,7 @@ import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import { checkAnswer } from './check-answer.ts'
+import { placePreparedHome, storeCertificates } from './prepared-home.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
 /** A cluster for a test in a home of its own, with clients. */
@@ -40,22 +41,30 @@ export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOff
   readonly beforeStart?: (portOffset: number) => Promise<void>
   /** Called once with the path of the home before it exists, so that an existing home can be copied there. */
   readonly placeHome?: (home: string) => void
+  /**
+   * Whether its services hash passwords as in production. Otherwise, that takes little work, but no other cluster or
+   * process accepts these passwords.
+   */
+  readonly hasRealPasswords?: boolean
 }
 
 /** Starts a cluster on free ports. Throws, and leaves nothing behind, if a service is not ready in time. */
 export async function startTestCluster({
-  placeHome,
-  ...options
+  placeHome = placePreparedHome,
+  hasRealPasswords = false,
+  ...given
 }: TestClusterOptions = {}): Promise<TestCluster> {
   const folder = newTestFolder()
   const home = path.join(folder, 'home')
+  const options = hasRealPasswords ? given : withCheapPasswords(given)
   let cluster: Cluster | undefined
   try {
-    placeHome?.(home)
+    placeHome(home)
     cluster = await startAtFreePorts(home, options)
     if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
+    storeCertificates(cluster.home)
     return describeCluster(cluster, folder)
   } catch (error) {
     await cluster?.stop()
@@ -64,10 +73,21 @@ export async function startTestCluster({
   }
 }
 
+const cheapPasswords = new URL('cheap-passwords.ts', import.meta.url).href
+
+function withCheapPasswords(options: TestClusterOptions): TestClusterOptions {
+  const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --import ${cheapPasswords}`
+  const environment = (instance: string) => ({
+    NODE_OPTIONS: nodeOptions,
+    ...options.environment?.(instance),
+  })
+  return { ...options, environment }
+}
+
 /** Another cluster may take the ports between the check and the start. */
 async function startAtFreePorts(
   home: string,
-  { beforeStart, ...options }: Omit<TestClusterOptions, 'placeHome'>,
+  { beforeStart, ...options }: TestClusterOptions,
 ): Promise<Cluster> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,4 +1,4 @@
-import { bundleOf, sourceOf } from '../build/index.ts'
+import { bundleOf, sourceOf } from '../bundles/index.ts'
 import { type HomeLayout, logFile } from '../home/index.ts'
 import type { ProcessSpec } from '../supervisor/index.ts'
 import type { ServicePlan } from './plan-cluster.ts'

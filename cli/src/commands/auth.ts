@@ -1,9 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
-import { printJson } from './print.ts'
+import { exitStatus } from '../exit/index.ts'
+import { type ConnectionOptions, collect, connect, withSvcConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 interface ExplainOptions extends ConnectionOptions {
   readonly method: string

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { existingHome, withHome } from '../options/index.ts'
+import { printJson, printNotices } from '../output/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { printJson, printNotices } from './print.ts'
 
 interface BackupOptions {
   readonly home?: string
@@ -45,7 +45,7 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
   const [{ backUp }, { withStoreOf }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
     import('../cluster/index.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   const { signal } = stopRequest()
   const result = await withStoreOf(home, signal, (database, storageDirectory) =>
@@ -72,7 +72,7 @@ async function runRestore(folder: string, { home, json }: BackupOptions): Promis
   const [{ restore }, { defaultHome }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
     import('../home/index.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
   printNotices(result.notices)

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { exitStatus } from './exit-status.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
+import { exitStatus } from '../exit/index.ts'
+import { existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 interface CallsOptions {
   readonly home?: string

@@ -1,6 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
+import { type ConnectionOptions, connect, withSvcConnection } from '../options/index.ts'
 
 const clockPath = '/svc/simulation/v1/clock'
 

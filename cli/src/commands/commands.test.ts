@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { bundleOf } from '../build/index.ts'
+import { bundleOf } from '../bundles/index.ts'
 import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
 import { isRunning, type ProcessIdentity } from '../processes/index.ts'

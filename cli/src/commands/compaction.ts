@@ -2,10 +2,9 @@ import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { CompactionChange, ListedTask } from '../compaction/index.ts'
+import { type ConnectionOptions, connect, parsePositiveInteger, withConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 import type { Table } from '../terminal/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
 
 interface PreviewOptions extends ConnectionOptions {
   readonly json?: boolean

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { printAnswer } from './print-table.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { printAnswer } from '../output/index.ts'
 
 interface DatasourcesOptions extends ConnectionOptions {
   readonly json?: boolean

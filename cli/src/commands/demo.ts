@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parseHome } from './home-option.ts'
+import { parseHome } from '../options/index.ts'
 
 /** The options of `./svc demo` as commander reads them. */
 interface DemoCommandOptions {
@@ -36,8 +36,8 @@ Examples:
     .action(async (options: DemoCommandOptions) => {
       const [{ runDemo }, { stopRequest }, { printStep }] = await Promise.all([
         import('../demo/index.ts'),
-        import('./stop-request.ts'),
-        import('./summary.ts'),
+        import('../exit/index.ts'),
+        import('./up-summary.ts'),
       ])
       const { signal } = stopRequest()
       await runDemo({

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printFigures, printProgress } from './print.ts'
+import { parsePositiveInteger } from '../options/index.ts'
+import { printFigures, printProgress } from '../output/index.ts'
 
 /** Adds `./svc dev bench` with one command for each benchmark. */
 export function addBench(dev: Command): void {

@@ -1,8 +1,8 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
+import { exitStatus } from '../exit/index.ts'
+import { parsePositiveInteger } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 interface StringsOptions {
   readonly kind?: string
@@ -29,7 +29,7 @@ export function addWriting(dev: Command): void {
       }
       const all = readStrings().filter((each) => kind === undefined || each.kind === kind)
       const count = sample === undefined ? all.length : parsePositiveInteger('--sample', sample, 999_999)
-      const strings = drawSample(all, count, parsePositiveInteger('--seed', seed, 999_999_999))
+      const strings = drawSample(all, count, parsePositiveInteger('--seed', seed, 4_294_967_295))
       if (json) printJson(strings)
       else process.stdout.write(formatStrings(strings))
     })

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import { parseHome } from '../options/index.ts'
 import { addBench } from './dev-bench.ts'
 import { addTest } from './dev-test.ts'
 import { addWriting } from './dev-writing.ts'
-import { exitStatus } from './exit-status.ts'
-import { parseHome } from './home-option.ts'
 
 /** Adds `./svc dev` with its commands for developers of svc. */
 export function addDev(program: Command): void {
@@ -32,10 +32,7 @@ export function addDev(program: Command): void {
     .command('docs')
     .description('Regenerate the documents that are generated from the source')
     .action(async () => {
-      const [{ writeDocuments }, { commandsDocument }] = await Promise.all([
-        import('../development/index.ts'),
-        import('./commands-document.ts'),
-      ])
+      const { commandsDocument, writeDocuments } = await import('../development/index.ts')
       for (const file of await writeDocuments({ 'docs/commands.md': commandsDocument(program) }))
         process.stdout.write(`Wrote ${file}\n`)
     })
@@ -43,7 +40,7 @@ export function addDev(program: Command): void {
     .command('console')
     .description('Build the console; ./svc up also builds it when its source has changed')
     .action(async () => {
-      const { buildConsole } = await import('../console/index.ts')
+      const { buildConsole } = await import('../console-build/index.ts')
       await buildConsole()
       process.stdout.write('Built the console. The router serves it at /console/.\n')
     })

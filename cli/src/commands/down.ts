@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { existingHome, selectAnother, withHome } from './home-option.ts'
+import { existingHome, selectAnother, withHome } from '../options/index.ts'
 
 /** Adds `./svc down`. */
 export function addDown(program: Command): void {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
+import { existingHome, openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
+import { printJson, printNotices, printProgress } from '../output/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { printJson, printNotices, printProgress } from './print.ts'
-import { openSource, type SourceOptions, withSource } from './transfer-source.ts'
 
 interface ExportOptions extends SourceOptions {
   readonly home?: string
@@ -46,8 +45,8 @@ Examples:
 
 async function runExport(folder: string, options: ExportOptions): Promise<void> {
   const [{ exportSnapshot }, { stopRequest }] = await Promise.all([
-    import('../transfer/index.ts'),
-    import('./stop-request.ts'),
+    import('../snapshot/index.ts'),
+    import('../exit/index.ts'),
   ])
   const { signal } = stopRequest()
   const source = await openSource(options.from ?? existingHome(options.home), options, signal)

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { bundleOf } from '../build/index.ts'
+import { bundleOf } from '../bundles/index.ts'
 import { openHome, writeAddedProcess, writeRunFile } from '../home/index.ts'
 import { identify } from '../processes/index.ts'
 

@@ -2,9 +2,8 @@ import { invalidInput } from '@svc/domain/failure'
 import { type FaultKind, faultKinds, faultLimits, maxKillReason } from '@svc/domain/faults'
 import type { Command } from 'commander'
 import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
+import { type ConnectionOptions, connect, existingHome, withSvcConnection } from '../options/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
-import { existingHome } from './home-option.ts'
 
 interface FaultOptions extends ConnectionOptions {
   readonly probability?: string

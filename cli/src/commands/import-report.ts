@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { existingHome, selectAnother, withHome } from './home-option.ts'
-import { printJson } from './print.ts'
+import { existingHome, selectAnother, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 /** Adds `./svc import-report`. */
 export function addImportReport(program: Command): void {
@@ -13,7 +13,7 @@ export function addImportReport(program: Command): void {
   )
     .option('--json', 'Print JSON')
     .action(async (options: { readonly home?: string; readonly json?: boolean }) => {
-      const { formatImportReport, readImportReport } = await import('../rehearsal/index.ts')
+      const { formatImportReport, readImportReport } = await import('../import/index.ts')
       const report = readImportReport(existingHome(options.home, selectAnother))
       if (options.json) printJson(report)
       else process.stdout.write(formatImportReport(report))

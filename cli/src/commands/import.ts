@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
+import { openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
+import { printJson, printProgress } from '../output/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { withHome } from './home-option.ts'
-import { printJson, printProgress } from './print.ts'
-import { type SourceOptions, withSource } from './transfer-source.ts'
 
 interface ImportOptions extends SourceOptions {
   readonly from: string
@@ -52,15 +51,13 @@ Examples:
 async function runImport(options: ImportOptions): Promise<void> {
   const [
     { createRehearsal, formatImportReport },
-    { openSource },
     { printSkipped },
     { stopRequest },
     { defaultHome, homeArgument, homeLayout, recordingFailure },
   ] = await Promise.all([
-    import('../rehearsal/index.ts'),
-    import('./transfer-source.ts'),
+    import('../import/index.ts'),
     import('./export.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
     import('../home/index.ts'),
   ])
   const { signal } = stopRequest()

@@ -1,14 +1,18 @@
 /** The ./svc commands, one file each. A command loads its dependencies when it runs, so that the others start fast. */
 import type { Command } from 'commander'
+import { addApply } from './apply.ts'
 import { addAuth } from './auth.ts'
 import { addBackup } from './backup.ts'
 import { addCalls } from './calls.ts'
 import { addClock } from './clock.ts'
 import { addCompaction } from './compaction.ts'
+import { addConsole } from './console.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
 import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
+import { addDrift } from './drift.ts'
+import { addExplain } from './explain.ts'
 import { addExport } from './export.ts'
 import { addFault } from './fault.ts'
 import { addImport } from './import.ts'
@@ -17,6 +21,8 @@ import { addIngest } from './ingest.ts'
 import { addLogs } from './logs.ts'
 import { addPassword } from './password.ts'
 import { addPki } from './pki.ts'
+import { addPlan } from './plan.ts'
+import { addPull } from './pull.ts'
 import { addReset } from './reset.ts'
 import { addRules } from './rules.ts'
 import { addSample } from './sample.ts'
@@ -29,8 +35,6 @@ import { addUp } from './up.ts'
 import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
-
-export { exitStatus, exitStatusHelp, exitStatusMeanings, exitStatusOf } from './exit-status.ts'
 
 /** Adds all commands, in the order in which help lists them. */
 export function addCommands(program: Command): void {
@@ -53,13 +57,19 @@ export function addCommands(program: Command): void {
     addTiers,
     addDatasources,
     addSegments,
+    addExplain,
     addMark,
     addRules,
     addCompaction,
+    addPull,
+    addPlan,
+    addApply,
+    addDrift,
     addClock,
     addExport,
     addImport,
     addImportReport,
+    addConsole,
     addBackup,
     addDemo,
     addSimulate,

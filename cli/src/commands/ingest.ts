@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { existingHome, withHome } from './home-option.ts'
-import { printJson } from './print.ts'
+import { existingHome, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 /** The options of `./svc ingest` as commander reads them. */
 interface IngestOptions {
@@ -64,7 +64,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
   ] = await Promise.all([
     import('../client/index.ts'),
     import('../ingest/index.ts'),
-    import('./stop-request.ts'),
+    import('../exit/index.ts'),
   ])
   // Checked before the format: a wrong path is the most common mistake.
   await findFile(file)

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { HomeLayout } from '../home/index.ts'
-import { existingHome, withHome } from './home-option.ts'
+import { existingHome, withHome } from '../options/index.ts'
 
 interface LogsOptions {
   readonly home?: string

@@ -1,8 +1,7 @@
 import { conflict, invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { HomeLayout } from '../home/index.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { newPasswordOption, readNewPassword } from './new-password.ts'
+import { existingHome, newPasswordOption, readNewPassword, withHome } from '../options/index.ts'
 
 interface PasswordOptions {
   readonly home?: string

@@ -4,9 +4,8 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { existingHome, parseHome, parsePositiveInteger } from '../options/index.ts'
 import type { StoreType } from '../pki/index.ts'
-import { existingHome, parseHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
 
 interface FolderOptions {
   readonly home?: string

@@ -1,8 +1,8 @@
 import { conflict, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
 import { defaultHome, deleteHome, forgetFailedImport, homeLayout, isHome } from '../home/index.ts'
-import { exitStatus } from './exit-status.ts'
-import { existingHome, selectAnother, withHome } from './home-option.ts'
+import { existingHome, selectAnother, withHome } from '../options/index.ts'
 
 /** Adds `./svc reset`. */
 export function addReset(program: Command): void {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredPreview, RuleBands } from '../rules/index.ts'
-import { printJson } from './print.ts'
+import { printJson } from '../output/index.ts'
+import type { AnsweredPreview, PreviewReport, RuleBands } from '../rules/index.ts'
 
 /** The path of all rules. */
 export const allRulesPath = '/svc/coordinator/v1/rules'
@@ -49,10 +49,7 @@ export async function printPreview(
   { json, markdown, html }: PreviewFormat,
   bands: RuleBands | undefined,
 ): Promise<void> {
-  const [room, { formatTable, painted }] = await Promise.all([
-    import('../rules/index.ts'),
-    import('../terminal/index.ts'),
-  ])
+  const room = await import('../rules/index.ts')
   const report = room.reportOf(answer, bands)
   if (html !== undefined) writeFileSync(html, room.previewHtml(report))
   if (json) {
@@ -63,7 +60,16 @@ export async function printPreview(
     process.stdout.write(room.previewMarkdown(report))
     return
   }
-  const { now, sentences, effects, warnings, details, buckets } = report
+  await printReport(report)
+}
+
+/** Prints a preview as text. */
+export async function printReport(report: PreviewReport): Promise<void> {
+  const [room, { formatTable, painted }] = await Promise.all([
+    import('../rules/index.ts'),
+    import('../terminal/index.ts'),
+  ])
+  const { now, sentences, effects, warnings, details, buckets, bands } = report
   process.stdout.write(
     `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
   )

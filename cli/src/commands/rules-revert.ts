@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import { type ConnectionOptions, connect, parsePositiveInteger, withSvcConnection } from '../options/index.ts'
+import { printJson, printProgress } from '../output/index.ts'
 import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
-import { type ConnectionOptions, connect, withSvcConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson, printProgress } from './print.ts'
 import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
 
 interface RevertOptions extends ConnectionOptions {
@@ -25,11 +24,11 @@ export function addRevert(rules: Command): void {
     rules
       .command('revert')
       .description(
-        'Put back earlier rules, and mark as used the segments that later changes marked as unused',
+        'Restore earlier rules, and mark as used the segments that later changes marked as unused',
       ),
   )
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
-    .option('--to <id>', 'Put back the rules of this change (default: undo only the newest; 0: undo all)')
+    .option('--to <id>', 'Restore the rules of this change (default: undo only the newest; 0: undo all)')
     .option('--preview', 'Preview what this would do, without changing anything')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
@@ -70,11 +69,11 @@ Examples:
         return
       }
       const headers = room.auditHeaders({ author, comment: comment ?? `Reverted change ${first.id}` })
-      // An interrupted revert has already put back the rules.
+      // An interrupted revert has already restored the rules.
       if (changes[0]?.payload !== JSON.stringify(rules))
         await room.setRules(client, datasource, rules, headers)
       const marked = await room.markKeptUsed(client, datasource, first.id, headers).catch((error) => {
-        const advice = `The rules were put back, but not all segments were marked as used. To continue, add --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
+        const advice = `The rules were restored, but not all segments were marked as used. To continue, add --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
         printProgress(`svc: ${advice}`)
         throw error
       })

@@ -1,11 +1,15 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import {
+  type ConnectionOptions,
+  connect,
+  parsePositiveInteger,
+  withConnection,
+  withSvcConnection,
+} from '../options/index.ts'
+import { printAnswer, printJson, printProgress } from '../output/index.ts'
 import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
-import type { Table } from '../terminal/index.ts'
-import { type ConnectionOptions, connect, withConnection, withSvcConnection } from './connection-options.ts'
-import { exitStatus } from './exit-status.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson, printProgress } from './print.ts'
 import {
   allRulesPath,
   bandsOf,
@@ -82,10 +86,11 @@ Examples:
     )
     .action(async ({ datasource, full, json, ...connection }: GetOptions) => {
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
+      const { rulesTable } = await import('../rules/index.ts')
       const client = await connect(connection)
       if (datasource === undefined) {
         const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
-        await printAnswer(json, all, (room) => room.rulesTable(all), 'There are no rules.')
+        await printAnswer(json, all, rulesTable(all), 'There are no rules.', { allRows: true })
         return
       }
       const list = (await client.send(
@@ -93,7 +98,7 @@ Examples:
         `${allRulesPath}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
-      await printAnswer(json, list, (room) => room.rulesTable({ [datasource]: list }), none)
+      await printAnswer(json, list, rulesTable({ [datasource]: list }), none, { allRows: true })
       if (!json) await showTimeline(client, [datasource, list])
     })
 }
@@ -241,7 +246,7 @@ Examples:
         const warnings = await room.setRules(client, datasource, list, headers)
         const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
         const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
-        await printAnswer(json, stored, ({ rulesTable }) => rulesTable({ [datasource]: stored }), none)
+        await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })
         if (!json) await showTimeline(client, [datasource, stored])
         printWarnings(warnings)
         if (!markUsed) return
@@ -265,6 +270,7 @@ Examples:
     )
     .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
+      const { historyTable } = await import('../rules/index.ts')
       const client = await connect(connection)
       const path =
         datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
@@ -273,26 +279,6 @@ Examples:
       // Without a count the interface answers the oldest first.
       const changes = count === undefined ? answered.toReversed() : answered
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'
-      await printAnswer(json, changes, (room) => room.historyTable(changes), none)
+      await printAnswer(json, changes, historyTable(changes), none, { allRows: true })
     })
-}
-
-type RulesRoom = typeof import('../rules/index.ts')
-
-async function printAnswer(
-  json: boolean | undefined,
-  answer: object,
-  tableOf: (room: RulesRoom) => Table,
-  none: string,
-): Promise<void> {
-  if (json) {
-    printJson(answer)
-    return
-  }
-  const [room, { formatTable }] = await Promise.all([
-    import('../rules/index.ts'),
-    import('../terminal/index.ts'),
-  ])
-  const { header, rows } = tableOf(room)
-  process.stdout.write(rows.length === 0 ? `${none}\n` : `${formatTable(header, rows)}\n`)
 }

@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson } from './print.ts'
+import { parsePositiveInteger } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 interface SampleCommandOptions {
   readonly days: string

@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { printJson } from './print.ts'
-import { printAnswer } from './print-table.ts'
+import { type ConnectionOptions, collect, connect, withConnection } from '../options/index.ts'
+import { printAnswer, printJson } from '../output/index.ts'
 
 interface SegmentsOptions extends ConnectionOptions {
   readonly datasource?: string

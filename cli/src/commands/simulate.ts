@@ -1,8 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { parseHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printFigures } from './print.ts'
+import { parseHome, parsePositiveInteger } from '../options/index.ts'
+import { printFigures } from '../output/index.ts'
 
 /** The options of `./svc simulate` as commander reads them. */
 interface SimulateCommandOptions {
@@ -44,7 +43,7 @@ export function addSimulate(program: Command): void {
     .action(async (options: SimulateCommandOptions) => {
       const [{ runSimulation }, { stopRequest }] = await Promise.all([
         import('../simulate/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
       ])
       const { signal } = stopRequest()
       const figures = await runSimulation({

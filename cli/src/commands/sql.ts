@@ -1,7 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { accessOf, type ConnectionOptions, withConnection } from './connection-options.ts'
-import { existingHome } from './home-option.ts'
+import { accessOf, type ConnectionOptions, existingHome, withConnection } from '../options/index.ts'
 
 interface SqlCommandOptions extends ConnectionOptions {
   readonly json?: boolean

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { exitStatus } from './exit-status.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { printJson } from './print.ts'
+import { exitStatus } from '../exit/index.ts'
+import { existingHome, withHome } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
 
 /** Adds `./svc status`. */
 export function addStatus(program: Command): void {

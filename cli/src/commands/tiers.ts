@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { printAnswer } from './print-table.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { printAnswer } from '../output/index.ts'
 
 interface TiersOptions extends ConnectionOptions {
   readonly watch?: boolean
@@ -22,7 +22,7 @@ export function addTiers(program: Command): void {
       `
 Columns:
   loading, dropping  number of segments in the load queues
-  missing            number of replicas that rules require and no server of the tier has
+  missing            number of replicas that rules require but no server of the tier has
 A column is left out if it is empty.
 
 Examples:

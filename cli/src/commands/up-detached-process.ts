@@ -3,11 +3,10 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
 import { startCluster } from '../cluster/index.ts'
-import { keepConsoleCurrent } from '../console/index.ts'
-import { exitStatus } from './exit-status.ts'
-import { stopRequest } from './stop-request.ts'
-import { summarize } from './summary.ts'
+import { keepConsoleCurrent } from '../console-build/index.ts'
+import { exitStatus, stopRequest } from '../exit/index.ts'
 import type { DetachedMessage, DetachedOptions } from './up-detached.ts'
+import { summarize } from './up-summary.ts'
 
 const { signal, requested } = stopRequest()
 const options = await new Promise<DetachedOptions>((resolve) => {

@@ -3,10 +3,9 @@ import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
+import { exitStatus, stopRequest } from '../exit/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
-import { exitStatus } from './exit-status.ts'
-import { stopRequest } from './stop-request.ts'
-import { printSummary, type Summary, stepDisplay } from './summary.ts'
+import { printSummary, type Summary, stepDisplay } from './up-summary.ts'
 
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =
@@ -28,12 +27,12 @@ export type DetachedOptions = Pick<
   | 'adminPassword'
 >
 
-// How long to wait until the leader has the report of every server. Thousands of virtual servers take a while.
+// How long to wait until the leader has a report from every server. Thousands of virtual servers take a while.
 const knownTimeoutMs = 60_000
 
 /**
  * Starts the cluster in its own process, prints its progress, and returns when the cluster is ready and known: when the
- * leader has the report of every server.
+ * leader has a report from every server.
  */
 export async function runDetached(options: DetachedOptions & { json?: boolean }): Promise<void> {
   parseOptions(options)
@@ -88,7 +87,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   }
 }
 
-/** Waits until the leader has the report of every server. Returns why it does not, if the wait times out. */
+/** Waits until the leader has a report from every server. Returns why it does not, if the wait times out. */
 async function unknownReason(home: HomeLayout): Promise<string | undefined> {
   const [{ connectToCluster }, { clusterIsKnown, waitUntil }] = await Promise.all([
     import('../client/index.ts'),

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { assertNoFailedImport, defaultHome, homeLayout, isHome } from '../home/index.ts'
-import { collect } from './collect.ts'
-import { withHome } from './home-option.ts'
+import { collect, withHome } from '../options/index.ts'
 
 /** The options of `./svc up` as commander reads them. */
 interface UpOptions {
@@ -46,7 +45,7 @@ export function addUp(program: Command): void {
     .addHelpText(
       'after',
       `
-Without --detach, the cluster runs until Ctrl-C. It is known when the leader has the report of every server.
+Without --detach, the cluster runs until Ctrl-C. The cluster is known once the leader has a report from every server.
 
 Examples:
   ./svc up

@@ -1,10 +1,14 @@
 import type { Command } from 'commander'
+import {
+  type ConnectionOptions,
+  collect,
+  connect,
+  newPasswordOption,
+  readNewPassword,
+  withConnection,
+} from '../options/index.ts'
+import { printAnswer, printJson } from '../output/index.ts'
 import type { User, UserStore } from '../users/index.ts'
-import { collect } from './collect.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { newPasswordOption, readNewPassword } from './new-password.ts'
-import { printJson } from './print.ts'
-import { printAnswer } from './print-table.ts'
 
 interface UsersOptions extends ConnectionOptions {
   readonly authenticator?: string

@@ -1,11 +1,15 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
+import {
+  type ConnectionOptions,
+  connect,
+  existingHome,
+  parsePositiveInteger,
+  withConnection,
+} from '../options/index.ts'
+import { printJson, printNotices } from '../output/index.ts'
 import type { Condition } from '../waiting/index.ts'
-import { type ConnectionOptions, connect, withConnection } from './connection-options.ts'
-import { existingHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
-import { printJson, printNotices } from './print.ts'
 
 interface WaitOptions extends ConnectionOptions {
   readonly datasource?: string
@@ -44,7 +48,7 @@ export function addWait(program: Command): void {
       `
 States:
   ready    every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
-  known    the leader has the report of every server, so that previews are possible
+  known    the leader has a report from every server, so that previews are possible
   settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded   servers have loaded the segments that rules require
   tasks    all tasks are done: none is running or waiting
@@ -62,7 +66,7 @@ Examples:
       const condition = await conditionOf(state, options)
       const [{ waitUntil }, { stopRequest }, { formatSeconds }] = await Promise.all([
         import('../waiting/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
         import('../terminal/index.ts'),
       ])
       const waitedMs = Math.round(await waitUntil(condition, { timeoutMs, signal: stopRequest().signal }))

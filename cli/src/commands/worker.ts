@@ -1,7 +1,5 @@
 import type { Command } from 'commander'
-import { collect } from './collect.ts'
-import { existingHome, withHome } from './home-option.ts'
-import { parsePositiveInteger } from './positive-integer.ts'
+import { collect, existingHome, parsePositiveInteger, withHome } from '../options/index.ts'
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
@@ -20,7 +18,7 @@ When the worker stops, its running tasks restart on other workers. To start work
       const home = existingHome(options.home)
       const [{ startWorker }, { stopRequest }] = await Promise.all([
         import('../cluster/index.ts'),
-        import('./stop-request.ts'),
+        import('../exit/index.ts'),
       ])
       const { signal, requested } = stopRequest()
       const worker = await startWorker({

@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { bundleOf } from '../build/index.ts'
+import { bundleOf } from '../bundles/index.ts'
 import { connectToCluster } from '../client/index.ts'
 import { type Cluster, pickPortOffset, startCluster } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot, secretFile } from '../home/index.ts'

@@ -129,7 +129,7 @@ async function measureReference(
   const classes = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   try {
     const libraries = path.join(folder, 'lib', '*')
-    const source = path.join(repositoryRoot, 'test/reference/CompactionBench.java')
+    const source = path.join(repositoryRoot, 'test/druid/CompactionBench.java')
     const problem = 'Failed to run the benchmark of Druid 37'
     await outputOf('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
     const args = ['-cp', `${classes}:${libraries}`, 'CompactionBench', ...sizes.map(String)]

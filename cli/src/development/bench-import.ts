@@ -46,7 +46,7 @@ const pollMs = 100
 const samplePeriodMs = 1000
 const otherRules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 1 } }]
 /** Every tenth row is invalid, in the case with invalid rows. */
-const brokenEvery = 10
+const invalidEvery = 10
 
 /**
  * Imports segments from a folder into temporary homes: sorted by id, unsorted, and with invalid rows. Runs the cluster of
@@ -59,18 +59,18 @@ export async function benchImport(
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
   try {
     const figures: ImportFigures[] = []
-    for (const rows of ['in order', 'in no order', 'one in ten broken'] as const) {
+    for (const rows of ['sorted', 'unsorted', 'one in ten invalid'] as const) {
       const source = path.join(folder, rows.replaceAll(' ', '-'))
       await writeSource(source, segments, rows)
       const home = path.join(folder, 'home')
       const run = await importFrom(source, home)
-      const isRefused = rows === 'one in ten broken'
+      const isRefused = rows === 'one in ten invalid'
       if (run.status !== (isRefused ? 2 : 0) || existsSync(home) === isRefused)
         throw unavailable(
-          `The import with rows ${rows} exited with status [${run.status}]:\n${run.output.slice(-2000)}`,
+          `The import of [${rows}] rows exited with status [${run.status}]:\n${run.output.slice(-2000)}`,
         )
       const progressLines = run.output.trimEnd().split('\n').length
-      const rehearsal = rows === 'in order' ? { rehearsal: await rehearse(home) } : {}
+      const rehearsal = rows === 'sorted' ? { rehearsal: await rehearse(home) } : {}
       const figure = { rows, seconds: run.seconds, peakMiB: run.peakMiB, progressLines, ...rehearsal }
       figures.push(figure)
       onStep(`${rows}: ${run.seconds.toFixed(1)} s, ${run.peakMiB.toFixed(0)} MiB`)
@@ -112,11 +112,11 @@ async function writeSource(folder: string, segments: number, rows: string): Prom
   writeFileSync(path.join(folder, 'servers.json'), JSON.stringify(list))
   const rules = { _default: [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }] }
   writeFileSync(path.join(folder, 'rules.json'), JSON.stringify(rules))
-  const order = rows === 'in no order' ? scattered(segments) : (index: number) => index
+  const order = rows === 'unsorted' ? scattered(segments) : (index: number) => index
   function* lines() {
     for (let index = 0; index < segments; index++) {
-      const isBroken = rows === 'one in ten broken' && index % brokenEvery === 0
-      yield `${JSON.stringify({ ...rowOf(order(index), segments), ...(isBroken ? { size: 'large' } : {}) })}\n`
+      const isInvalid = rows === 'one in ten invalid' && index % invalidEvery === 0
+      yield `${JSON.stringify({ ...rowOf(order(index), segments), ...(isInvalid ? { size: 'large' } : {}) })}\n`
     }
   }
   await pipeline(Readable.from(lines()), createWriteStream(path.join(folder, 'segments.jsonl')))

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { roles } from '@svc/shared/config'
 import type { EndpointDescription } from '@svc/shared/http'
 import type { ServerEndpoints } from '@svc/shared/openapi'
-import { bundleOf } from '../build/index.ts'
+import { bundleOf } from '../bundles/index.ts'
 
 /** The endpoints of all roles, as listed by the servers. */
 export async function loadEndpoints(): Promise<ServerEndpoints[]> {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
-import { bundleOf } from '../build/index.ts'
+import { bundleOf } from '../bundles/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { emphasized, formatSeconds } from '../terminal/index.ts'
 

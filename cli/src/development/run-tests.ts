@@ -3,21 +3,22 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir, totalmem } from 'node:os'
 import path from 'node:path'
 import { invalidInput, notFound } from '@svc/domain/failure'
-import { bundleOf } from '../build/index.ts'
-import { commonPropertiesFile, pickPortOffset, startCluster } from '../cluster/index.ts'
-import { buildConsole } from '../console/index.ts'
+import { bundleOf } from '../bundles/index.ts'
+import { buildConsole } from '../console-build/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
+import { batchPureTests } from './pure-tests.ts'
 import { outputOf } from './run-program.ts'
+import { startTestStores } from './test-stores.ts'
 
 // Tests that measure delays. They run one at a time, after the others.
 const measuringTests: readonly string[] = ['test/hostile-requests.test.ts', 'test/hung-directory.test.ts']
 
-/**
- * Runs the tests whose path contains `pattern`, or all; returns the exit status. Provides a Postgres and a Redis: the
- * environment variable SVC_TEST_STORES is the path of a properties file with their addresses.
- */
+/** Whether a test may start clusters in copies of the prepared home. */
+const startsCluster = (file: string): boolean => file.startsWith('test/')
+
+/** Runs the tests whose path contains `pattern`, or all; returns the exit status. */
 export async function runTests(
   pattern: string | undefined,
   concurrency: string | undefined,
@@ -37,24 +38,22 @@ export async function runTests(
   ])
 
   // Ctrl-C also reaches the test runner: waits for it to exit, and then stops the stores.
-  process.on('SIGINT', () => undefined)
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-stores-'))
+  let isInterrupted = false
+  process.on('SIGINT', () => {
+    isInterrupted = true
+  })
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-test-'))
   try {
-    const stores = await startCluster({
-      home: folder,
-      portOffset: await pickPortOffset(),
-      profile: 'plain',
-      storesOnly: true,
-    })
+    const { environment, stop } = await startTestStores(folder, files.some(startsCluster))
     try {
-      const environment = { SVC_TEST_STORES: commonPropertiesFile(stores.home) }
-      const others = files.filter((file) => !measuringTests.includes(file))
+      const run = async (some: readonly string[], atOnce = concurrency) =>
+        isInterrupted ? 1 : await runNodeTests(some, atOnce, environment)
+      const together = files.filter((file) => !measuringTests.includes(file))
       const measuring = files.filter((file) => measuringTests.includes(file))
-      const status = others.length === 0 ? 0 : await runNodeTests(others, concurrency, environment)
-      const measuringStatus = measuring.length === 0 ? 0 : await runNodeTests(measuring, '1', environment)
-      return status || measuringStatus
+      const status = await runTogether(together, folder, run)
+      return (await run(measuring, '1')) || status
     } finally {
-      await stores.stop()
+      await stop()
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -133,7 +132,7 @@ export async function runHostile(options: readonly string[]): Promise<number> {
 /** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
 export async function runDifferential(options: readonly string[]): Promise<number> {
   await checkJava()
-  return await runProgram('test/reference/differential/main.ts', options)
+  return await runProgram('test/druid/differential/main.ts', options)
 }
 
 async function runProgram(file: string, options: readonly string[]): Promise<number> {
@@ -142,6 +141,21 @@ async function runProgram(file: string, options: readonly string[]): Promise<num
   // In the user's working directory, because options may be relative paths.
   const env = { ...process.env, ...sourcesAndBuild() }
   return statusOf(spawn(process.execPath, [program, ...options], { env, stdio: 'inherit' }))
+}
+
+/** Runs files at the same time, those that only call functions in few processes; returns the exit status. */
+async function runTogether(
+  files: readonly string[],
+  folder: string,
+  run: (files: readonly string[]) => Promise<number>,
+): Promise<number> {
+  const { batches, others } = batchPureTests(files, folder)
+  // Those that take longest start first, so that all processors are busy until the end.
+  const [long, short] = [others.filter(startsCluster), others.filter((file) => !startsCluster(file))]
+  const status = await run([...long, ...batches.map(({ file }) => file), ...short])
+  // After a crash, each file gets its own process, which shows the one that crashed.
+  const crashed = batches.filter((batch) => !batch.isComplete()).flatMap(({ tests }) => tests)
+  return (await run(crashed)) || status
 }
 
 function findTests(glob: string, pattern: string | undefined, exclude: readonly string[] = []): string[] {
@@ -156,6 +170,7 @@ async function runNodeTests(
   concurrency: string | undefined,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<number> {
+  if (files.length === 0) return 0
   const atOnce = concurrency ?? String(filesAtOnce(availableParallelism(), totalmem()))
   const args = ['--test', `--test-concurrency=${atOnce}`, '--test-reporter=spec', ...files]
   const child = spawn(process.execPath, args, {

@@ -4,6 +4,7 @@ import { propertiesDocument } from '@svc/shared/config'
 import { metricsDocument } from '@svc/shared/metrics'
 import { openApiDocument } from '@svc/shared/openapi'
 import { interfaceVersion } from '@svc/shared/runtime'
+import { stateSchemaText } from '../declared-state/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { loadEndpoints } from './load-endpoints.ts'
 
@@ -16,6 +17,7 @@ export async function writeDocuments(given: Documents): Promise<readonly string[
     ...given,
     'docs/metrics.md': metricsDocument(),
     'docs/properties.md': propertiesDocument(),
+    'docs/state.schema.json': stateSchemaText(),
     'packages/shared/src/openapi/openapi.json': await openApiText(),
   }
   for (const [name, text] of Object.entries(documents)) writeFileSync(path.join(repositoryRoot, name), text)

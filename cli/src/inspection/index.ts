@@ -1,5 +1,6 @@
-/** Reads and shows the tiers, datasources, and segments of a cluster, and marks segments as used or unused. */
+/** Reads, shows, and explains the tiers, datasources, and segments of a cluster, and marks segments as used or unused. */
 export * from './datasources.ts'
+export * from './explanations.ts'
 export * from './mark-segments.ts'
 export * from './segments.ts'
 export * from './tiers.ts'

@@ -39,7 +39,7 @@ describe('the loss in words', () => {
       { waitingForTier: { ...some, tiers: ['hott', 'x'] }, doesNotFit: some },
       [
         'All data stays queryable.',
-        '31 segments cannot load because these tiers have no servers: [hott, x].',
+        '31 segments cannot be loaded because these tiers have no servers: [hott, x].',
         '31 segments (104.1 kB, 31 days) with data before 2001-02-01 do not fit.',
       ],
     ],

@@ -48,7 +48,7 @@ export function lossSentences(effects: AnsweredEffects): string[] {
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
   if (waitingForTier.segments > 0) {
     sentences.push(
-      `${countOf(waitingForTier.segments, 'segment')} cannot load because these tiers have no servers: [${waitingForTier.tiers.join(', ')}].`,
+      `${countOf(waitingForTier.segments, 'segment')} cannot be loaded because these tiers have no servers: [${waitingForTier.tiers.join(', ')}].`,
     )
   }
   if (doesNotFit.segments > 0) {

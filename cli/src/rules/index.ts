@@ -1,6 +1,7 @@
 /** Retention rules on the command line: read from files, shown as tables and timelines, with the history of changes. */
 export * from './data-picture.ts'
 export * from './effects-text.ts'
+export { escapedText } from './escaped-text.ts'
 export * from './fail-on.ts'
 export * from './known-datasource.ts'
 export * from './preview-html.ts'

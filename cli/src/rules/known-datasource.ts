@@ -13,17 +13,25 @@ export async function checkDatasourceIsKnown(
   advice = '',
 ): Promise<void> {
   if (name === defaultRulesName) return
+  const known = await knownDatasources(client)
+  if (!known.has(name)) throw invalidInput(`${unknownDatasource(name, known)}${advice && ` ${advice}`}`)
+}
+
+/** Returns the datasources that have segments or rules. */
+export async function knownDatasources(client: ClusterClient): Promise<ReadonlySet<string>> {
   const [withSegments, withRules] = await Promise.all([
     client.send('GET', '/svc/coordinator/v1/metadata/datasources?includeUnused'),
     client.send('GET', '/svc/coordinator/v1/rules'),
   ])
   const known = new Set([...(withSegments as string[]), ...Object.keys(withRules as object)])
   known.delete(defaultRulesName)
-  if (known.has(name)) return
+  return known
+}
+
+/** What is wrong with a datasource that is not one of `known`, with similar names. */
+export function unknownDatasource(name: string, known: ReadonlySet<string>): string {
   const near = nearNames(name, known)
   const similar =
     near.length === 0 ? 'The cluster has no datasources.' : `Similar names are [${near.join('], [')}].`
-  throw invalidInput(
-    `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}${advice && ` ${advice}`}`,
-  )
+  return `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}`
 }

@@ -13,16 +13,23 @@ th { border-bottom: 1px solid #8c959f; } td { border-bottom: 1px solid #eaeef2; 
 .loss { border-left: 4px solid #cf222e; padding-left: .8rem; font-size: 1.1rem; }
 .none { border-left: 4px solid #1a7f37; padding-left: .8rem; font-size: 1.1rem; }
 .key { display: inline-block; width: .9rem; height: .9rem; margin: 0 .3rem 0 1rem; vertical-align: -.1rem; }
+pre { overflow-x: auto; } ins { color: #1a7f37; text-decoration: none; } del { color: #cf222e; text-decoration: none; }
 svg { width: 100%; height: auto; } ol, ul { padding-left: 1.2rem; } .legend { list-style: none; padding: 0; }
 `
 
 /** A preview as one self-contained HTML page. */
 export function previewHtml(report: PreviewReport): string {
-  const { now, sentences, effects, warnings, details, buckets, bands } = report
-  const title = `Preview of a rule change as of ${now}`
+  return htmlPage(previewTitle(report), previewParts(report))
+}
+
+const previewTitle = ({ now }: PreviewReport): string => `Preview of a rule change as of ${now}`
+
+/** The parts of a page about a preview, as HTML. */
+export function previewParts(report: PreviewReport): string[] {
+  const { sentences, effects, warnings, details, buckets, bands } = report
   const hasLoss = sentences.some((sentence) => /will be|not fit|cannot load/.test(sentence))
   const parts = [
-    `<h1>${escapedText(title)}</h1>`,
+    `<h1>${escapedText(previewTitle(report))}</h1>`,
     `<div class="${hasLoss ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${escapedText(sentence)}</p>`).join('')}</div>`,
     htmlTable(effects),
   ]
@@ -49,6 +56,11 @@ export function previewHtml(report: PreviewReport): string {
     if (notes.length > 0)
       parts.push(`<ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`)
   }
+  return parts
+}
+
+/** A self-contained HTML page of these parts. */
+export function htmlPage(title: string, parts: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -10,16 +10,16 @@ export function previewMarkdown(report: PreviewReport): string {
   const picture = buckets === undefined ? [] : dataPicture(buckets, bands, columns, (_, text) => text)
   const parts = [
     `## Preview of a rule change as of ${now}`,
-    sentences.map((sentence) => `- ${escaped(sentence)}`).join('\n'),
+    sentences.map((sentence) => `- ${escapedMarkdown(sentence)}`).join('\n'),
     markdownTable(effects),
     ...(warnings.length > 0
-      ? ['### Warnings', warnings.map((message) => `- ${escaped(message)}`).join('\n')]
+      ? ['### Warnings', warnings.map((message) => `- ${escapedMarkdown(message)}`).join('\n')]
       : []),
     ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
     ...details.flatMap(({ heading, table, notes = [] }) => [
       `### ${heading}`,
       markdownTable(table),
-      ...(notes.length > 0 ? [notes.map((note) => `- ${escaped(note)}.`).join('\n')] : []),
+      ...(notes.length > 0 ? [notes.map((note) => `- ${escapedMarkdown(note)}.`).join('\n')] : []),
     ]),
   ]
   return `${parts.join('\n\n')}\n`
@@ -27,9 +27,10 @@ export function previewMarkdown(report: PreviewReport): string {
 
 function markdownTable(table: Table): string {
   const { header, rows } = withoutEmptyColumns(table)
-  const lineOf = (row: readonly string[]): string => `| ${row.map(escaped).join(' | ')} |`
+  const lineOf = (row: readonly string[]): string => `| ${row.map(escapedMarkdown).join(' | ')} |`
   return [lineOf(header), lineOf(header.map(() => '---')), ...rows.map(lineOf)].join('\n')
 }
 
-// Names of datasources and tiers may contain almost anything.
-const escaped = (text: string): string => text.replace(/[\\|<>*_`[\]]/g, (character) => `\\${character}`)
+/** Markdown that shows a text as it is: names of datasources and tiers may contain almost anything. */
+export const escapedMarkdown = (text: string): string =>
+  text.replace(/[\\|<>*_`[\]]/g, (character) => `\\${character}`)

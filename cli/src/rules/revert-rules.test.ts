@@ -35,7 +35,7 @@ describe('a revert', () => {
     })
   }
 
-  test('to 0 puts back the rules before the first change', () => {
+  test('to 0 restores the rules before the first change', () => {
     const only = [change(4, ['dropForever'], [])]
     assert.deepEqual(reversionOf('flights', only, 0).rules, [])
     assert.deepEqual(reversionOf('flights', only, undefined).rules, [])
@@ -68,7 +68,7 @@ describe('a revert', () => {
 
   test('reports what it did, and what no longer exists', () => {
     const reversion = reversionOf('flights', changes, undefined)
-    const start = 'Put back the rules of [flights] from before change [9] (2026-01-01T00:00:00.000Z).'
+    const start = 'Restored the rules of [flights] from before change [9] (2026-01-01T00:00:00.000Z).'
     assert.equal(
       revertedText('flights', reversion, { marked: 1, killed: 0 }),
       `${start} Marked 1 segment as used.`,

@@ -5,7 +5,7 @@ import { countOf } from '../terminal/index.ts'
 import type { AnsweredRule, RulesChange } from './rules-table.ts'
 import { rulesPath } from './set-rules.ts'
 
-/** The rules to put back, and the first of the changes that this undoes. */
+/** The rules to restore, and the first of the changes that this undoes. */
 export interface Reversion {
   readonly rules: readonly AnsweredRule[]
   readonly first: RulesChange & { readonly id: number }
@@ -14,7 +14,7 @@ export interface Reversion {
 type IdentifiedChange = Reversion['first']
 
 /**
- * Returns what to put back to undo all changes after the one with the ID `to` (0: all of them), or only the newest if it is
+ * Returns what to restore to undo all changes after the one with the ID `to` (0: all of them), or only the newest if it is
  * undefined. `changes` are newest first. Throws invalidInput if the history does not have the change or its rules.
  */
 export function reversionOf(
@@ -39,7 +39,7 @@ export function reversionOf(
   return { rules: JSON.parse(rules) as AnsweredRule[], first }
 }
 
-/** The body of a preview that puts back rules, and marks used what changes since then marked as unused. */
+/** The body of a preview that restores rules, and marks as used what changes since then marked as unused. */
 export function reversionRequest(dataSource: string, { rules, first }: Reversion): Record<string, unknown> {
   const lists =
     dataSource === '_default' ? { rules: {}, defaultRules: rules } : { rules: { [dataSource]: rules } }
@@ -55,7 +55,7 @@ export function checkCanMarkUsed({ interfaceName }: Pick<ClusterClient, 'interfa
 }
 
 /**
- * Marks segments as used that drop rules marked as unused since a change of the rules (0: since the first), and that the
+ * Marks segments as used that drop rules marked as unused since a change to the rules (0: since the first), and that the
  * rules keep now. Returns how many.
  */
 export async function markKeptUsed(
@@ -86,7 +86,7 @@ export function revertedText(
   { marked, killed }: { readonly marked: number; readonly killed: number },
 ): string {
   const sentences = [
-    `Put back the rules of [${dataSource}] from before change [${first.id}] (${first.auditTime}).`,
+    `Restored the rules of [${dataSource}] from before change [${first.id}] (${first.auditTime}).`,
     markedText(marked),
   ]
   if (killed > 0)

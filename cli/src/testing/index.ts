@@ -1,2 +1,3 @@
-/** A client for tests of commands. */
+/** Clients for tests of commands. */
+export { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from './configured-cluster.ts'
 export { testClient } from './test-client.ts'

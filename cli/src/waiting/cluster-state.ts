@@ -11,7 +11,7 @@ interface AnsweredClusterState {
   readonly shortages: readonly string[]
 }
 
-/** The leader has the report of every server. */
+/** The leader has a report from every server. */
 export const clusterIsKnown =
   (client: ClusterClient): Condition =>
   async () => {

@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, timedOut } from '@svc/domain/failure'
+import { growingDelay } from '@svc/shared/runtime'
 import { formatSeconds } from '../terminal/index.ts'
 
-const POLL_MS = 500
+// Right after a start, a state is often reached within milliseconds; later, frequent requests would only cost time.
+const firstPollMs = 20
+const maxPollMs = 500
 
 /** Returns what a cluster still lacks, one phrase each; none once it has reached a state. */
 export type Condition = () => Promise<readonly string[]>
@@ -17,6 +20,7 @@ export async function waitUntil(
 ): Promise<number> {
   const { timeoutMs, signal } = options
   const startedAt = performance.now()
+  const pollDelay = growingDelay(firstPollMs, maxPollMs)
   for (;;) {
     signal.throwIfAborted()
     const lacking = await condition().catch(lackingOf)
@@ -24,7 +28,7 @@ export async function waitUntil(
     if (lacking.length === 0) return waitedMs
     if (waitedMs >= timeoutMs)
       throw timedOut(`Timed out after ${formatSeconds(timeoutMs)}: ${lacking.join('; ')}`)
-    await delay(Math.min(POLL_MS, timeoutMs - waitedMs), undefined, { signal }).catch(() =>
+    await delay(Math.min(pollDelay.next(), timeoutMs - waitedMs), undefined, { signal }).catch(() =>
       signal.throwIfAborted(),
     )
   }

@@ -1,6 +1,37 @@
 import { useQuery } from '@tanstack/react-query'
+import { callWorker } from '../preview/index.ts'
 import { fetchJson, send } from '../session/index.ts'
 import { pollMs, retryMs } from './refetching.ts'
+
+/** The inventory of the cluster in the worker, and its figures. */
+export const useInventory = () =>
+  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: retryMs })
+
+/** Permissions of one kind. */
+interface Grant {
+  readonly read: boolean
+  readonly write: boolean
+}
+
+interface CallerAnswer {
+  readonly identity: string
+  readonly state: Grant
+  readonly config: Grant
+  /** Permissions on users and roles. */
+  readonly security: Grant
+  readonly datasource: Grant | null
+}
+
+/** What the user may do, in general and with one datasource. */
+export const useCaller = (dataSource?: string) =>
+  useQuery({
+    queryKey: ['caller', dataSource],
+    queryFn: () =>
+      fetchJson<CallerAnswer>(
+        `/svc/router/v1/caller${dataSource === undefined ? '' : `?dataSource=${encodeURIComponent(dataSource)}`}`,
+      ),
+    staleTime: 30_000,
+  })
 
 interface ClusterState {
   readonly known: boolean
@@ -76,4 +107,13 @@ export const useLoadQueues = () =>
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
     refetchInterval: retryMs,
+  })
+
+/** The clock of a cluster that simulates time. */
+export const useSimulatedClock = (isAllowed: boolean) =>
+  useQuery({
+    queryKey: ['clock'],
+    queryFn: () => fetchJson<{ readonly now: string; readonly rate: number }>('/svc/simulation/v1/clock'),
+    enabled: isAllowed,
+    retry: false,
   })

@@ -1,5 +1,9 @@
 /** What the page knows about the cluster, kept current while it is visible. */
 
+export * from './access-queries.ts'
 export * from './cluster-queries.ts'
+export * from './compaction-queries.ts'
+export * from './explanation-query.ts'
+export * from './health-queries.ts'
 export { useConnection, useLiveUpdates } from './live-updates.ts'
-export * from './queries.ts'
+export * from './rule-queries.ts'

@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { type ClusterChanges, callWorker, listenToCluster } from '../preview/index.ts'
-import { endSession, useSession } from '../session/index.ts'
+import { endSession, hasCluster, useSession } from '../session/index.ts'
 
 /** Whether the page follows the cluster. */
 interface ConnectionState {
@@ -35,6 +35,7 @@ export function useLiveUpdates(): void {
   const { state, authorization } = useSession()
   // The worker sends the login of the current session, so another one starts another stream.
   useEffect(() => {
+    if (!hasCluster()) return
     const follow = () =>
       void callWorker('follow', { isOn: state === 'loggedIn' && document.visibilityState === 'visible' })
     follow()

@@ -1,8 +1,9 @@
 import type { Query } from '@tanstack/react-query'
+import { refreshMs } from './refresh-ms.ts'
 
-/** How often a page refetches what no event reports, such as leaders. */
+/** How often a visible page refetches what rarely changes without an event, such as leaders. */
 export const pollMs = 30_000
 
-/** Refetches after a failure. Otherwise, events report what changes. */
+/** Refetches only after a failure, because events report all changes. */
 export const retryMs = ({ state }: Pick<Query, 'state'>): number | false =>
-  state.status === 'error' ? 4000 : false
+  state.status === 'error' ? refreshMs : false

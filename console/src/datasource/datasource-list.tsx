@@ -3,6 +3,7 @@ import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useInventory } from '../cluster/index.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
@@ -12,6 +13,7 @@ const rowHeight = 36
 /** All datasources that the user may read. */
 export function DatasourceList() {
   const { data, error } = useInventory()
+  const future = useFuture()
   const [search, setSearch] = useState('')
   const [, navigate] = useLocation()
   const shown = useMemo(() => {
@@ -30,9 +32,10 @@ export function DatasourceList() {
     if (first) navigate(hrefOf(first.name))
   }
   return (
-    <div className="page">
+    <div className={future.isFuture ? 'page future' : 'page'}>
       <div className="row between">
         <h1>Datasources</h1>
+        {data.isLocal && <ClockBar />}
         <search>
           <form
             onSubmit={(event) => {
@@ -50,12 +53,13 @@ export function DatasourceList() {
           </form>
         </search>
       </div>
-      <p className="dim" role="status">
+      {future.answer && <FutureDatasources answer={future.answer} />}
+      <p className="dim" role="status" hidden={future.isFuture}>
         {shown.length === data.datasources.length
           ? `${formatCount(shown.length)} in total`
           : `${formatCount(shown.length)} of ${formatCount(data.datasources.length)}`}
       </p>
-      <Rows datasources={shown} inventory={data} />
+      {!future.isFuture && <Rows datasources={shown} inventory={data} />}
     </div>
   )
 }

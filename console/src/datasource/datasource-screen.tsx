@@ -2,12 +2,14 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, useClockOffset } from '../clock/index.ts'
 import { type RuleJson, useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
+import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
-import { ClockBar } from './clock-bar.tsx'
 import { ReviewPanel } from './review-panel.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
+import { useLinkedRules } from './rules-link.ts'
 import { RulesPanel } from './rules-panel.tsx'
 import { SegmentsDialog } from './segments-dialog.tsx'
 import { TimelinePanel } from './timeline-panel.tsx'
@@ -55,13 +57,14 @@ function Loaded({
   readonly defaults: readonly RuleJson[]
 }) {
   const edit = useRulesEdit(own)
-  const [offsetMs, setOffset] = useState(0)
+  const offsetMs = useClockOffset()
   const [range, setRange] = useState<TimeRange>()
   const [explained, setExplained] = useState<TimeRange>()
   const parsed = useMemo(() => parseList(edit.list), [edit.list])
   const now = inventory.now + offsetMs
   const view = usePreview({ dataSource, inventory, edit, isValid: 'rules' in parsed, offsetMs, range })
   useDiscardKey(edit)
+  const isLinkDamaged = useLinkedRules(edit)
   const colors = useMemo(
     () => colorsOf(inventory, [...edit.list, ...defaults], view.data),
     [inventory, edit.list, defaults, view.data],
@@ -73,7 +76,12 @@ function Loaded({
     <div className="datasource">
       <div className="picture">
         <Title dataSource={dataSource} inventory={inventory} tiers={tiers} />
-        <ClockBar now={inventory.now} offsetMs={offsetMs} onOffset={setOffset} isEdited={edit.isEdited} />
+        <ClockBar isEdited={edit.isEdited} />
+        {isLinkDamaged && (
+          <Notice kind="problem" role="alert">
+            This link does not contain valid rules, so the stored rules are shown.
+          </Notice>
+        )}
         {view.isError && (
           <Notice kind="problem" role="alert">
             The preview failed: {view.error.message}
@@ -206,7 +214,7 @@ function Title({
             )}
           </>
         )}
-        {caller?.datasource?.write === false && ' · read only'}
+        {hasCluster() && caller?.datasource?.write === false && ' · read only'}
       </p>
     </div>
   )

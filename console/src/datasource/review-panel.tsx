@@ -2,9 +2,11 @@ import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { type RuleJson, useCaller, useRuleHistory } from '../cluster/index.ts'
 import type { AnsweredEffects, PreviewView } from '../preview/index.ts'
-import { formatAge, formatDays, Name, Notice } from '../ui/index.ts'
+import { hasCluster } from '../session/index.ts'
+import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
 import { describeRule } from './rule-text.ts'
+import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
 import { type RulesEdit, sameRules } from './use-rules-edit.ts'
 
@@ -92,9 +94,16 @@ function ApplyForm({
   if (caller?.datasource?.write === false) {
     return (
       <>
-        <Notice kind="warning">
-          You can preview this edit, but not apply it: it requires WRITE on the datasource.
-        </Notice>
+        {hasCluster() ? (
+          <Notice kind="warning">
+            You can preview this edit, but not apply it: it requires WRITE on the datasource.
+          </Notice>
+        ) : (
+          <p className="hint">
+            A snapshot cannot be changed. A link shares this edit with others who open the same snapshot, and
+            the rules can be stored in a cluster.
+          </p>
+        )}
         <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
       </>
     )
@@ -155,12 +164,6 @@ function Buttons({
   readonly isDanger?: boolean
 }) {
   const { dataSource, edit } = input
-  const [isCopied, setIsCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(curlOf(dataSource, edit.list, audit))
-    setIsCopied(true)
-    setTimeout(() => setIsCopied(false), 2000)
-  }
   return (
     <div className="row between buttons">
       <span className="row">
@@ -173,9 +176,14 @@ function Buttons({
           Discard
         </button>
       </span>
-      <button type="button" onClick={() => void copy()}>
-        {isCopied ? 'Copied' : 'Copy as curl'}
-      </button>
+      <span className="row">
+        <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
+        {hasCluster() ? (
+          <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, audit)} />
+        ) : (
+          <CopyButton label="Copy rules" textOf={() => JSON.stringify(edit.list, null, 2)} />
+        )}
+      </span>
     </div>
   )
 }

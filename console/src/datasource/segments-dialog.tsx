@@ -1,15 +1,16 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
 import { callWorker, type ExplainedSegment, type TimeRange } from '../preview/index.ts'
-import { formatTime, Name } from '../ui/index.ts'
+import { formatTime, Name, Notice } from '../ui/index.ts'
+import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000
-const rowHeight = 62
+const rowHeight = 48
 
-/** Why the segments of a part of the time axis are where they are: matched rule, required and served replicas. */
+/** Why the segments of a part of the time axis are where they are: a list, and the explanation of the selected one. */
 export function SegmentsDialog({
   dataSource,
   range,
@@ -21,12 +22,14 @@ export function SegmentsDialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { data: inventory } = useInventory()
+  const [chosen, setChosen] = useState<string>()
   useEffect(() => dialog.current?.showModal(), [])
   const explained = useQuery({
     queryKey: ['explain', dataSource, range, inventory?.revision],
     queryFn: () => callWorker('explain', { dataSource, range, limit }),
   })
   const segments = explained.data?.segments ?? []
+  const selected = segments.find(({ id }) => id === chosen) ?? segments.find(lacksReplicas) ?? segments[0]
   return (
     <dialog ref={dialog} className="why" aria-labelledby="why-title" onClose={onClose}>
       <div className="row between">
@@ -41,12 +44,32 @@ export function SegmentsDialog({
         {explained.data &&
           `${formatCount(explained.data.total)} segments, under the stored rules${explained.data.total > limit ? `; the first ${formatCount(limit)} are listed` : ''}.`}
       </p>
-      <SegmentList segments={segments} />
+      {explained.error && (
+        <Notice kind="problem" role="alert">
+          {explained.error.message}
+        </Notice>
+      )}
+      <div className="why-columns">
+        <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />
+        {selected && <SegmentPanel key={selected.id} dataSource={dataSource} segment={selected} />}
+      </div>
     </dialog>
   )
 }
 
-function SegmentList({ segments }: { readonly segments: readonly ExplainedSegment[] }) {
+/** Whether a segment has fewer replicas than its rule requires. */
+const lacksReplicas = ({ tiers }: ExplainedSegment): boolean =>
+  tiers.some(({ wanted, served }) => served < wanted)
+
+function SegmentList({
+  segments,
+  selected,
+  onSelect,
+}: {
+  readonly segments: readonly ExplainedSegment[]
+  readonly selected: string | undefined
+  onSelect(id: string): void
+}) {
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: segments.length,
@@ -57,43 +80,34 @@ function SegmentList({ segments }: { readonly segments: readonly ExplainedSegmen
   return (
     <div ref={box} className="scroll" tabIndex={0} role="group" aria-label="Segments">
       <ul style={{ height: rows.getTotalSize() }} className="virtual">
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <li key={index} style={{ transform: `translateY(${start}px)`, height: rowHeight }}>
-            <SegmentRow segment={segments[index]!} />
-          </li>
-        ))}
+        {rows.getVirtualItems().map(({ index, start }) => {
+          const segment = segments[index]!
+          return (
+            <li key={index} style={{ transform: `translateY(${start}px)` }}>
+              <button
+                type="button"
+                className="segment"
+                style={{ height: rowHeight }}
+                aria-current={segment.id === selected ? 'true' : undefined}
+                onClick={() => onSelect(segment.id)}
+              >
+                <span className="numbers">
+                  {segment.interval.replaceAll('T00:00:00.000Z', '').replace('/', ' to ')}
+                  <span className="dim">, partition {segment.partitionNum}</span>
+                </span>
+                <span className="dim">{reasonOf(segment)}</span>
+              </button>
+            </li>
+          )
+        })}
       </ul>
-    </div>
-  )
-}
-
-function SegmentRow({ segment }: { readonly segment: ExplainedSegment }) {
-  const { interval, version, partitionNum, sizeBytes, servers } = segment
-  return (
-    <div className="segment">
-      <div>
-        <code title={segment.id}>{interval.replaceAll('T00:00:00.000Z', '')}</code>
-        <span className="dim numbers">
-          version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
-        </span>
-      </div>
-      <div>{reasonOf(segment)}</div>
-      <div className="dim">
-        {servers.length === 0 ? (
-          'No server serves it.'
-        ) : (
-          <>
-            Served by <Name>{servers.join(', ')}</Name>
-          </>
-        )}
-      </div>
     </div>
   )
 }
 
 /** Says in a sentence why a segment is loaded where it is. */
 function reasonOf({ rule, action, isOvershadowed, tiers }: ExplainedSegment): string {
-  if (isOvershadowed) return 'Overshadowed: newer versions cover its entire interval, so it is not loaded.'
+  if (isOvershadowed) return 'Overshadowed by newer versions'
   const name =
     rule === undefined ? '' : rule.source === 'default' ? `Default rule ${rule.index}` : `Rule ${rule.index}`
   if (action === 'drop') return `${name} drops it.`

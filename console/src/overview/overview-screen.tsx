@@ -1,22 +1,37 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, FutureDatasources, FutureSummary, FutureTiers, useFuture } from '../clock/index.ts'
 import {
-  type ClusterNode,
-  useAllRuleChanges,
-  useClusterNodes,
+  useCaller,
   useClusterState,
   useDataServers,
+  useDuties,
   useInventory,
-  useLeaders,
+  useLoadQueues,
+  useMetrics,
+  useTasks,
 } from '../cluster/index.ts'
 import type { InventoryFigures } from '../preview/index.ts'
-import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
+import { hasCluster } from '../session/index.ts'
+import { useOpenedSnapshot } from '../snapshot/index.ts'
+import { Empty, formatMinute, Name, Notice, tierColors } from '../ui/index.ts'
+import {
+  type Concern,
+  certificateConcerns,
+  dutyConcerns,
+  metricConcerns,
+  taskConcerns,
+  tierConcerns,
+} from './concerns.ts'
+import { RuleChanges } from './rule-changes.tsx'
+import { Certificates, Services } from './services.tsx'
 import { TierFills } from './tier-fills.tsx'
 
 /** What the cluster is doing, in sentences. */
 export function OverviewScreen() {
   const inventory = useInventory()
+  const future = useFuture()
   if (inventory.error && !inventory.data)
     return (
       <Empty title="The cluster cannot be shown">
@@ -24,93 +39,206 @@ export function OverviewScreen() {
       </Empty>
     )
   if (!inventory.data) return <Empty title="Loading" />
+  const { data } = inventory
+  if (future.isFuture) return <FutureOverview {...future} />
   return (
     <div className="page overview">
-      <h1>Overview</h1>
-      {inventory.data.isLocal ? (
-        <Doing inventory={inventory.data} />
-      ) : (
+      <div className="row between">
+        <h1>Overview</h1>
+        {data.isLocal && <ClockBar />}
+      </div>
+      {!data.isLocal && (
         <Notice kind="warning">
           You cannot read everything in this cluster, so only your{' '}
-          {countOf(inventory.data.datasources.length, 'datasource')} and their previews are shown.
+          {countOf(data.datasources.length, 'datasource')} and their previews are shown.
         </Notice>
       )}
-      <Concerns inventory={inventory.data} />
+      {data.isLocal && <Lead inventory={data} />}
+      {hasCluster() ? <Attention inventory={data} /> : <SnapshotNotes />}
       <div className="columns">
-        <TiersSection inventory={inventory.data} />
-        <Services />
-        <Changes inventory={inventory.data} />
+        {data.isLocal && <TiersSection inventory={data} />}
+        {hasCluster() && <Services />}
+        {hasCluster() && <RuleChanges inventory={data} />}
+        {hasCluster() && <Certificates />}
       </div>
     </div>
   )
 }
 
-function Doing({ inventory }: { readonly inventory: InventoryFigures }) {
-  const { data: state } = useClusterState()
-  const segments = inventory.datasources.reduce((sum, one) => sum + Math.max(0, one.segments), 0)
-  const bytes = inventory.datasources.reduce((sum, one) => sum + one.bytes, 0)
-  const servers = inventory.tiers.reduce((sum, one) => sum + one.servers, 0)
-  const doing =
-    state === undefined
-      ? ''
-      : state.settled
-        ? 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
-        : state.known
-          ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
-          : 'The leader is waiting for servers to report.'
+/** What the stored rules will have done at the time that the page shows. */
+function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
+  return (
+    <div className="page overview future">
+      <div className="row between">
+        <h1>Overview</h1>
+        <ClockBar />
+      </div>
+      {error && (
+        <Notice kind="problem" role="alert">
+          The preview failed: {error.message}
+        </Notice>
+      )}
+      {answer && (
+        <>
+          <FutureSummary answer={answer} />
+          <div className="columns">
+            <section aria-labelledby="future-datasources">
+              <h2 id="future-datasources">Datasources</h2>
+              <FutureDatasources answer={answer} />
+            </section>
+            <section aria-labelledby="future-tiers">
+              <h2 id="future-tiers">Tiers</h2>
+              <FutureTiers answer={answer} />
+            </section>
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** What there is, and what is happening to it. */
+function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
+  const { datasources, tiers } = inventory
+  const segments = datasources.reduce((sum, one) => sum + Math.max(0, one.segments), 0)
+  const bytes = datasources.reduce((sum, one) => sum + one.bytes, 0)
+  const servers = tiers.reduce((sum, one) => sum + one.servers, 0)
   return (
     <section aria-label="State" className="lead">
       <p className="sentence">
-        {inventory.datasources.length === 0 ? (
-          'This cluster has no data yet.'
+        {datasources.length === 0 ? (
+          'This cluster has no data yet. To load a file:'
         ) : (
           <>
-            <Link href="/datasources">{countOf(inventory.datasources.length, 'datasource')}</Link> with{' '}
+            <Link href="/datasources">{countOf(datasources.length, 'datasource')}</Link> with{' '}
             {countOf(segments, 'segment')} ({formatBytes(bytes)}), on {countOf(servers, 'server')} in{' '}
-            <Link href="/tiers">{countOf(inventory.tiers.length, 'tier')}</Link>.
+            <Link href="/tiers">{countOf(tiers.length, 'tier')}</Link>.
           </>
         )}
       </p>
-      <p className="sentence" role="status">
-        {doing}
-      </p>
-      {inventory.datasources.length === 0 && (
+      {datasources.length === 0 && (
         <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
       )}
+      {hasCluster() && <Activity />}
     </section>
   )
 }
 
-/** What needs attention, with where to look. */
-function Concerns({ inventory }: { readonly inventory: InventoryFigures }) {
+/** What the cluster is doing now. */
+function Activity() {
   const { data: state } = useClusterState()
-  const concerned = inventory.datasources.filter(
-    ({ unserved, underReplicated }) => unserved > 0 || underReplicated > 0,
+  const { data: queues } = useLoadQueues()
+  const { data: tasks } = useTasks(100)
+  const sum = (of: 'segmentsToLoad' | 'segmentsToDrop' | 'segmentsToLoadSize') =>
+    Object.values(queues ?? {}).reduce((total, queue) => total + queue[of], 0)
+  const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
+  const unfinished = (tasks ?? []).filter(({ status }) => status === 'RUNNING')
+  const running = unfinished.filter(({ runnerStatusCode }) => runnerStatusCode === 'RUNNING').length
+  return (
+    <p className="sentence" role="status">
+      {state === undefined
+        ? ''
+        : state.settled
+          ? 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
+          : state.known
+            ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
+            : 'The leader is waiting for servers to report.'}
+      {loads + drops > 0 &&
+        ` Servers still have to load ${countOf(loads, 'replica')} (${formatBytes(sum('segmentsToLoadSize'))}) and drop ${formatCount(drops)}.`}
+      {tasks &&
+        (unfinished.length === 0
+          ? ' No task is running.'
+          : ` ${countOf(running, 'task is', 'tasks are')} running, and ${formatCount(unfinished.length - running)} waiting.`)}
+    </p>
   )
-  const texts: ReactNode[] = [
-    ...(state?.known === false || state?.settled === false ? state.reasons : []),
-    ...(state?.shortages ?? []),
-  ]
-  if (concerned.length === 0 && texts.length === 0) return null
+}
+
+/** What needs attention, with where to look. */
+function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
+  const concerns = useConcerns()
+  const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
+  if (concerns.length === 0 && unserved.length === 0) {
+    return inventory.isLocal ? <Notice kind="done">Nothing needs attention.</Notice> : null
+  }
   return (
     <section aria-labelledby="attention">
       <h2 id="attention">Needs attention</h2>
       <ul className="concerns">
-        {texts.map((text) => (
-          <li key={String(text)}>{text}</li>
-        ))}
-        {concerned.slice(0, 20).map(({ name, unserved, underReplicated }) => (
-          <li key={name}>
-            <Link href={`/datasources/${encodeURIComponent(name)}`}>
-              <Name>{name}</Name>
-            </Link>
-            {unserved > 0 && `: ${countOf(unserved, 'segment')} not served`}
-            {underReplicated > 0 &&
-              `${unserved > 0 ? ',' : ':'} ${formatCount(underReplicated)} under-replicated`}
+        {concerns.map(({ text, href }) => (
+          <li key={text}>
+            {text} {href && <Link href={href}>Show</Link>}
           </li>
         ))}
+        {unserved.slice(0, 20).map((one) => (
+          <li key={one.name}>
+            <Link href={`/datasources/${encodeURIComponent(one.name)}`}>
+              <Name>{one.name}</Name>
+            </Link>
+            {unservedText(one.unserved, one.underReplicated)}
+          </li>
+        ))}
+        {unserved.length > 20 && <li>{formatCount(unserved.length - 20)} more datasources</li>}
       </ul>
     </section>
+  )
+}
+
+function unservedText(unserved: number, underReplicated: number): ReactNode {
+  const parts = [
+    unserved > 0 && `${countOf(unserved, 'segment')} not served`,
+    underReplicated > 0 && `${formatCount(underReplicated)} under-replicated`,
+  ]
+  return `: ${parts.filter(Boolean).join(', ')}`
+}
+
+function useConcerns(): Concern[] {
+  const { data: caller } = useCaller()
+  const { data: state } = useClusterState()
+  const { data: metrics } = useMetrics()
+  const { data: servers } = useDataServers()
+  const { data: duties } = useDuties()
+  const { data: tasks } = useTasks(100)
+  const { data: inventory } = useInventory()
+  if (caller?.state.read !== true) return []
+  const texts = [
+    ...(state?.known === false || state?.settled === false ? state.reasons : []),
+    ...(state?.shortages ?? []),
+  ]
+  return [
+    ...texts.map((text) => ({ text })),
+    ...(metrics ? [...certificateConcerns(metrics), ...metricConcerns(metrics)] : []),
+    ...tierConcerns(servers ?? []),
+    ...dutyConcerns(duties ?? {}),
+    ...taskConcerns(tasks ?? [], inventory?.now ?? 0),
+  ]
+}
+
+/** What to know about a snapshot before using its numbers. */
+function SnapshotNotes() {
+  const opened = useOpenedSnapshot()
+  const { data: inventory } = useInventory()
+  if (!opened || !inventory) return null
+  return (
+    <>
+      <p className="dim">
+        Rules are evaluated at {formatMinute(inventory.now)}, the time at which the snapshot was opened.
+        {!opened.hasPlacement &&
+          ' It does not say which server serves which segment, so replicas are assumed to be where its rules require them.'}
+      </p>
+      {opened.problemCount > 0 && (
+        <section aria-labelledby="problems">
+          <h2 id="problems">{countOf(opened.problemCount, 'unreadable part')} left out</h2>
+          <ul className="concerns">
+            {opened.problems.map((problem) => (
+              <li key={problem}>{problem}</li>
+            ))}
+            {opened.problemCount > opened.problems.length && (
+              <li>{formatCount(opened.problemCount - opened.problems.length)} more</li>
+            )}
+          </ul>
+        </section>
+      )}
+    </>
   )
 }
 
@@ -123,98 +251,5 @@ function TiersSection({ inventory }: { readonly inventory: InventoryFigures }) {
       {servers && servers.length === 0 && <p className="hint">No historical has reported yet.</p>}
       {servers && <TierFills servers={servers} colors={colors} />}
     </section>
-  )
-}
-
-function Changes({ inventory }: { readonly inventory: InventoryFigures }) {
-  const { data: changes } = useAllRuleChanges()
-  if (!changes || changes.length === 0) return null
-  return (
-    <section aria-labelledby="changes">
-      <h2 id="changes">Recent rule changes</h2>
-      <ul className="history">
-        {changes.map(({ key, auditInfo, auditTime }) => (
-          <li key={`${key} ${auditTime}`}>
-            <span className="dim numbers">{formatAge(inventory.now - Date.parse(auditTime))}</span>
-            <span>
-              {key === '_default' ? (
-                'cluster defaults'
-              ) : (
-                <Link href={`/datasources/${encodeURIComponent(key)}`}>
-                  <Name>{key}</Name>
-                </Link>
-              )}{' '}
-              by <Name>{auditInfo.author || auditInfo.identity}</Name>
-              {auditInfo.comment && (
-                <span className="dim">
-                  : “<bdi>{auditInfo.comment}</bdi>”
-                </span>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'indexer', 'worker']
-
-function Services() {
-  const { data: nodes } = useClusterNodes()
-  const { data: leaders } = useLeaders()
-  if (!nodes) return null
-  const known = [
-    ...roles.filter((role) => nodes[role]?.length),
-    ...Object.keys(nodes).filter((role) => !roles.includes(role) && nodes[role]!.length > 0),
-  ]
-  return (
-    <section aria-labelledby="services">
-      <h2 id="services">Services</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>service</th>
-            <th>servers</th>
-          </tr>
-        </thead>
-        <tbody>
-          {known.map((role) => (
-            <tr key={role}>
-              <th scope="row">{role}</th>
-              <td>
-                <Servers nodes={nodes[role]!} leaders={leaders ?? []} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  )
-}
-
-const maxNamed = 4
-
-function Servers({
-  nodes,
-  leaders,
-}: {
-  readonly nodes: readonly ClusterNode[]
-  readonly leaders: readonly string[]
-}) {
-  if (nodes.length > maxNamed) return <>{formatCount(nodes.length)} servers</>
-  return (
-    <>
-      {nodes.map((node) => {
-        const address = `${node.host}:${node.tlsPort ?? node.plaintextPort}`
-        const isLeader = leaders.some((url) => url.endsWith(`//${address}`))
-        return (
-          <div key={address} className="numbers">
-            {address}
-            {isLeader && <span className="pill leader">leader</span>}
-          </div>
-        )
-      })}
-    </>
   )
 }

@@ -122,6 +122,16 @@ export class LocalInventory {
     return decision
   }
 
+  /** Returns what the stored rules do to all datasources at a time. */
+  future(now: number): PreviewAnswer {
+    const { inventory } = this
+    // A list of default rules makes the request one for all datasources. It is the stored one.
+    const defaultRules = inventory.rules.get(defaultRulesName) ?? []
+    const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
+    const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
+    return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
+  }
+
   /** Returns the ids of the segments that rules would mark unused. */
   dropped({ dataSource, rules }: DroppedTask): string[] {
     const { outcome } = this.decide(dataSource, rules, undefined)

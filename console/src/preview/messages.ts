@@ -149,12 +149,45 @@ export interface ExplainedSegments {
 /** Which rules to apply to a datasource. */
 export type DroppedTask = Pick<PreviewTask, 'dataSource' | 'rules'>
 
+/** Where the files of a snapshot are: chosen by the user, or in a folder of the server of the page. */
+export type SnapshotPlace =
+  | { readonly files: readonly File[]; readonly name?: string }
+  | { readonly address: string }
+
+/** What was read from a snapshot. */
+export interface OpenedSnapshot {
+  /** Name of its folder, or of its only file. */
+  readonly name: string
+  readonly segments: number
+  readonly servers: number
+  /** Whether the snapshot says which server serves which segment. Otherwise, segments are where their rules require them. */
+  readonly hasPlacement: boolean
+  /** Number of unreadable parts, and the first of them. */
+  readonly problemCount: number
+  readonly problems: readonly string[]
+}
+
+/** An answer of the API, without a server. */
+export interface LocalAnswer {
+  readonly status: number
+  readonly body: string
+}
+
 /** Requests to the worker, by kind. */
 export interface WorkerCalls {
   readonly refresh: { readonly input: Record<string, never>; readonly output: InventoryFigures }
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
   /** The ids of the segments that rules would mark unused. */
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
+  /** What the stored rules do to all datasources at a time. */
+  readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
+  /** Replaces the cluster by a snapshot. */
+  readonly openSnapshot: { readonly input: SnapshotPlace; readonly output: OpenedSnapshot }
+  /** A request to the API of the opened snapshot. */
+  readonly request: {
+    readonly input: { readonly method: string; readonly path: string }
+    readonly output: LocalAnswer
+  }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
   /** Starts or stops to follow the changes of the cluster. */
   readonly follow: { readonly input: { readonly isOn: boolean }; readonly output: null }

@@ -5,13 +5,17 @@ import { Follower } from './follower.ts'
 import { LocalInventory } from './local-inventory.ts'
 import type {
   InventoryFigures,
+  OpenedSnapshot,
   PreviewAnswer,
   PreviewTask,
   PreviewView,
+  SnapshotPlace,
   WorkerCalls,
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
+import { SnapshotAnswers } from './snapshot-answers.ts'
+import { readSnapshot } from './snapshot-files.ts'
 
 class WorkerFailure extends Error {
   readonly status: number
@@ -24,6 +28,8 @@ class WorkerFailure extends Error {
 
 let inventory: DecodedInventory | undefined
 let local: LocalInventory | undefined
+/** The snapshot that replaces the cluster. */
+let snapshot: { readonly answers: SnapshotAnswers; readonly figures: InventoryFigures } | undefined
 let tag: string | undefined
 let figures: InventoryFigures | undefined
 let revision = 0
@@ -52,7 +58,14 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
 }
 
 function outputOf({ kind, input, authorization }: WorkerRequest) {
+  if (kind === 'openSnapshot') return openSnapshot(input as SnapshotPlace)
+  if (kind === 'request') {
+    const { method, path } = input as WorkerCalls['request']['input']
+    return snapshot!.answers.answer(method, path)
+  }
+  if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
   if (kind === 'refresh') {
+    if (snapshot !== undefined) return snapshot.figures
     // One after the other, because each one updates the inventory of the one before.
     const next = refreshing.catch(() => undefined).then(() => refresh(authorization))
     refreshing = next
@@ -70,6 +83,14 @@ function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string 
   login = authorization
   if (isOn) follower.start()
   return null
+}
+
+async function openSnapshot(place: SnapshotPlace): Promise<OpenedSnapshot> {
+  const { inventory: read, opened } = await readSnapshot(place, Date.now())
+  local = new LocalInventory(read)
+  revision += 1
+  snapshot = { answers: new SnapshotAnswers(read), figures: local.figures(String(revision)) }
+  return opened
 }
 
 async function request(

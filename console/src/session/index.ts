@@ -1,4 +1,5 @@
 /** Who uses this tab, and requests on behalf of this user. */
 export { LoginGate } from './login-gate.tsx'
-export { fetchJson, RequestFailure, send } from './request.ts'
-export { currentSession, endSession, inBytes, useSession } from './session.ts'
+export { answerLocally, fetchJson, RequestFailure, send } from './request.ts'
+export { currentSession, endSession, inBytes, openSession, useSession } from './session.ts'
+export { hasCluster, pageSource } from './source.ts'

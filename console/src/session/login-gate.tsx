@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { endSession, logIn, useSession } from './session.ts'
+import { pageSource } from './source.ts'
 
 /**
  * Shows its children once a user has logged in. If the session ends later, the login form covers them, so that nothing
@@ -10,7 +11,7 @@ export function LoginGate({ children }: { readonly children: ReactNode }) {
   const [hasStarted, setHasStarted] = useState(false)
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
-    if (isLoginRequired()) endSession()
+    if (pageSource() === 'login') endSession()
     else void logIn('', '').then(setProblem)
   }, [])
   useEffect(() => {
@@ -24,10 +25,6 @@ export function LoginGate({ children }: { readonly children: ReactNode }) {
     </>
   )
 }
-
-/** The router says in the page whether its cluster requires a login. */
-const isLoginRequired = (): boolean =>
-  document.querySelector('meta[name=svc-login]')?.getAttribute('content') !== 'none'
 
 function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name: string }) {
   const dialog = useRef<HTMLDialogElement>(null)

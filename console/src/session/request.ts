@@ -19,13 +19,36 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
+type Undefinable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined }
+
+/** Answers requests without a server. Called with the method and the path. */
+type LocalAnswers = (method: string, path: string) => Promise<Response>
+
+let localAnswers: LocalAnswers | undefined
+
+/** Answers all later requests with a function instead of a server. */
+export function answerLocally(answers: LocalAnswers): void {
+  localAnswers = answers
+}
+
 /** Sends a request of this tab's user. Throws RequestFailure unless the status is below 400. */
 export async function send(
   path: string,
   { method = 'GET', body, headers, signal }: RequestOptions = {},
 ): Promise<Response> {
+  const response = await (localAnswers?.(method, path) ??
+    fetchFromRouter(path, { method, body, headers, signal }))
+  if (response.status === 401) endSession()
+  if (!response.ok) throw new RequestFailure(response.status, await messageOf(response))
+  return response
+}
+
+async function fetchFromRouter(
+  path: string,
+  { method = 'GET', body, headers, signal }: Undefinable<RequestOptions>,
+): Promise<Response> {
   const { authorization } = currentSession()
-  const response = await fetch(path, {
+  return await fetch(path, {
     method,
     // With credentials, a response with status 401 would open the browser's own login form.
     credentials: 'omit',
@@ -41,9 +64,6 @@ export async function send(
     if (signal?.aborted) throw error
     throw new RequestFailure(0, 'The router is unreachable. Check that the cluster is running.')
   })
-  if (response.status === 401) endSession()
-  if (!response.ok) throw new RequestFailure(response.status, await messageOf(response))
-  return response
 }
 
 async function messageOf(response: Response): Promise<string> {

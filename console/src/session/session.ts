@@ -28,6 +28,10 @@ export function useSession(): Session {
   }, currentSession)
 }
 
+/** Starts a session that needs no login. */
+export const openSession = (user: string): void =>
+  setSession({ state: 'loggedIn', authorization: undefined, user })
+
 /** Marks the session as ended: the next page shows the login form, and keeps everything else. */
 export function endSession(): void {
   if (session.state !== 'loggedOut') setSession({ ...session, state: 'loggedOut', authorization: undefined })

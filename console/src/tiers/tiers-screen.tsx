@@ -1,6 +1,7 @@
 import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
+import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
 import { Empty, formatShare, Meter, Name, TierMark, tierColors } from '../ui/index.ts'
@@ -50,6 +51,7 @@ interface LoadedInput {
 
 function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedInput) {
   const colors = useMemo(() => tierColors(servers.map(({ tier }) => tier)), [servers])
+  const future = useFuture()
   const tiers = [...colors.keys()].sort()
   const shown = useMemo(
     () =>
@@ -61,9 +63,17 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
     [servers, selected, order, queues],
   )
   return (
-    <div className="page">
-      <h1>Tiers and servers</h1>
-      <TierFills servers={servers} colors={colors} />
+    <div className={future.isFuture ? 'page future' : 'page'}>
+      <div className="row between">
+        <h1>Tiers and servers</h1>
+        <ClockBar />
+      </div>
+      {future.answer ? (
+        <FutureTiers answer={future.answer} />
+      ) : (
+        <TierFills servers={servers} colors={colors} />
+      )}
+      {future.isFuture && <p className="hint">The servers below are shown as they are now.</p>}
       <div className="row between">
         <fieldset className="row choices">
           <legend className="unseen">Tier</legend>
@@ -151,7 +161,7 @@ function ServerGrid({
                 key={server.host}
                 server={server}
                 queue={queues[server.host]}
-                color={colors.get(server.tier)}
+                color={server.type === 'historical' ? colors.get(server.tier) : undefined}
               />
             ))}
           </div>

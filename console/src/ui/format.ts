@@ -12,21 +12,26 @@ export function formatTime(instantMs: number): string {
 export const formatMinute = (instantMs: number): string =>
   `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`
 
-/** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`. */
+/** Returns the first and the last day of an interval in ISO 8601, such as `2026-01-01 to 2026-01-31`, or its only day. */
 export function formatDays(interval: string): string {
   const [start = '', end = ''] = interval.split('/')
   const last = formatInstant(Date.parse(end) - 1)
   const isUnlimited = Number.isNaN(Date.parse(end)) || Number.isNaN(Date.parse(start))
-  return isUnlimited ? 'all time' : `${start.split('T')[0]} to ${last.split('T')[0]}`
+  const [from, to] = [start.split('T')[0], last.split('T')[0]]
+  if (isUnlimited) return 'all time'
+  return from === to ? from! : `${from} to ${to}`
 }
 
 /** Returns how long ago something happened: `3 min ago`. */
-export function formatAge(ms: number): string {
+export const formatAge = (ms: number): string => `${formatSpan(ms)} ago`
+
+/** Returns a duration in one unit: `3 min`. */
+export function formatSpan(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
-  if (seconds < 60) return `${seconds} s ago`
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h ago`
-  return `${Math.round(seconds / 86_400)} days ago`
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
+  return `${Math.round(seconds / 86_400)} days`
 }
 
 /** Returns a share in percent with at most one digit after the point. */

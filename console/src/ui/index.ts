@@ -1,4 +1,5 @@
 /** What all screens share: formats, colors, and small parts. */
+export { CopyButton } from './copy-button.tsx'
 export * from './format.ts'
 export * from './notice.tsx'
 export { ThemeSwitch } from './theme.tsx'

@@ -32,7 +32,7 @@ function brokerRoutes(view: ServedView): Route[] {
       method: 'GET',
       path: '/svc/broker/v1/loadstatus',
       access: state('READ'),
-      summary: 'Return whether the broker knows the segments of every historical',
+      summary: 'Check whether the broker knows the segments of every historical',
       answers: [jsonAnswer(z.object({ inventoryInitialized: z.boolean(), segmentCount: z.int() }))],
       handle: () => ({ inventoryInitialized: view.isInitialized(), segmentCount: view.segmentCount() }),
     }),

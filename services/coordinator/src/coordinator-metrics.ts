@@ -5,7 +5,7 @@ import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { registerDutyMetrics } from '@svc/shared/duties'
 import type { Metrics, MetricValue } from '@svc/shared/metrics'
-import type { ClusterView } from './api/cluster-view.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
 
 /** State of the segments and servers at one time. */

@@ -10,11 +10,11 @@ import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import { clusterStateRoute } from './api/cluster-state.ts'
-import type { ClusterView } from './api/cluster-view.ts'
 import { compactionConfigRoutes } from './api/compaction-config.ts'
 import { compactionStatusRoutes } from './api/compaction-status.ts'
 import { datasourceRoutes } from './api/datasources.ts'
 import { dynamicConfigRoutes } from './api/dynamic-config.ts'
+import { explainRoutes } from './api/explain.ts'
 import { faultRoutes } from './api/faults.ts'
 import { internalRoutes } from './api/internal.ts'
 import { inventoryRoute } from './api/inventory.ts'
@@ -27,8 +27,10 @@ import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
 import { createDutyGroups } from './duties/index.ts'
+import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
   createSegmentInventory,
@@ -70,7 +72,15 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   registerCoordinatorMetrics(context.metrics, view)
   let election: Election | undefined
   return {
-    routes: coordinatorRoutes(view, clusterState, loadMeter, planner, dutyGroups.compaction, followers),
+    routes: coordinatorRoutes(
+      view,
+      clusterState,
+      createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
+      loadMeter,
+      planner,
+      dutyGroups.compaction,
+      followers,
+    ),
     start: async () => {
       await rules.start()
       const change = {
@@ -136,6 +146,7 @@ function createServerInventory(
 function coordinatorRoutes(
   view: ClusterView,
   clusterState: ClusterStateTracker,
+  explanations: Explanations,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
   compactionDuties: DutyGroup,
@@ -157,10 +168,11 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     ...serverRoutes(view),
     ...datasourceRoutes(view),
+    ...explainRoutes(view, explanations),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(planner, compactionDuties.wake),
+    ...compactionStatusRoutes(context, planner, compactionDuties.wake),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),

@@ -33,7 +33,7 @@ function historicalRoutes({ readiness }: ServiceContext): Route[] {
       method: 'GET',
       path: '/svc/historical/v1/loadstatus',
       access: state('READ'),
-      summary: 'Return whether the historical serves all segments that were on disk at startup',
+      summary: 'Check whether the historical serves all segments that were on disk at startup',
       answers: [jsonAnswer(z.object({ cacheInitialized: z.boolean() }))],
       handle: () => ({ cacheInitialized: readiness.isReady() }),
     }),

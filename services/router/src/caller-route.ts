@@ -11,6 +11,7 @@ const callerShape = z
     identity: z.string(),
     state: grantShape.describe('Permissions on the state of the cluster'),
     config: grantShape.describe('Permissions on the configuration of the cluster'),
+    security: grantShape.describe('Permissions on users and roles'),
     datasource: grantShape
       .nullable()
       .describe('Permissions on the datasource in the query; null without one'),
@@ -30,6 +31,7 @@ export const callerRoute = (): Route =>
       identity: caller.identity,
       state: grantOf(caller, 'STATE', 'STATE'),
       config: grantOf(caller, 'CONFIG', 'CONFIG'),
+      security: grantOf(caller, 'CONFIG', 'security'),
       datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
     }),
   })

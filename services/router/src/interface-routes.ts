@@ -15,7 +15,7 @@ export function interfaceRoutes(): Route[] {
       method: 'GET',
       path: '/openapi.json',
       access: authenticated,
-      summary: 'Return this API as an OpenAPI document',
+      summary: 'Get this API as an OpenAPI document',
       answers: [jsonAnswer(z.looseObject({ openapi: z.string() }))],
       handle: async () => (await readStoredDocument()).document,
     }),
@@ -23,7 +23,7 @@ export function interfaceRoutes(): Route[] {
       method: 'GET',
       path: '/interface',
       access: authenticated,
-      summary: 'Return this API as an HTML page',
+      summary: 'Get this API as an HTML page',
       answers: [textAnswer('text/html')],
       handle: async () => {
         const { document } = await readStoredDocument()

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
+import { createConsoleFiles } from '@svc/shared/console-files'
 import { runService, type ServiceContext, type ServicePart } from '@svc/shared/service'
 import { callerRoute } from './caller-route.ts'
-import { createConsoleFiles } from './console-files.ts'
 import { interfaceRoutes } from './interface-routes.ts'
 import { createProxy } from './proxy.ts'
 
@@ -12,7 +12,7 @@ function buildRouter(context: ServiceContext): ServicePart {
     fallback: proxy.forward,
     servePage: createConsoleFiles(
       fileURLToPath(new URL('../../../console/dist', import.meta.url)),
-      context.settings.get('svc.auth.authenticatorChain')[0] !== 'allowAll',
+      context.settings.get('svc.auth.authenticatorChain')[0] === 'allowAll' ? 'open' : 'login',
     ),
     start: proxy.start,
     stop: proxy.stop,

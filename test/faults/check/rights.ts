@@ -22,7 +22,7 @@ const unavailableAfterFaultMs = 10_000
 /** A revocation is acknowledged after at most this time, even if servers have not confirmed it. */
 const maxWaitMs = 6000
 
-/** What must work for a server to learn of a change of permissions. */
+/** What must work for a server to learn of a change to permissions. */
 function concerns(fault: Fault, instance: string): boolean {
   const needed: readonly string[] = [instance, ...instances.coordinator, 'postgres', 'redis']
   return needed.includes(fault.target) || ('to' in fault && needed.includes(fault.to))

@@ -1,7 +1,7 @@
 /** Permissions: what a caller may do with which resource. */
 
 export { type AccessExplanation, explainAccess } from './explain.ts'
-export { compileGroupPattern, isGroupPattern } from './group-pattern.ts'
+export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
   type ChainOutcome,
   type HasPassword,

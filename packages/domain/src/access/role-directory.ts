@@ -1,4 +1,4 @@
-import { compileGroupPattern } from './group-pattern.ts'
+import { compileGroupPattern } from './ldap-group-pattern.ts'
 import type { Permission } from './permission.ts'
 
 /** The users and roles of one authorizer: roles by user, permissions by role. */

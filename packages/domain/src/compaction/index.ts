@@ -5,6 +5,7 @@
 export * from './compaction-segment.ts'
 export * from './compaction-state.ts'
 export * from './config/index.ts'
+export * from './explain-compaction.ts'
 export * from './order.ts'
 export * from './plan-compaction.ts'
 export * from './policy.ts'

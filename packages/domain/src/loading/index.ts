@@ -1,6 +1,6 @@
 /** Plans the loads, drops, and moves of one run from what rules require and servers hold. */
 export * from './plan-clones.ts'
-export * from './plan-copies.ts'
 export * from './plan-moves.ts'
+export * from './plan-placement.ts'
 export * from './replica-change.ts'
-export type { LoadingServer } from './server-draft.ts'
+export { draftOf, hasRoom, type LoadingServer } from './server-draft.ts'

@@ -1,5 +1,5 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
-import type { CopyList } from './plan-copies.ts'
+import type { CopyList } from './plan-placement.ts'
 import { addLoad, draftOf, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
 
 /** A server that mirrors the segments of another one. */

@@ -1,5 +1,5 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 import type { SegmentColumns } from './segments.ts'
 import { lowerBound, upperBound } from './sorted.ts'

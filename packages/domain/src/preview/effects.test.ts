@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { compileRules, effectiveRules, matchRule, parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { dayMs, formatInterval, type Interval, parseInstant, parseInterval } from '../time/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import { Days } from './days.ts'
 import { decidePreview, formatSummary, groupGivenSegments, type PreviewRow, rowsInPlaces } from './index.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 import { previewGiven, testNow } from './test-preview.ts'
 
 const tierNames = ['hot', 'cold', 'gone']

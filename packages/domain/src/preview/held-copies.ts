@@ -1,6 +1,6 @@
 import { Affected } from './affected.ts'
-import type { PreviewServer } from './cluster.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
 
 /** The replicas of a segment by tier, before a change. Segments with equal replicas share one object. */

@@ -1,11 +1,11 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
-export * from './answer-request.ts'
+
 export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
-export type { PreviewServer } from './cluster.ts'
+export type { Outcome } from './decide-outcome.ts'
+export * from './decide-request.ts'
 export { type EffectName, effectNames } from './effects.ts'
-export { groupGivenSegments } from './given-segments.ts'
+export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
 export * from './inventory-columns.ts'
-export type { Outcome } from './outcome.ts'
 export * from './parse-request.ts'
 export {
   decidePreview,
@@ -15,11 +15,12 @@ export {
   pageOfRows,
   rowsInPlaces,
 } from './preview.ts'
-export type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
+export { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
 export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 export { type ServedFigures, servedFiguresOf } from './served-figures.ts'
+export type { PreviewServer } from './servers-by-tier.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

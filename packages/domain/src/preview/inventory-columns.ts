@@ -1,6 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import {
   type InventoryColumns,
   InventoryDatasource,
@@ -9,6 +8,7 @@ import {
   updatedDatasource,
 } from './inventory-segments.ts'
 import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** The part of a cluster that a caller may read. */
 export interface CompleteInventory extends PreviewedCluster {

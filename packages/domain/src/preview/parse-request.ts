@@ -31,7 +31,7 @@ import {
   schemaOf,
   titled,
 } from '../validation/index.ts'
-import type { PreviewServer } from './cluster.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** A segment of a request, with defaults filled in. */
 export interface GivenSegment {

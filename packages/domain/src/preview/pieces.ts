@@ -1,5 +1,5 @@
-import type { RuleTarget } from './cluster.ts'
 import type { HeldCopies, HeldRuns } from './held-copies.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import type { Stretch } from './stretches.ts'
 

@@ -1,7 +1,8 @@
 import { Heap } from '../heap/index.ts'
-import type { PreviewCluster, RuleTarget } from './cluster.ts'
 import type { HeldRuns } from './held-copies.ts'
+import type { RuleTarget } from './rule-targets.ts'
 import type { SegmentColumns } from './segments.ts'
+import type { ServersByTier } from './servers-by-tier.ts'
 import { TierRoom } from './simulated-placement.ts'
 import type { Stretch } from './stretches.ts'
 
@@ -31,7 +32,7 @@ const slice = 16_384
  */
 export function* placeIn(
   datasources: readonly UnplacedDatasource[],
-  { tiers, holders }: PreviewCluster,
+  { tiers, holders }: ServersByTier,
   holder: number,
 ): Generator<undefined, readonly Uint16Array[]> {
   const placed = datasources.map(({ columns }) => new Uint16Array(columns.count))

@@ -1,7 +1,7 @@
 import type { RulesByName } from '../rules/index.ts'
-import type { PreviewServer } from './cluster.ts'
 import type { HeldRuns } from './held-copies.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
 
 /** A datasource of a cluster. What is known about its segments is kept from one preview to the next. */
 export interface PreviewedDatasource {
@@ -11,6 +11,23 @@ export interface PreviewedDatasource {
   readonly held?: HeldRuns | undefined
   /** Keeps the columns and the replicas for the next preview. */
   keep(columns: SegmentColumns, held: HeldRuns | undefined): void
+}
+
+/** Returns a datasource that keeps what a preview finds out about its segments. */
+export function withColumns(segments: PreviewSegments): PreviewedDatasource {
+  let known: Pick<PreviewedDatasource, 'columns' | 'held'> = { columns: undefined }
+  return {
+    segments,
+    get columns() {
+      return known.columns
+    },
+    get held() {
+      return known.held
+    },
+    keep: (columns, held) => {
+      known = { columns, held: held ?? known.held }
+    },
+  }
 }
 
 /** The cluster that a rule change is previewed on. */

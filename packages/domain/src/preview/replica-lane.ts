@@ -1,5 +1,5 @@
 import { type Axis, addPieces, BytesOverTime } from './buckets.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 
 /** How completely segments are served, from the worst to the best, and what else there is. */

@@ -1,5 +1,5 @@
 import { formatInterval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 

@@ -1,10 +1,11 @@
 import { ruleBoundariesOf } from '../rules/index.ts'
 import type { Interval } from '../time/index.ts'
-import { clusterOf, RuleTargets } from './cluster.ts'
 import { heldRunsOf } from './held-copies.ts'
 import { type Pieces, piecesOf, tallyChanges } from './pieces.ts'
 import type { PreviewedCluster } from './previewed-cluster.ts'
+import { RuleTargets } from './rule-targets.ts'
 import { columnsOf, type Tally } from './segments.ts'
+import { groupByTier } from './servers-by-tier.ts'
 import { stretchesOf } from './stretches.ts'
 
 /** How much data a datasource has, and how completely it is served. */
@@ -25,7 +26,7 @@ export interface ServedFigures {
 
 /** Returns the figures of all datasources under the stored rules. Yields regularly. */
 export function* servedFiguresOf(cluster: PreviewedCluster): Generator<undefined, ServedFigures[]> {
-  const { tiers, holders } = clusterOf(cluster.servers)
+  const { tiers, holders } = groupByTier(cluster.servers)
   const names = tiers.map(({ name }) => name)
   const targets = new RuleTargets({ tiers, holders, unable: [] })
   const figures: ServedFigures[] = []

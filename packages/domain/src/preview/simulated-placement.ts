@@ -1,4 +1,4 @@
-import type { PreviewTier } from './cluster.ts'
+import type { PreviewTier } from './servers-by-tier.ts'
 
 /**
  * Tracks the free space of the servers in one tier while replicas are placed one after the other, each on the server

@@ -1,8 +1,8 @@
 import type { Interval } from '../time/index.ts'
-import type { PreviewTier } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
 import { tallyChanges } from './pieces.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
+import type { PreviewTier } from './servers-by-tier.ts'
 import {
   addChange,
   addCopies,

@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import { type CopyChange, tallyChanges } from './pieces.ts'
 import { addCopies, type CopyTally, type MutableCopyTally, noCopies } from './tallies.ts'
 

@@ -3,8 +3,8 @@ import { countOf, formatBytes } from '../text/index.ts'
 import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
 import { findAddedPeriods } from './added-periods.ts'
-import type { PreviewCluster } from './cluster.ts'
-import type { DatasourceOutcome, Outcome } from './outcome.ts'
+import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { ServersByTier } from './servers-by-tier.ts'
 import type { TierSummary } from './summary.ts'
 import { findUnreachedRules, type UnreachedRule } from './unreached.ts'
 
@@ -266,7 +266,7 @@ function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarn
 /** Yields warnings about rules that the servers cannot satisfy: rules of the datasource, and default rules in use. */
 function* warningsOfTiers(
   datasource: DatasourceOutcome,
-  cluster: PreviewCluster,
+  cluster: ServersByTier,
 ): Generator<PreviewWarning, void> {
   const { boundaries, columns, own, stretches } = datasource
   const { dataSource } = columns

@@ -1,9 +1,9 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import {
-  CopyPlanner,
   type LoadingServer,
   type MoveList,
   MovePlanner,
+  PlacementPlanner,
   type Plan,
   type PlanLimits,
   type PreparedWanted,
@@ -71,7 +71,7 @@ export class RetentionPlanner {
     }
     table.settleTimeline()
     this.markChangedServers(snapshot.servers)
-    const planner = new CopyPlanner(table, snapshot.servers, snapshot.limits)
+    const planner = new PlacementPlanner(table, snapshot.servers, snapshot.limits)
     const prepared = table.datasourceNames.map((name, number) =>
       table.usedCountOf(number) === 0 ? [] : this.prepareDatasource(name, number, snapshot, planner),
     )
@@ -101,7 +101,7 @@ export class RetentionPlanner {
     name: string,
     number: number,
     { now, rules }: RetentionSnapshot,
-    planner: CopyPlanner,
+    planner: PlacementPlanner,
   ): readonly PreparedWanted[] {
     const { table } = this
     const before = this.known[number]
@@ -137,7 +137,7 @@ export class RetentionPlanner {
 /** One run, planned in parts so that the caller can do other work in between. */
 export class RetentionRun {
   private readonly table: SegmentTable
-  private readonly planner: CopyPlanner
+  private readonly planner: PlacementPlanner
   private readonly movePlanner: MovePlanner
   /** What each rule requires, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
@@ -146,7 +146,7 @@ export class RetentionRun {
 
   constructor(
     table: SegmentTable,
-    planner: CopyPlanner,
+    planner: PlacementPlanner,
     moves: MovePlanner,
     prepared: readonly (readonly PreparedWanted[])[],
   ) {

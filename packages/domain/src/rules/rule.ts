@@ -35,7 +35,8 @@ export const ruleSchema = (): JsonObject => schemaOf(readFieldsByType)
 /** Returns the JSON schema of a list of rules. */
 export const rulesSchema = (): JsonObject => ({ type: 'array', items: ruleSchema(), maxItems: maxRules })
 
-function readRule(json: unknown, field: string): Rule {
+/** Reads one rule, with defaults filled in. */
+export function readRule(json: unknown, field: string): Rule {
   const rule = readFieldsByType(json, field) as unknown as Rule
   if (!('tieredReplicants' in rule)) return rule
   const { tieredReplicants, useDefaultTierForNull } = rule

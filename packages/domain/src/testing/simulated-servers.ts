@@ -1,8 +1,8 @@
 import { copyFlag, SegmentTable } from '../inventory/index.ts'
 import {
   type CopyList,
-  CopyPlanner,
   type LoadingServer,
+  PlacementPlanner,
   type PlanLimits,
   type Unplaced,
 } from '../loading/index.ts'
@@ -104,7 +104,7 @@ export function namedCopies(
 /** Returns a planner for simulated servers that accepts segments by id and size. */
 export function createPlanner(servers: readonly SimulatedServer[], limits: PlanLimits) {
   const table = tableOf([], servers)
-  const planner = new CopyPlanner(table, loadingServers(servers), limits)
+  const planner = new PlacementPlanner(table, loadingServers(servers), limits)
   let partitionNum = 0
   return {
     planSegment: (

@@ -92,18 +92,20 @@ describe('a call', () => {
     })
   })
 
-  const broken: readonly [name: string, handler: RequestListener, reason: RegExp][] = [
-    ['without a response', () => undefined, /no response within \[300\] ms$/],
+  const broken: readonly [name: string, timeoutMs: number, handler: RequestListener, reason: RegExp][] = [
+    ['without a response', 300, () => undefined, /no response within \[300\] ms$/],
     [
       'with a slow response',
+      300,
       (_request, response) => {
         response.write('{"half":')
       },
       /no response within \[300\] ms$/,
     ],
-    ['with a closed connection', (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
+    ['with a closed connection', 30_000, (request) => request.socket.destroy(), /socket hang up|ECONNRESET/],
     [
       'with a connection closed during the response',
+      30_000,
       (_request, response) => {
         response.writeHead(200, { 'Content-Length': '100' })
         response.write('{')
@@ -112,13 +114,13 @@ describe('a call', () => {
       /aborted|ECONNRESET/,
     ],
   ]
-  for (const [name, handler, reason] of broken) {
+  for (const [name, timeoutMs, handler, reason] of broken) {
     it(`${name} fails with the URL of the server`, async (scope) => {
       const port = await startServer(scope, handler)
       const { client } = await createTestContext(scope, stores, 'broker')
       const url = `http://127.0.0.1:${port}`
       await assert.rejects(
-        client.call(url, { ...get, timeoutMs: 300 }),
+        client.call(url, { ...get, timeoutMs }),
         (error: Error & { code: string; context: object }) => {
           assert.equal(error.code, 'unavailable')
           assert.deepEqual(error.context, { server: url })

@@ -11,7 +11,7 @@ import {
 import { converted, optional, readFields, readNumber, refuse } from '@svc/domain/validation'
 import type { ClusterTime } from '../postgres/index.ts'
 
-/** A requested change of the clock: a new time, a step forward, or a new rate. */
+/** A requested change to the clock: a new time, a step forward, or a new rate. */
 export interface ClockChange {
   readonly now: number | undefined
   readonly advance: Period | undefined

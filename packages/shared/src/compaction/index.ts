@@ -16,4 +16,4 @@ export {
   fullClusterCompactionConfigShape,
   fullCompactionConfigShape,
 } from './response-shapes.ts'
-export { submitCompactions } from './submit-compactions.ts'
+export { scheduleOf, submitCompactions } from './submit-compactions.ts'

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import {
-  type CompactionCandidate,
   type CompactionConfig,
+  type CompactionSchedule,
   engineOf,
   formatCompactionConfig,
-  type PastCompaction,
+  type ScheduleInput,
   scheduleCompactions,
   taskToSubmit,
 } from '@svc/domain/compaction'
@@ -12,13 +12,35 @@ import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
 import { newTaskId } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import type { CompactionDriver, CompactionPlanner } from './planner.ts'
+import type { CompactionDriver, CompactionPlanner, LivePlan } from './planner.ts'
 
 const fingerprint = (texts: Iterable<string>): string => {
   const hash = createHash('sha256')
   for (const text of texts) hash.update(text).update('\n')
   return hash.digest('hex').slice(0, 32)
 }
+
+/** Returns a function that identifies the configuration and the segments of a candidate. */
+function createFingerprints(configs: LivePlan['configs']): ScheduleInput['fingerprintsOf'] {
+  const configTexts = new Map<string, string>()
+  return ({ dataSource, segments }) => {
+    const config = configs.get(dataSource) as CompactionConfig
+    let text = configTexts.get(dataSource)
+    if (text === undefined) {
+      text = fingerprint([JSON.stringify(formatCompactionConfig(config))])
+      configTexts.set(dataSource, text)
+    }
+    return { config: text, segments: fingerprint(segments.map(({ id }) => id).sort()) }
+  }
+}
+
+/** Returns what a run would decide with a plan at `now` (epoch milliseconds). */
+export const scheduleOf = (
+  { plan, configs, past }: LivePlan,
+  now: number,
+  fingerprintsOf = createFingerprints(configs),
+): CompactionSchedule =>
+  scheduleCompactions({ candidates: plan.candidates, slots: plan.slots, past, fingerprintsOf, now })
 
 /**
  * Submits the compact tasks that are due through the overlord's API, if `driver` currently runs compaction. Returns a
@@ -32,24 +54,10 @@ export async function submitCompactions(
 ): Promise<object | undefined> {
   const { client, clock, logger, stopping } = context
   if ((await planner.driver()) !== driver) return undefined
-  const { plan, configs, cluster, past } = await planner.plan(driver)
-  const configTexts = new Map<string, string>()
-  const fingerprintsOf = ({ dataSource, segments }: CompactionCandidate) => {
-    const config = configs.get(dataSource) as CompactionConfig
-    let text = configTexts.get(dataSource)
-    if (text === undefined) {
-      text = fingerprint([JSON.stringify(formatCompactionConfig(config))])
-      configTexts.set(dataSource, text)
-    }
-    return { config: text, segments: fingerprint(segments.map(({ id }) => id).sort()) }
-  }
-  const { submissions, postponed } = scheduleCompactions({
-    candidates: plan.candidates,
-    slots: plan.slots,
-    past: past as readonly PastCompaction[],
-    fingerprintsOf,
-    now: clock.now(),
-  })
+  const live = await planner.plan(driver)
+  const { configs, cluster } = live
+  const fingerprintsOf = createFingerprints(configs)
+  const { submissions, postponed } = scheduleOf(live, clock.now(), fingerprintsOf)
   let submitted = 0
   for (const { candidate, slots } of submissions) {
     if (!mayContinue()) break

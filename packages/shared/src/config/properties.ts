@@ -135,7 +135,7 @@ export const properties = {
   'svc.queue.redis.host': property(text, 'host of Redis, which stores the queues', '127.0.0.1'),
   'svc.queue.redis.port': property(port, 'port of Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password for Redis', ''),
-  'svc.queue.redis.user': property(text, 'user for Redis; the user default if not set'),
+  'svc.queue.redis.user': property(text, 'user for Redis; the user named default if not set'),
   'svc.queue.redis.tls.enabled': property(flag, 'whether to connect to Redis with TLS', 'false'),
   'svc.queue.redis.tls.caPath': onlyWhere(
     conditions.speaksTlsToRedis,
@@ -379,13 +379,13 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.ldapAuthenticator,
-    property(integer(0, 86_400), 'seconds during which a verified login is not verified again', '60'),
+    property(integer(0, 86_400), 'seconds before a verified login is verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
     conditions.ldapAuthenticator,
     property(
       integer(0, 86_400),
-      'seconds after its verification during which a login stays valid while the directory is unavailable',
+      'seconds for which a verified login stays valid while the directory is unavailable',
       '600',
     ),
   ),
@@ -403,7 +403,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'whether to send changes of users to the other servers immediately; must be true', 'true'),
+    property(flag, 'whether to send user changes to the other servers immediately; must be true', 'true'),
   ),
   'svc.auth.authorizers': onlyWhere(
     conditions.decidesAnything,
@@ -578,7 +578,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
-    property(periodMs, 'time after the end of their interval for which unused segments are kept', 'P90D'),
+    property(periodMs, 'time for which unused segments are kept after the end of their interval', 'P90D'),
   ),
   'svc.coordinator.kill.ignoreDurationToRetain': onlyWhere(
     conditions.killsSegments,
@@ -633,7 +633,7 @@ export const properties = {
     conditions.simulates,
     property(
       text,
-      'file with the segments that each virtual server has at the start of this process, which writes them back when it stops; without it, virtual servers start empty',
+      'file with the segments of each virtual server, which this process reads when it starts and writes when it stops; without it, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(

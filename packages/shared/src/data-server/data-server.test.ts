@@ -190,16 +190,18 @@ describe('a data server', () => {
         execFileSync('mkfifo', [pipe])
       }
       await request(sender, context, server, payloads.map(load), { turbo })
-      const ends: number[] = []
-      await waitUntil('the loads', () => {
-        for (const pipe of pipes.slice(ends.length)) ends.push(...openIfRead(pipe))
-        return ends.length >= atATime
-      })
-      assert.equal(ends.length, atATime)
-      for (const end of ends) closeSync(end)
-      for (const pipe of pipes.slice(atATime)) {
-        await waitUntil('the other loads', () => openIfRead(pipe).map((end) => closeSync(end)).length > 0)
+      const ends = new Map<string, number>()
+      const openAllRead = () => {
+        for (const pipe of pipes.filter((each) => !ends.has(each)))
+          for (const end of openIfRead(pipe)) ends.set(pipe, end)
+        return ends.size
       }
+      await waitUntil('the loads', () => openAllRead() >= atATime)
+      assert.equal(openAllRead(), atATime)
+      for (const end of ends.values()) closeSync(end)
+      const others = pipes.filter((pipe) => !ends.has(pipe))
+      for (const pipe of others)
+        await waitUntil('the other loads', () => openIfRead(pipe).map((end) => closeSync(end)).length > 0)
     }
   })
 

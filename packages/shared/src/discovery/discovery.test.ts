@@ -181,9 +181,15 @@ describe('discovery', () => {
       code: 'unavailable',
       message: 'No coordinator leader is available at the moment',
     })
+    const found: string[] = []
+    const unwatch = discovery.onLeaderFound('coordinator', () => found.push('coordinator'))
+    discovery.onLeaderFound('overlord', () => found.push('overlord'))
     const lease = { role: 'coordinator', holder: 'x', node: 'n', baseUrl: 'http://leader' }
     await acquireLease(database, lease, 60_000)
     await discovery.refresh()
+    await discovery.refresh()
+    assert.deepEqual(found, ['coordinator'])
+    unwatch()
     assert.equal(discovery.hasLeader('coordinator'), true)
     assert.equal(discovery.leader('coordinator').baseUrl, 'http://leader')
     assert.equal(discovery.hasLeader('overlord'), false)

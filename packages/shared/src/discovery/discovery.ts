@@ -27,6 +27,8 @@ export interface Discovery {
   /** Returns the leader of a role. Throws an `unavailable` Failure if there is none. */
   leader(role: LeadingRole): Lease
   hasLeader(role: LeadingRole): boolean
+  /** Calls back whenever a role that had no leader has one, until the returned function is called. */
+  onLeaderFound(role: LeadingRole, callback: () => void): () => void
   /** Refreshes now, for a caller that found the list out of date. */
   refresh(): Promise<void>
   /** Announces this server. */
@@ -71,6 +73,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
   let leases: readonly Lease[] = []
   const startedAt = performance.now()
   let hasRefreshed = false
+  const watchers = createLeaderWatchers()
   const announcement = createAnnouncement(database)
 
   const refresh = sharedRuns(async () => {
@@ -81,7 +84,9 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
     })
     const foundLeases = await loadLeases(database)
     nodes = foundNodes.map((node) => ({ ...node, baseUrl: baseUrlOf(node) }))
+    const known = leases
     leases = foundLeases
+    watchers.notify(known, leases)
   })
   const withdraw = (): void => {
     announcement.withdraw()
@@ -114,6 +119,7 @@ export function startDiscovery(database: Database, settings: Settings, logger: L
       return lease
     },
     hasLeader: (role) => leases.some((lease) => lease.role === role),
+    onLeaderFound: watchers.add,
     refresh,
     announce: async (node) => {
       announcement.set(node)
@@ -151,6 +157,23 @@ function sharedRuns(work: () => Promise<void>): () => Promise<void> {
         return start()
       })
     return next
+  }
+}
+
+/** Callbacks for roles that get a leader. */
+function createLeaderWatchers() {
+  const watchers = new Set<{ readonly role: LeadingRole; readonly callback: () => void }>()
+  const has = (leases: readonly Lease[], role: LeadingRole): boolean =>
+    leases.some((lease) => lease.role === role)
+  return {
+    add: (role: LeadingRole, callback: () => void) => {
+      const watcher = { role, callback }
+      watchers.add(watcher)
+      return () => watchers.delete(watcher)
+    },
+    notify: (before: readonly Lease[], after: readonly Lease[]): void => {
+      for (const { role, callback } of watchers) if (!has(before, role) && has(after, role)) callback()
+    },
   }
 }
 

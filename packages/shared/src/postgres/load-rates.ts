@@ -1,4 +1,4 @@
-import type { LoadSums } from '@svc/domain/load-duration'
+import type { LoadSums } from '@svc/domain/load-time'
 import { type Queries, sql } from './database.ts'
 
 /** Returns how fast servers have loaded segments, by server. */

@@ -77,7 +77,7 @@ export async function loadRulesSnapshot(queries: Queries, parsed: ParsedRules): 
 }
 
 /**
- * Returns the audit IDs of the last changes of these lists of rules, by name, and delays new changes until the
+ * Returns the audit IDs of the last changes to these lists of rules, by name, and delays new changes until the
  * transaction ends.
  */
 export async function lockRules(
@@ -110,7 +110,7 @@ export async function saveRules(
   now: number,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    // One change of a list at a time, so that each entry has what it replaced.
+    // One change to a list at a time, so that each entry has what it replaced.
     await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${dataSource}, 4))`)
     const [stored] = await transaction.query<Pick<StoredRules, 'rules'>>(
       sql`SELECT rules FROM rules WHERE datasource = ${dataSource}`,

@@ -2,7 +2,7 @@ import type { Permission } from '@svc/domain/access'
 import type { Credentials, SecurityDirectory } from '../security/index.ts'
 import { type Database, type Queries, sql } from './database.ts'
 
-/** The notification channel for changes of users, roles, and permissions. */
+/** The notification channel for changes to users, roles, and permissions. */
 export const securityChannel = 'svc_security'
 
 interface UserRow {

@@ -4,7 +4,7 @@ import { type AuditEntry, type StoredAuditEntry, saveAudits } from './audit.ts'
 import { type Queries, sql } from './database.ts'
 import { securityAuditType } from './security-changes.ts'
 
-/** Types of security audit entries: changes of users and roles, and login and permission events. */
+/** Types of security audit entries: changes to users and roles, and login and permission events. */
 export const securityEventTypes = [
   securityAuditType,
   'security.loginFailure',

@@ -80,7 +80,56 @@ export async function eraseUnused(transaction: Queries, ids: readonly string[]):
   return rows.map(({ payload }) => payload)
 }
 
-/** Changes of one list of rules: that of a datasource, or the cluster's default rules. */
+/** An unused segment, and why it is unused. */
+export interface UnusedSegment {
+  readonly interval: Interval
+  readonly sizeBytes: number
+  /** When it became unused, in epoch milliseconds; null if that is unknown. */
+  readonly since: number | null
+  /** Null if that is unknown. */
+  readonly cause: UnusedCause | null
+}
+
+/** Returns an unused segment; undefined if there is none with this ID in the datasource. */
+export async function loadUnused(
+  queries: Queries,
+  dataSource: string,
+  id: string,
+): Promise<UnusedSegment | undefined> {
+  const [row] = await queries.query<
+    SegmentRow & {
+      readonly since: number | null
+      readonly kind: UnusedCause['kind'] | null
+      readonly detail: string
+      readonly rulesId: string
+      readonly defaultRulesId: string
+    }
+  >(sql`
+    SELECT ${segmentColumns}, (extract(epoch FROM used_changed_at) * 1000)::float8 AS since, unused_cause AS kind, unused_detail AS detail,
+      unused_rules_id AS "rulesId", unused_default_rules_id AS "defaultRulesId"
+    FROM segments WHERE id = ${id} AND datasource = ${dataSource} AND NOT used`)
+  if (row === undefined) return undefined
+  const { since, kind, detail, rulesId, defaultRulesId } = row
+  const { interval, sizeBytes } = readSegment(row)
+  return { interval, sizeBytes, since, cause: causeOf() }
+
+  function causeOf(): UnusedCause | null {
+    switch (kind) {
+      case null:
+        return null
+      case 'dropRule':
+        return { kind, rule: detail, rulesId: Number(rulesId), defaultRulesId: Number(defaultRulesId) }
+      case 'overshadowed':
+        return { kind, byVersion: detail }
+      case 'request':
+        return { kind, identity: detail }
+      case 'task':
+        return { kind, taskId: detail }
+    }
+  }
+}
+
+/** Changes to one list of rules: that of a datasource, or the cluster's default rules. */
 export interface RuleChanges {
   readonly of: 'rules' | 'defaultRules'
   /** The audit ID of the first of these changes; 0 for all. */

@@ -72,7 +72,7 @@ export function createContext(
       return started.node
     },
     directory: () => {
-      if (!started.directory) throw new Error('Users and roles are not followed yet')
+      if (!started.directory) throw new Error('Users and roles have not been loaded yet')
       return started.directory
     },
     stopping,

@@ -159,12 +159,7 @@ describe('the directory of the coordinator', () => {
 
   async function follow(scope: TestContext) {
     const context = await createTestContext(scope, stores, 'historical')
-    const directory = followCoordinatorDirectory(
-      context.client,
-      context.settings,
-      context.readiness,
-      context.logger,
-    )
+    const directory = followCoordinatorDirectory(context)
     scope.after(() => directory.stop())
     return { context, directory }
   }
@@ -172,7 +167,7 @@ describe('the directory of the coordinator', () => {
   it('is missing until the coordinator returns it, and then shows every change', async (scope) => {
     const { context, directory } = await follow(scope)
     const missing = directory.current()
-    assert.ok('missing' in missing && /are not fetched from the coordinator yet/.test(missing.missing))
+    assert.ok('missing' in missing && /have not been fetched from the coordinator yet/.test(missing.missing))
     await waitUntil('the problem', () => context.readiness.troubles() !== '')
     const { state, requested } = await startLeader(scope)
     await directory.loaded

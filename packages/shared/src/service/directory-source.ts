@@ -1,6 +1,7 @@
 import { describeError, Failure } from '@svc/domain/failure'
 import type { ServiceClient } from '../client/index.ts'
 import type { Settings } from '../config/index.ts'
+import type { Discovery } from '../discovery/index.ts'
 import { type Database, loadSecurityDirectory, securityChannel } from '../postgres/index.ts'
 import { createTroubleLog, growingDelay, type Logger, type Readiness, startLoop } from '../runtime/index.ts'
 import type { DirectorySource, SecurityDirectory } from '../security/index.ts'
@@ -64,7 +65,7 @@ const storePollMs = 30_000
 
 /** Follows users and roles in the metadata store, on a coordinator. */
 export async function followStoredDirectory(database: Database, logger: Logger): Promise<FollowedDirectory> {
-  const holder = createHolder('Users and roles are not loaded from the metadata store yet')
+  const holder = createHolder('Users and roles have not been loaded from the metadata store yet')
   const trouble = createTroubleLog(logger)
   const load = async () => {
     const directory = await loadSecurityDirectory(database)
@@ -86,14 +87,24 @@ export async function followStoredDirectory(database: Database, logger: Logger):
   return { ...holder, refresh: load, stop: loop.stop }
 }
 
+/** The parts of a server that follow users and roles at the coordinator. */
+interface CoordinatorFollower {
+  readonly client: ServiceClient
+  readonly settings: Settings
+  readonly discovery: Discovery
+  readonly readiness: Readiness
+  readonly logger: Logger
+}
+
 /** Follows users and roles by querying the coordinator leader as the escalator, on all other servers. */
-export function followCoordinatorDirectory(
-  client: ServiceClient,
-  settings: Settings,
-  readiness: Readiness,
-  logger: Logger,
-): FollowedDirectory {
-  const holder = createHolder('Users and roles are not fetched from the coordinator yet')
+export function followCoordinatorDirectory({
+  client,
+  settings,
+  discovery,
+  readiness,
+  logger,
+}: CoordinatorFollower): FollowedDirectory {
+  const holder = createHolder('Users and roles have not been fetched from the coordinator yet')
   const trouble = createTroubleLog(logger)
   const refusedDelay = growingDelay(50, 5000)
   // Notice a returning coordinator soon: until then, this server uses its previous users and roles.
@@ -142,10 +153,15 @@ export function followCoordinatorDirectory(
     },
     logTrouble,
   )
+  const unwatch = discovery.onLeaderFound('coordinator', () => {
+    retryDelay.reset()
+    loop.wake()
+  })
   return {
     ...holder,
     refresh: async () => undefined,
     stop: async () => {
+      unwatch()
       controller.abort()
       await loop.stop()
     },

@@ -72,20 +72,14 @@ async function prepareStore(
 }
 
 /** Follows users and roles in the store or at the coordinator, if any authenticator needs them. */
-async function followDirectory({
-  settings,
-  database,
-  client,
-  readiness,
-  logger,
-}: Pick<
-  ServiceContext,
-  'settings' | 'database' | 'client' | 'readiness' | 'logger'
->): Promise<FollowedDirectory> {
+async function followDirectory(
+  context: Pick<ServiceContext, 'settings' | 'database' | 'client' | 'discovery' | 'readiness' | 'logger'>,
+): Promise<FollowedDirectory> {
+  const { settings, database, logger } = context
   const needsLogin = settings
     .get('svc.auth.authenticatorChain')
     .some((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
   if (!needsLogin) return openDirectory()
   if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
-  return followCoordinatorDirectory(client, settings, readiness, logger)
+  return followCoordinatorDirectory(context)
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { raw } from 'sql-template-tag'
 import type { Role, Settings } from '../config/index.ts'
-import { createDatabase, type Database, migrateSchema, sql } from '../postgres/index.ts'
+import { createDatabase, type Database, sql } from '../postgres/index.ts'
 import { openProducerConnection } from '../redis/index.ts'
 import { testSettings } from './settings.ts'
 import type { Scope } from './temporary.ts'
@@ -19,7 +19,8 @@ export interface TestStores {
 
 /**
  * Creates a database with the schema of this version, or an empty one. `./svc dev test` runs Postgres and Redis for all
- * test files and passes their settings in SVC_TEST_STORES.
+ * test files and passes their settings in SVC_TEST_STORES; the database in these settings is a template with the schema,
+ * because copying it is faster than creating the schema.
  */
 export async function createTestStores(
   scope: Scope,
@@ -36,7 +37,9 @@ export async function createTestStores(
       [file],
     )
   const asAdministrator = async (statement: string): Promise<void> => {
-    const database = createDatabase(testSettings('coordinator', {}, [file]), {
+    // Not the database in the settings: a template must not have connections.
+    const other = { 'svc.metadata.storage.connector.database': 'postgres' }
+    const database = createDatabase(testSettings('coordinator', other, [file]), {
       connections: 1,
       applicationName: 'tests',
     })
@@ -46,7 +49,8 @@ export async function createTestStores(
       await database.close()
     }
   }
-  await asAdministrator(`CREATE DATABASE ${name}`)
+  const template = testSettings('coordinator', {}, [file]).get('svc.metadata.storage.connector.database')
+  await asAdministrator(`CREATE DATABASE ${name} TEMPLATE ${options.isEmpty ? 'template1' : template}`)
   const opened: Database[] = []
   const connect = (connections: number, applicationName = 'test') => {
     const database = createDatabase(settings('coordinator'), { connections, applicationName })
@@ -54,7 +58,6 @@ export async function createTestStores(
     return database
   }
   const database = connect(4)
-  if (!options.isEmpty) await migrateSchema(database)
   scope.after(async () => {
     await Promise.all(opened.map((one) => one.close().catch(() => undefined)))
     await asAdministrator(`DROP DATABASE ${name} WITH (FORCE)`)

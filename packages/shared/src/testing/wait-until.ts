@@ -4,8 +4,11 @@ import { inspect } from 'node:util'
 /** Timeout and poll interval, in milliseconds. */
 export interface WaitOptions {
   readonly timeoutMs?: number
+  /** Default: short at first, and longer the longer it has waited already, because looking takes processor time. */
   readonly pollMs?: number
 }
+
+const [minPollMs, maxPollMs] = [20, 100]
 
 /**
  * Polls `look` until `isRight` accepts its result, and returns that. Throws an Error with the last result after the
@@ -15,9 +18,9 @@ export async function waitUntil<Seen>(
   description: string,
   look: () => Promise<Seen> | Seen,
   isRight: (seen: Seen) => boolean = Boolean,
-  { timeoutMs = 30_000, pollMs = 20 }: WaitOptions = {},
+  { timeoutMs = 30_000, pollMs }: WaitOptions = {},
 ): Promise<Seen> {
-  const deadline = performance.now() + timeoutMs
+  const startedAt = performance.now()
   for (;;) {
     let last: unknown
     try {
@@ -28,10 +31,12 @@ export async function waitUntil<Seen>(
       if (error instanceof AssertionError) throw error
       last = error
     }
-    if (performance.now() >= deadline) {
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs >= timeoutMs) {
       const shown = inspect(last, { depth: 6, breakLength: 120 }).slice(0, 4000)
       throw new Error(`Timed out after ${timeoutMs} ms, expected: ${description}. Last result: ${shown}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
+    const nextMs = pollMs ?? Math.max(minPollMs, Math.min(maxPollMs, waitedMs / 10))
+    await new Promise((resolve) => setTimeout(resolve, nextMs))
   }
 }

@@ -58,7 +58,7 @@ export function* parseInPieces(
   for (let index = 0; index < text.length; index++) {
     const character = text.charCodeAt(index)
     if (character === quote) {
-      const end = endOfString(text, index)
+      const end = yield* endOfString(text, index, stringPieceLength)
       const container = open.at(-1)
       if (container && end - index >= minLongStringLength && !isName(text, container, index)) {
         buildAll(text, open)
@@ -101,12 +101,16 @@ export function* parseInPieces(
   return JSON.parse(text)
 }
 
-/** The index of the quote that ends the string. */
-function endOfString(text: string, from: number): number {
+/** Returns the index of the quote that ends the string. Pauses after each piece, because every quote may be an escape. */
+function* endOfString(text: string, from: number, pieceLength: number): Generator<undefined, number> {
+  let pauseAt = from + pieceLength
   for (let end = text.indexOf('"', from + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++
     if (backslashes % 2 === 0) return end
+    if (end < pauseAt) continue
+    pauseAt = end + pieceLength
+    yield
   }
   throw invalid(text.length)
 }

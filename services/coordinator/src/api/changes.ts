@@ -12,8 +12,8 @@ import {
   type EventWriter,
   StreamLimit,
 } from '../changes/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader, type Leadership } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 const query = { since: omittable(textParameter) }
 

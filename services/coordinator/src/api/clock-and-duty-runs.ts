@@ -14,8 +14,8 @@ import type { DutyGroup } from '@svc/shared/duties'
 import { jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader, type Leadership } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 const path = (rest: string): string => `/svc/simulation/v1${rest}`
 

@@ -1,19 +1,19 @@
 import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 const clusterStateShape = z
   .object({
-    known: z.boolean().describe('Whether the leader has the report of every server'),
+    known: z.boolean().describe('Whether the leader has a report from every server'),
     settled: z
       .boolean()
       .describe('Whether it is known, load queues are empty, and a complete duty run changed nothing'),
     reasons: z.array(z.string()).describe('Why the cluster is not known or not settled'),
     shortages: z
       .array(z.string())
-      .describe('Replicas that rules require and the servers cannot have, even if the cluster is settled'),
+      .describe('Replicas that rules require but the servers cannot load, even if the cluster is settled'),
   })
   .meta({ title: 'ClusterState' })
 

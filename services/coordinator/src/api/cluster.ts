@@ -11,10 +11,10 @@ import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } fr
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { warningsHeader } from '../answers/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
-import { warningsHeader } from './warnings-header.ts'
 
 const base = '/svc/coordinator/v1'
 

@@ -1,11 +1,19 @@
-import { describeIntervals, describeStatus } from '@svc/domain/compaction'
+import { describeIntervals, describeStatus, explainCompaction } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
+import { formatInterval } from '@svc/domain/time'
 import { checked, omittable } from '@svc/domain/validation'
-import type { CompactionPlanner } from '@svc/shared/compaction'
-import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
-import { config, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import {
+  type CompactionPlanner,
+  compactionPreviewRoute,
+  compactionStatusShape,
+  scheduleOf,
+} from '@svc/shared/compaction'
+import { config, datasource, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import type { Clock } from '@svc/shared/runtime'
+import type { ServiceContext } from '@svc/shared/service'
 import { datasourceParameter, presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { pathInterval } from './datasources.ts'
 
 const path = '/svc/coordinator/v1/compaction'
 
@@ -15,7 +23,11 @@ const progressQuery = {
 }
 
 /** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
-export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () => void): Route[] {
+export function compactionStatusRoutes(
+  { clock }: Pick<ServiceContext, 'clock'>,
+  planner: CompactionPlanner,
+  runNow: () => void,
+): Route[] {
   const livePlan = async () => ((await planner.driver()) === 'duty' ? await planner.plan('duty') : undefined)
   const notEnabled = (dataSource: string) =>
     notFound(`The coordinator does not run automatic compaction for datasource [${dataSource}]`)
@@ -58,6 +70,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
         return { remainingSegmentSize: counts.awaiting.bytes }
       },
     }),
+    explainRoute(planner, clock),
     compactionPreviewRoute(`${path}/simulate`, state('WRITE'), planner),
     route({
       method: 'POST',
@@ -69,3 +82,47 @@ export function compactionStatusRoutes(planner: CompactionPlanner, runNow: () =>
     }),
   ]
 }
+
+const findingShape = z.object({
+  interval: z.string(),
+  code: z.string().describe('A stable code, for example UP_TO_DATE or WAITING'),
+  reason: z.string(),
+  segments: z.int(),
+  bytes: z.int(),
+  place: z.int().optional().describe('Position in the order of the policy, from 1'),
+  bytesAhead: z.int().optional(),
+})
+const explanationShape = z
+  .object({
+    dataSource: z.string(),
+    driver: z.enum(['duty', 'supervisors']),
+    configured: z.boolean().describe('Whether compaction is configured for the datasource'),
+    intervals: z.array(findingShape),
+  })
+  .meta({ title: 'CompactionExplanation' })
+
+/** The endpoint that explains intervals, whatever runs compaction. */
+const explainRoute = (planner: CompactionPlanner, clock: Clock): Route =>
+  route({
+    method: 'GET',
+    path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
+    access: datasource('READ'),
+    summary: 'Explain why the intervals that overlap an interval (start_end) are or are not compacted',
+    answers: [jsonAnswer(explanationShape)],
+    handle: async ({ params }) => {
+      const dataSource = params.dataSource as string
+      const wanted = pathInterval(params.interval as string)
+      const driver = await planner.driver()
+      const live = await planner.plan(driver)
+      const findings = live.findings.get(dataSource)
+      const schedule = scheduleOf(live, clock.now())
+      const found =
+        findings === undefined ? [] : explainCompaction({ plan: live.plan, findings, schedule }, wanted)
+      return {
+        dataSource,
+        driver,
+        configured: findings !== undefined,
+        intervals: found.map(({ interval, ...one }) => ({ interval: formatInterval(interval), ...one })),
+      }
+    },
+  })

@@ -17,18 +17,20 @@ import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { SegmentInventory, ServedTogether, ServerInventory } from '../inventory/index.ts'
-import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
-import { fullDatasource } from './payload-pieces.ts'
-import { createServedReader, idsOf, type ServedReader } from './served-reader.ts'
 import {
+  createServedReader,
   datasourceShape,
   datasourceSizesShape,
+  fullDatasource,
+  idsOf,
   intervalsShape,
+  type ServedReader,
   servedSegmentShape,
   sizeAndCountShape,
-} from './served-shapes.ts'
+} from '../answers/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
+import type { SegmentInventory, ServedTogether, ServerInventory } from '../inventory/index.ts'
+import { atLeader } from '../leadership/index.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = { simple: presence, full: presence }

@@ -19,9 +19,8 @@ import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
+import { historyEntry, historyEntryShape, warningsHeader } from '../answers/index.ts'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
-import { historyEntry, historyEntryShape } from './history-entry.ts'
-import { warningsHeader } from './warnings-header.ts'
 
 const path = '/svc/coordinator/v1/config'
 
@@ -58,7 +57,7 @@ export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[
       method: 'GET',
       path: `${path}/history`,
       access: config('READ'),
-      summary: 'List the changes of the dynamic configuration',
+      summary: 'List the changes to the dynamic configuration',
       query: historyParameters,
       answers: [jsonAnswer(z.array(historyEntryShape))],
       handle: async ({ query }) => {

@@ -5,8 +5,8 @@ import { omittable } from '@svc/domain/validation'
 import { Reply, type Route, route, state, streamed, textAnswer } from '@svc/shared/http'
 import { textParameter } from '@svc/shared/wire'
 import type { Inventories } from '../changes/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
 
 const query = { since: omittable(textParameter) }
 

@@ -14,9 +14,9 @@ import {
   storeSegments,
   type TestContext,
 } from '@svc/shared/testing'
+import type { ClusterView } from '../cluster-view.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { clusterRoutes } from './cluster.ts'
-import type { ClusterView } from './cluster-view.ts'
 import { datasourceRoutes } from './datasources.ts'
 import { dynamicConfigRoutes } from './dynamic-config.ts'
 import { killIntervalRoute } from './kill-interval.ts'

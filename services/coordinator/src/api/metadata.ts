@@ -25,11 +25,9 @@ import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { datasourceParameter, positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
-import type { ClusterView } from './cluster-view.ts'
+import { continued, datasourceShape, fullDatasource, payloadsWithStatus } from '../answers/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import { pathInterval } from './datasources.ts'
-import { continued, fullDatasource } from './payload-pieces.ts'
-import { payloadsWithStatus } from './segment-status.ts'
-import { datasourceShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = { full: presence }
@@ -185,7 +183,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments/:segment`,
       access: datasource('READ'),
-      summary: 'Get the metadata of a used segment, or on request of an unused one',
+      summary: 'Get the metadata of a used segment or, on request, of an unused one',
       query: { includeUnused: flagParameter },
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {

@@ -15,11 +15,10 @@ import {
 } from '@svc/shared/http'
 import { rulesShape } from '@svc/shared/shapes'
 import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
+import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { Previews } from '../preview/index.ts'
-import type { ClusterView } from './cluster-view.ts'
+import { type Previews, rulesPreviewShape } from '../preview/index.ts'
 import type { RuleLists } from './rules.ts'
-import { rulesPreviewShape } from './rules-preview-shape.ts'
 
 // Has room for 100,000 rules, so that such a request fails because of the number of rules.
 const limitBytes = 16 * 1024 * 1024

@@ -31,9 +31,8 @@ import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { fullHistoryEntry, fullHistoryEntryShape, historyEntry, warningsHeader } from '../answers/index.ts'
 import { type FollowedRules, rulesText } from '../inventory/index.ts'
-import { fullHistoryEntry, fullHistoryEntryShape, historyEntry } from './history-entry.ts'
-import { warningsHeader } from './warnings-header.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
@@ -136,7 +135,7 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes of the cluster default rules and of the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
@@ -175,7 +174,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('READ'),
       summary:
-        'List the changes of the rules of a datasource; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the rules of a datasource; full adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),
@@ -183,7 +182,7 @@ export function rulesRoutes(
   ]
 }
 
-/** Returns the changes of the rules of some datasources. */
+/** Returns the changes to the rules of some datasources. */
 async function historyOf(
   { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
   dataSources: readonly string[],

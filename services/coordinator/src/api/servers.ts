@@ -17,6 +17,8 @@ import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { payloadTextPages, sizeAndCountShape, sizesByInterval } from '../answers/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
 import {
   type QueueSize,
   type SegmentInventory,
@@ -27,10 +29,6 @@ import {
   servedSegments,
 } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { ClusterView } from './cluster-view.ts'
-import { payloadTextPages } from './payload-pieces.ts'
-import { sizesByInterval } from './served-reader.ts'
-import { sizeAndCountShape } from './served-shapes.ts'
 
 const base = '/svc/coordinator/v1'
 const detail = { simple: presence, full: presence }

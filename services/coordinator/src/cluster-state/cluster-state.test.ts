@@ -76,7 +76,7 @@ const report = (more: object = {}) =>
     1,
     performance.now(),
   )
-const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [] }
+const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [], unplaced: [] }
 const run = async (result: Partial<RunResult> = {}) => {
   const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
   await segments.refresh()
@@ -92,7 +92,7 @@ describe('a cluster is known', () => {
     assert.deepEqual(await tracker.current(), {
       known: false,
       settled: false,
-      reasons: ['The leader waits for the reports of [2] servers: [a], [broker-1]'],
+      reasons: ['The leader is waiting for reports from [2] servers: [a], [broker-1]'],
       shortages: [],
     })
     awaited.length = 0
@@ -115,7 +115,7 @@ describe('a cluster is known', () => {
     const [reason] = tracker.unknownReasons()
     assert.match(
       reason!,
-      /^The leader waits for the reports of \[12\] servers: \[s0\], .*\[s9\], and \[2\] more$/,
+      /^The leader is waiting for reports from \[12\] servers: \[s0\], .*\[s9\], and \[2\] more$/,
     )
   })
 })

@@ -12,7 +12,7 @@ import type { RunInputs, RunResult } from './run-result.ts'
 
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterState {
-  /** Whether the leader has the report of every server. */
+  /** Whether the leader has a report from every server. */
   readonly known: boolean
   /** Whether the cluster is known, load queues are empty, and a complete duty run changed nothing. */
   readonly settled: boolean
@@ -31,6 +31,8 @@ export interface ClusterStateTracker {
   /** Records the start of a run. Returns a function that records its result once it is complete. */
   beginRun(inputs: RunInputs): (result: RunResult) => void
   current(): Promise<ClusterState>
+  /** Returns which replicas the last complete run could not give to servers. */
+  lastShortages(): Pick<RunResult, 'shortages' | 'unplaced'>
 }
 
 interface CompleteRun extends RunResult {
@@ -61,6 +63,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       restarts += 1
     },
     unknownReasons: () => unknownReasons(cluster),
+    lastShortages: () => lastRun ?? { shortages: [], unplaced: [] },
     beginRun: (inputs) => {
       const startedIn = restarts
       const fingerprint = fingerprintOf(cluster, inputs.config)
@@ -102,7 +105,7 @@ function unknownReasons({
   const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
   const reasons: string[] = []
   if (awaited.length > 0)
-    reasons.push(`The leader waits for the reports of [${awaited.length}] servers: ${listed(awaited)}`)
+    reasons.push(`The leader is waiting for reports from [${awaited.length}] servers: ${listed(awaited)}`)
   if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
     reasons.push('No historical has reported to the leader')
   return reasons

@@ -1,3 +1,4 @@
+import type { Unplaced } from '@svc/domain/loading'
 import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
@@ -15,8 +16,10 @@ export interface RunResult {
   readonly hasChanged: boolean
   /** Number of overshadowed segments that a later run marks as unused. */
   readonly waitingOvershadowed: number
-  /** Replicas that rules require and the servers cannot have, in sentences. */
+  /** Replicas that rules require but the servers cannot load, in sentences. */
   readonly shortages: readonly string[]
+  /** Replicas that it could not assign to a server. */
+  readonly unplaced: readonly Unplaced[]
 }
 
 // Maximum number of tiers to list. Rules may name thousands.

@@ -104,7 +104,7 @@ export function runRules(input: RunRulesInput): Duty {
       addQueued(done, await queue(clonesOf(input, parts, limits)))
       warnAfterRun({ run, rules, loadingServers, replicantLifetime: config.replicantLifetime })
       const hasChanged = done.loads + done.drops + done.markedUnused + moved.loads > 0
-      endRun({ hasChanged, waitingOvershadowed, shortages: shortagesOf(run) })
+      endRun({ hasChanged, waitingOvershadowed, shortages: shortagesOf(run), unplaced: run.unplaced() })
       if (!hasChanged) return undefined
       return moved.loads > 0 ? { ...done, moves: moved.loads } : done
     },

@@ -23,6 +23,12 @@ export class ServedIds implements Iterable<string> {
     return row >= 0 && (this.table.copies.flags(row, this.server) & served) !== 0
   }
 
+  count(): number {
+    let count = 0
+    for (const _entry of entriesOf(this.table, this.server, served)) count += 1
+    return count
+  }
+
   *[Symbol.iterator](): Generator<string> {
     const { table } = this
     for (const entry of entriesOf(table, this.server, served))

@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { addMeasured, type LoadRate, type LoadSums, noLoads, rateOf } from '@svc/domain/load-duration'
+import { addMeasured, type LoadRate, type LoadSums, noLoads, rateOf } from '@svc/domain/load-time'
 import { type Database, loadLoadRates, saveLoadRates } from '@svc/shared/postgres'
 import type { Logger } from '@svc/shared/runtime'
 

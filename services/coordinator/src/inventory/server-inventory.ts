@@ -24,9 +24,19 @@ export interface ServerState {
   readonly pending: PendingView
 }
 
+/** A load that a server failed or did not answer. Times are in milliseconds of the clock of its reports. */
+export interface Refusal {
+  /** What the server reported; undefined if it did not answer. */
+  readonly message: string | undefined
+  readonly atMs: number
+  /** Until then, the leader does not request the segment again. */
+  readonly untilMs: number
+  readonly waitMs: number
+}
+
 interface MutableServer extends ServerState {
-  /** Segments that the server failed to load, with the time until which the leader does not request them again. */
-  readonly refused: Map<string, { readonly untilMs: number; readonly waitMs: number }>
+  /** Segments that the server failed to load or did not answer for. */
+  readonly refused: Map<string, Refusal>
   /** Requests that seem to be done already. The next report completes them. */
   readonly doubtful: Set<string>
   /** The server must ignore requests sent until this time, which may be lost. They are forgotten once it confirms. */
@@ -65,6 +75,12 @@ function inOrder(a: ServerState, b: ServerState): number {
   if (a.type !== b.type) return a.type === 'historical' ? -1 : 1
   return a.name < b.name ? -1 : 1
 }
+
+const latestOf = (refusals: readonly Refusal[]): Refusal | undefined =>
+  refusals.reduce<Refusal | undefined>(
+    (latest, one) => (latest === undefined || one.atMs >= latest.atMs ? one : latest),
+    undefined,
+  )
 
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
@@ -233,7 +249,8 @@ export class ServerInventory {
         (server.refused.get(failure.id)?.waitMs ?? firstRefusalMs / 2) * 2,
         maxRefusalMs,
       )
-      server.refused.set(failure.id, { untilMs: nowMs + waitMs, waitMs })
+      const { message } = failure
+      server.refused.set(failure.id, { message, atMs: nowMs, untilMs: nowMs + waitMs, waitMs })
       table.changeRow(row, server.number, refused, flag | moving)
       this.events.onFailure?.(server, failure)
     }
@@ -314,6 +331,8 @@ export class ServerInventory {
       if (!server) continue
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
         server.refused.set(this.table.idOf(copies.rowOf[entry] as number), {
+          message: undefined,
+          atMs: nowMs,
           untilMs: nowMs + maxRefusalMs,
           waitMs: maxRefusalMs,
         })
@@ -383,11 +402,20 @@ export class ServerInventory {
     return queues
   }
 
-  /** Returns the servers that recently failed to load segments, with the number of these segments. */
-  failedLoads(): { readonly name: string; readonly count: number }[] {
+  /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
+  failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return this.servers()
-      .map(({ name }) => ({ name, count: this.byName.get(name)?.refused.size ?? 0 }))
+      .map(({ name }) => {
+        const refused = [...(this.byName.get(name)?.refused.values() ?? [])]
+        return { name, count: refused.length, lastError: latestOf(refused)?.message }
+      })
       .filter(({ count }) => count > 0)
+  }
+
+  /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */
+  refusalOf(server: number, id: string, nowMs: number): Refusal | undefined {
+    const refusal = this.byNumber[server]?.refused.get(id)
+    return refusal !== undefined && nowMs < refusal.untilMs ? refusal : undefined
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */

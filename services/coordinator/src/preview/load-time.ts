@@ -1,10 +1,10 @@
 import {
-  type DurationLimits,
-  estimateDuration,
-  type LoadEstimate,
+  estimateLoadTime,
   type LoadRate,
+  type LoadTimeEstimate,
+  type LoadTimeLimits,
   type TierLoads,
-} from '@svc/domain/load-duration'
+} from '@svc/domain/load-time'
 import type { LoadingServer } from '@svc/domain/loading'
 import type { PreviewResult } from '@svc/domain/preview'
 import { countOf, formatDuration } from '@svc/domain/text'
@@ -12,7 +12,7 @@ import { countOf, formatDuration } from '@svc/domain/text'
 /** What loading depends on in addition to the replicas. */
 export interface LoadingState {
   readonly servers: readonly LoadingServer[]
-  readonly limits: DurationLimits
+  readonly limits: LoadTimeLimits
   /** Returns the measured rate of a server, or undefined if it has not been measured. */
   rateOf(server: string): LoadRate | undefined
 }
@@ -27,7 +27,7 @@ interface LoadTime {
 
 interface TierLoadTime {
   readonly durationMs: number | null
-  readonly limitedBy: LoadEstimate['limitedBy'] | null
+  readonly limitedBy: LoadTimeEstimate['limitedBy'] | null
   readonly loads: number
   readonly bytes: number
   readonly servers: number
@@ -57,7 +57,7 @@ export function loadTimeOf(
       queuedLoads: serversByName.get(server.name)?.queuedLoads ?? 0,
       queuedBytes: serversByName.get(server.name)?.loadingSizeBytes ?? 0,
     }))
-    const estimate = estimateDuration({ ...copies, servers: measured }, limits)
+    const estimate = estimateLoadTime({ ...copies, servers: measured }, limits)
     tiers[name] = {
       durationMs: estimate === undefined ? null : Math.round(estimate.durationMs),
       limitedBy: estimate?.limitedBy ?? null,
@@ -77,7 +77,7 @@ export function loadTimeOf(
   }
 }
 
-function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: DurationLimits): string[] {
+function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits): string[] {
   return [
     'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
     `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half a period away`,

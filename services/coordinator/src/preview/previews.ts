@@ -1,5 +1,5 @@
 import { missingPermission } from '@svc/domain/access'
-import type { LoadRate } from '@svc/domain/load-duration'
+import type { LoadRate } from '@svc/domain/load-time'
 import {
   decideRequest,
   formatDecided,

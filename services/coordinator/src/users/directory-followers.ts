@@ -70,7 +70,7 @@ export function createDirectoryFollowers(
       const servers = [...new Set(missing.flat())]
       if (servers.length > 0)
         logger.warn(
-          `Servers [${servers.join(', ')}] do not use the latest change of users and roles yet; they keep using the previous version until they reach the coordinator`,
+          `Servers [${servers.join(', ')}] have not applied the latest change to users and roles yet; they keep using the previous version until they reach the coordinator`,
         )
     },
   }
@@ -106,7 +106,7 @@ async function untilKnownAt(
     const timeoutMs = maxWaitMs + 2000
     return (await client.call<{ silent: string[] }>(baseUrl, { method: 'GET', path, timeoutMs })).silent
   } catch (error) {
-    logger.debug('Failed to check whether another coordinator uses a change of users and roles', {
+    logger.debug('Failed to check whether another coordinator has applied a change to users and roles', {
       error: describeError(error),
     })
     return [`coordinator ${name}`]

@@ -79,7 +79,7 @@ function workerRoutes(
       method: 'GET',
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
-      summary: 'Return the total and used task slots of the cluster',
+      summary: 'Get the total and used task slots of the cluster',
       answers: [jsonAnswer(z.object({ currentClusterCapacity: z.int(), usedClusterCapacity: z.int() }))],
       handle: async () => {
         await discovery.refresh()
@@ -98,7 +98,7 @@ const assignmentRoutes: Route[] = [
     path: path('/worker'),
     access: config('READ'),
     summary:
-      'Return how tasks are assigned to workers. It is fixed: any worker with a free slot takes the next task',
+      'Get the strategy for assigning tasks to workers. It is fixed: any worker with a free slot takes the next task',
     answers: [jsonAnswer(z.looseObject({ type: z.string() }))],
     handle: () => ({ type: 'default', selectStrategy: { type: 'equalDistribution' }, autoScaler: null }),
   }),
@@ -106,7 +106,7 @@ const assignmentRoutes: Route[] = [
     method: 'GET',
     path: path('/worker/history'),
     access: config('READ'),
-    summary: 'List changes to how tasks are assigned to workers. The list is always empty',
+    summary: 'List changes to the strategy for assigning tasks to workers. The list is always empty',
     answers: [jsonAnswer(z.array(z.looseObject({})))],
     handle: () => [],
   }),

@@ -113,7 +113,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       method: 'GET',
       path: path('/isSupervisorEnabled'),
       access: config('READ'),
-      summary: 'Return whether supervisors run compaction',
+      summary: 'Check whether supervisors run compaction',
       answers: [jsonAnswer(z.boolean())],
       handle: () => usesSupervisors(database),
     }),
@@ -121,7 +121,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       method: 'GET',
       path: path('/config/cluster'),
       access: config('READ'),
-      summary: 'Return the cluster-wide compaction configuration',
+      summary: 'Get the cluster-wide compaction configuration',
       answers: [jsonAnswer(fullClusterCompactionConfigShape)],
       handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
     }),
@@ -129,7 +129,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       method: 'POST',
       path: path('/config/cluster'),
       access: config('WRITE'),
-      summary: 'Set the cluster-wide compaction configuration. Fields that are left out get their default',
+      summary: 'Set the cluster-wide compaction configuration. Omitted fields are set to their defaults',
       body: jsonBody(readClusterConfig),
       answers: [emptyAnswer],
       handle: async ({ body, audit }) => {
@@ -160,7 +160,7 @@ function readConfigRoutes(configs: Configs): Route[] {
       method: 'GET',
       path: oneConfig,
       access: datasource('READ'),
-      summary: 'Return the compaction configuration of a datasource',
+      summary: 'Get the compaction configuration of a datasource',
       answers: [jsonAnswer(fullCompactionConfigShape)],
       handle: async ({ params }) => {
         const dataSource = params.dataSource as string

@@ -58,7 +58,7 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       method: 'GET',
       path: `${path}/status/datasources/:dataSource`,
       access: datasource('READ'),
-      summary: 'Return the compaction status of one datasource (zero or one entry)',
+      summary: 'Get the compaction status of one datasource (zero or one entry)',
       query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ params, query }) => {

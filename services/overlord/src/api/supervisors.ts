@@ -15,8 +15,10 @@ import { compactionStatusShape } from '@svc/shared/compaction'
 import {
   type AuditInfo,
   authenticated,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonList,
   type Route,
   type RouteInput,
   route,
@@ -31,9 +33,9 @@ import {
   loadClusterCompactionConfig,
   loadCompactionSupervisor,
   loadCompactionSupervisors,
-  loadSupervisorVersions,
   type SupervisorVersion,
   saveCompactionSupervisor,
+  supervisorVersionPages,
   suspendCompactionSupervisor,
   terminateCompactionSupervisor,
 } from '@svc/shared/postgres'
@@ -89,10 +91,37 @@ function stateOf({ config, suspended }: CompactionSupervisor, cluster: ClusterCo
   }
 }
 
-const describeVersion = ({ spec, createdAt }: SupervisorVersion) => ({
-  spec,
-  version: formatInstant(createdAt),
-})
+const versionText = ({ spec, createdAt }: SupervisorVersion): string =>
+  `{"spec":${spec},"version":${JSON.stringify(formatInstant(createdAt))}}`
+
+/** Generates the JSON object of the versions of each supervisor, by ID. */
+async function* versionsById(pages: AsyncIterable<readonly SupervisorVersion[]>): AsyncGenerator<string> {
+  let currentId: string | undefined
+  for await (const page of pages) {
+    let text = ''
+    for (const version of page) {
+      if (version.id === currentId) text += ','
+      else text += `${currentId === undefined ? '{' : '],'}${JSON.stringify(version.id)}:[`
+      currentId = version.id
+      text += versionText(version)
+    }
+    yield text
+  }
+  yield currentId === undefined ? '{}' : ']}'
+}
+
+/** Generates the JSON list of versions. Throws notFound if there are none. */
+async function* versionsOf(
+  id: string,
+  pages: AsyncIterable<readonly SupervisorVersion[]>,
+): AsyncGenerator<string[]> {
+  let isFound = false
+  for await (const page of pages) {
+    isFound = true
+    yield page.map(versionText)
+  }
+  if (!isFound) throw notFound(`Supervisor [${id}] has no history`)
+}
 
 /** What the endpoints of supervisors need from the overlord. */
 export interface SupervisorActions {
@@ -196,6 +225,11 @@ const saveRoute = ({ database, clock, changed }: Parts): Route =>
     },
   })
 
+const readableBy =
+  (caller: Caller) =>
+  (dataSource: string): boolean =>
+    caller.can('READ', 'DATASOURCE', dataSource)
+
 const historyOfAllRoute = ({ database }: Parts): Route =>
   route({
     method: 'GET',
@@ -203,13 +237,8 @@ const historyOfAllRoute = ({ database }: Parts): Route =>
     access: authenticated,
     summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
     answers: [jsonAnswer(z.record(z.string(), versionsShape))],
-    handle: async ({ caller }) => {
-      const versions = (await loadSupervisorVersions(database)).filter(({ dataSource }) =>
-        caller.can('READ', 'DATASOURCE', dataSource),
-      )
-      const byId = Map.groupBy(versions, ({ id }) => id)
-      return Object.fromEntries([...byId].map(([id, list]) => [id, list.map(describeVersion)]))
-    },
+    handle: async ({ caller }) =>
+      new JsonPieces(versionsById(supervisorVersionPages(database, { canRead: readableBy(caller) }))),
   })
 
 function changeAllRoutes({ database, clock, changed }: Parts): Route[] {
@@ -254,13 +283,13 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
   return [
     route({
       ...readOne(''),
-      summary: 'Return the spec of a supervisor',
+      summary: 'Get the spec of a supervisor',
       answers: [jsonAnswer(supervisorShape)],
       handle: async (input) => formatSupervisor(await supervisorOf(database, input, 'READ')),
     }),
     route({
       ...readOne('/status'),
-      summary: 'Return the status of a supervisor',
+      summary: 'Get the status of a supervisor',
       answers: [
         jsonAnswer(
           z.object({ id: z.string(), generationTime: z.string(), payload: compactionStatusShape.nullable() }),
@@ -274,7 +303,7 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
     }),
     route({
       ...readOne('/health'),
-      summary: 'Return whether a supervisor is healthy',
+      summary: 'Check whether a supervisor is healthy',
       answers: [jsonAnswer(z.object({ healthy: z.boolean() }))],
       handle: async (input) => {
         const supervisor = await supervisorOf(database, input, 'READ')
@@ -284,7 +313,7 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
     route({
       ...readOne('/stats'),
       summary:
-        'Return the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
+        'Get the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
       answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
         await supervisorOf(database, input, 'READ')
@@ -303,11 +332,8 @@ const historyOfOneRoute = ({ database }: Parts): Route =>
     answers: [jsonAnswer(versionsShape)],
     handle: async ({ params, caller }) => {
       const id = params.supervisor as string
-      const versions = (await loadSupervisorVersions(database, id)).filter(({ dataSource }) =>
-        caller.can('READ', 'DATASOURCE', dataSource),
-      )
-      if (versions.length === 0) throw notFound(`Supervisor [${id}] has no history`)
-      return versions.map(describeVersion)
+      const pages = supervisorVersionPages(database, { id, canRead: readableBy(caller) })
+      return new JsonPieces(jsonList(versionsOf(id, pages)))
     },
   })
 

@@ -126,7 +126,7 @@ const statusesRoute = ({ database }: Context): Route =>
     method: 'POST',
     path: path('/taskStatus'),
     access: state('WRITE'),
-    summary: 'Return the status of several tasks by id. Tasks that the caller may not read are left out',
+    summary: 'Get the status of several tasks by id. Tasks that the caller may not read are left out',
     body: jsonBody(readTaskIds),
     answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
     handle: async ({ body, caller }) => {
@@ -159,7 +159,7 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       method: 'GET',
       path: path('/task/:task'),
       access: readsOne,
-      summary: 'Return the spec of a task',
+      summary: 'Get the spec of a task',
       answers: [jsonAnswer(z.object({ task: z.string(), payload: z.looseObject({}) }))],
       handle: async (input) => {
         const { id, shownId } = await taskOf(database, input, 'READ')
@@ -170,7 +170,7 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       method: 'GET',
       path: path('/task/:task/status'),
       access: readsOne,
-      summary: 'Return the status of a task',
+      summary: 'Get the status of a task',
       answers: [jsonAnswer(z.object({ task: z.string(), status: taskShape }))],
       handle: async (input) => {
         const task = await taskOf(database, input, 'READ')
@@ -181,7 +181,7 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       method: 'GET',
       path: path('/task/:task/log'),
       access: readsOne,
-      summary: 'Return the log of a task. A negative offset counts from the end',
+      summary: 'Get the log of a task. A negative offset counts from the end',
       query: logQuery,
       answers: [textAnswer('text/plain')],
       handle: async (input) => {

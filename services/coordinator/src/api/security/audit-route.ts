@@ -62,7 +62,7 @@ export function securityAuditRoute({ database }: ServiceContext): Route {
     method: 'GET',
     path: '/svc-ext/basic-security/audit',
     access: securityConfig('READ'),
-    summary: 'List changes of users and roles, failed logins, missing permissions, and administrator logins',
+    summary: 'List changes to users and roles, failed logins, missing permissions, and administrator logins',
     query: auditQuery,
     refusesOtherParameters: true,
     answers: [jsonAnswer(auditShape)],

@@ -15,7 +15,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import type { DirectoryFollowers } from '../../users/index.ts'
 import { administratorTest } from './has-administrator.ts'
 
-/** Applies one change of users, roles, or mappings. The audit entry gets `key`, which names the target, and `payload`. */
+/** Applies one change to users, roles, or mappings. The audit entry gets `key`, which names the target, and `payload`. */
 export type ChangeSecurity = (
   input: RouteInput<unknown, unknown>,
   key: string,

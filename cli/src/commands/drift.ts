@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import { connect, withConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
+import { type PartOptions, withParts } from './plan-options.ts'
+
+interface DriftOptions extends PartOptions {
+  readonly json?: boolean
+}
+
+/** Adds `./svc drift`. */
+export function addDrift(program: Command): void {
+  withParts(
+    withConnection(
+      program
+        .command('drift')
+        .description('Show how a cluster differs from YAML files (exit status 5 if it differs)'),
+    ),
+  )
+    .argument('<dir>', 'Folder with YAML files, or one of them')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+Compares only the configuration, without a preview. Lines with + are only in the files, lines with - only in the cluster.
+
+Example:
+  ./svc drift state`,
+    )
+    .action(async (dir: string, { json, target, create, ...connection }: DriftOptions) => {
+      const client = await connect(connection)
+      const room = await import('../plan/index.ts')
+      const { changes } = await room.compareFiles(client, {
+        target: dir,
+        parts: target ?? [],
+        create: create ?? false,
+      })
+      if (changes.length > 0) process.exitCode = exitStatus.differs
+      if (json) {
+        printJson(changes)
+        return
+      }
+      if (changes.length === 0) {
+        process.stdout.write(`The cluster has the configuration in [${dir}].\n`)
+        return
+      }
+      process.stdout.write(`${room.diffText(room.blocksOf(changes)).join('\n')}\n`)
+    })
+}

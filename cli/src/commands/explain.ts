@@ -1,0 +1,121 @@
+import type { Command } from 'commander'
+import type { ClusterClient } from '../client/index.ts'
+import { type ConnectionOptions, connect, withConnection } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
+
+interface ExplainOptions extends ConnectionOptions {
+  readonly json?: boolean
+}
+
+/** Adds `./svc explain`. */
+export function addExplain(program: Command): void {
+  const explain = program
+    .command('explain')
+    .description('Explain what the cluster is doing, and why segments are where they are')
+  addSentences(
+    explain.command('cluster').description('Summarize what the cluster is doing and what is holding it up'),
+    () => '/cluster/explain',
+  )
+  for (const thing of ['server', 'tier'])
+    addSentences(
+      explain
+        .command(thing)
+        .description(`Explain what a ${thing} has, what it is doing, and what is holding it up`)
+        .argument('<name>', `Name of the ${thing}`),
+      (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
+    )
+  withConnection(
+    explain
+      .command('segment')
+      .description(
+        'Explain a segment: the rule that applies, its replicas by tier, why replicas are missing, and what happens next',
+      ),
+  )
+    .argument('<id>', 'ID of the segment')
+    .option('--datasource <name>', 'Datasource of the segment (default: derived from the ID)')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+./svc segments lists the IDs.
+
+Example:
+  ./svc explain segment flights_2001-03-01T00:00:00.000Z_2001-03-02T00:00:00.000Z_2026-01-01T00:00:00.000Z`,
+    )
+    .action(async (id: string, options: ExplainOptions & { readonly datasource?: string }) => {
+      const client = await connect(options)
+      const { formatExplanation, readExplanation } = await import('../inspection/index.ts')
+      const explained = await readExplanation(client, id, options.datasource)
+      if (options.json) printJson(explained)
+      else process.stdout.write(`${formatExplanation(explained)}\n`)
+    })
+  addInterval(explain, 'interval', {
+    description: 'Explain why used segments that overlap an interval are not loaded',
+    explained: async (client, dataSource, interval) => {
+      const { formatIntervalExplanation, readIntervalExplanation } = await import('../inspection/index.ts')
+      const answer = await readIntervalExplanation(client, dataSource, interval)
+      return { answer, text: formatIntervalExplanation(answer) }
+    },
+  })
+  addInterval(explain, 'compaction', {
+    description: 'Explain why the intervals that overlap an interval are or are not compacted',
+    explained: async (client, dataSource, interval) => {
+      const { formatCompactionExplanation, readCompactionExplanation } = await import(
+        '../inspection/index.ts'
+      )
+      const answer = await readCompactionExplanation(client, dataSource, interval)
+      return { answer, text: formatCompactionExplanation(answer) }
+    },
+  })
+}
+
+/** Adds the action of a command that prints the sentences of an endpoint. */
+function addSentences(command: Command, pathOf: (name: string) => string): void {
+  withConnection(command)
+    .option('--json', 'Print JSON')
+    .action(async (...given: unknown[]) => {
+      const name = typeof given[0] === 'string' ? given[0] : ''
+      const options = command.opts<ExplainOptions>()
+      const client = await connect(options)
+      const { readSentences } = await import('../inspection/index.ts')
+      const explained = await readSentences(client, pathOf(name))
+      if (options.json) printJson(explained)
+      else process.stdout.write(`${explained.sentences.map((text) => `${text}.`).join('\n')}\n`)
+    })
+}
+
+/** Adds a command that explains an interval of a datasource. */
+function addInterval(
+  explain: Command,
+  name: string,
+  {
+    description,
+    explained,
+  }: {
+    readonly description: string
+    explained(
+      client: ClusterClient,
+      dataSource: string,
+      interval: string,
+    ): Promise<{ readonly answer: object; readonly text: string }>
+  },
+): void {
+  withConnection(explain.command(name).description(description))
+    .argument('<interval>', 'ISO 8601 interval')
+    .requiredOption('--datasource <name>', 'Datasource')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+Example:
+  ./svc explain ${name} 2001-03-01/P1W --datasource flights`,
+    )
+    .action(async (interval: string, options: ExplainOptions & { readonly datasource: string }) => {
+      const client = await connect(options)
+      const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+      await checkDatasourceIsKnown(client, options.datasource)
+      const { answer, text } = await explained(client, options.datasource, interval)
+      if (options.json) printJson(answer)
+      else process.stdout.write(`${text}\n`)
+    })
+}

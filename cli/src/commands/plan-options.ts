@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import type { ClusterClient } from '../client/index.ts'
+import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
+import type { PreviewRules } from '../plan/index.ts'
+import { pictureColumns } from './rules-output.ts'
+
+/** Which part of a declared state a command is about. */
+export interface PartOptions extends ConnectionOptions {
+  readonly target?: readonly string[]
+  readonly create?: boolean
+}
+
+/** Adds the options of `PartOptions`. */
+export function withParts(command: Command): Command {
+  return command
+    .option(
+      '--target <part>',
+      'Only this part, such as rules.flights or coordinator; can be repeated (default: all)',
+      collect,
+    )
+    .option('--create', 'Also accept datasources that do not exist yet')
+}
+
+/** A cluster, and how to preview rules in it. */
+export interface PlannedCluster {
+  readonly client: ClusterClient
+  readonly preview: PreviewRules
+}
+
+/** Connects to the cluster of a command. */
+export async function connectForPlan(options: ConnectionOptions): Promise<PlannedCluster> {
+  const access = await accessOf(options)
+  const [{ clientOf }, { previewsOf }, { bucketsIn }] = await Promise.all([
+    import('../client/index.ts'),
+    import('../plan/index.ts'),
+    import('../rules/index.ts'),
+  ])
+  const client = clientOf(access)
+  return { client, preview: previewsOf(client, access, bucketsIn(pictureColumns())) }
+}

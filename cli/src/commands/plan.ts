@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import { withConnection } from '../options/index.ts'
+import { printProgress } from '../output/index.ts'
+import { connectForPlan, type PartOptions, withParts } from './plan-options.ts'
+import { printPlan } from './plan-output.ts'
+import type { PreviewFormat } from './rules-output.ts'
+
+interface PlanOptions extends PartOptions, PreviewFormat {
+  readonly out?: string
+}
+
+/** Adds `./svc plan`. */
+export function addPlan(program: Command): void {
+  withParts(
+    withConnection(
+      program
+        .command('plan')
+        .description(
+          'Show what YAML files would change in a cluster (exit status 5 if they change anything)',
+        ),
+    ),
+  )
+    .argument('<dir>', 'Folder with YAML files, or one of them')
+    .option('--out <file>', 'Save the plan for ./svc apply')
+    .option('--html <file>', 'Also write the plan as one self-contained page')
+    .option('--markdown', 'Print Markdown, for a pull request or change ticket')
+    .option('--json', 'Print JSON')
+    .addHelpText(
+      'after',
+      `
+Shows the changes of the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
+Changes nothing. A section that the files have is complete: the plan removes whatever else the cluster has there. Sections
+that the files do not have are left alone.
+
+Exit status: 0 without changes, 5 with changes.
+
+Examples:
+  ./svc plan state
+  ./svc plan state --out plan.json --markdown > plan.md
+  ./svc plan state --target rules.flights`,
+    )
+    .action(async (dir: string, options: PlanOptions) => {
+      const { client, preview } = await connectForPlan(options)
+      const { compareFiles, makePlan } = await import('../plan/index.ts')
+      const compared = await compareFiles(client, {
+        target: dir,
+        parts: options.target ?? [],
+        create: options.create ?? false,
+      })
+      const made = await makePlan(client, compared, preview, new Date())
+      if (made.plan.changes.length > 0) process.exitCode = exitStatus.differs
+      await printPlan(client, made, options)
+      if (options.out === undefined) return
+      writeFileSync(options.out, `${JSON.stringify(made.plan, null, 1)}\n`)
+      printProgress(`Saved plan [${made.plan.id}] to [${options.out}]`)
+    })
+}

@@ -1,0 +1,144 @@
+import { loadSettings, requiresLogin } from '@svc/shared/config'
+import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
+import { homeArgument, secretFile } from '../home/index.ts'
+import { type SampleUser, sampleUsers } from '../ldap/index.ts'
+import { printJson } from '../output/index.ts'
+import { trustStoreFile } from '../pki/index.ts'
+import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
+
+/** What is printed once a cluster runs; plain data, so that a detached process can send it. */
+export interface Summary {
+  readonly home: string
+  readonly profile: string
+  readonly routerUrl: string
+  readonly processes: readonly {
+    readonly role: string
+    readonly instance: string
+    readonly url: string
+    readonly pid: number | null
+    readonly state: string
+  }[]
+  readonly notReady: readonly NotReady[]
+  /** Files with the admin's password and the certificate to trust; null in the plain profile. */
+  readonly adminPasswordFile: string | null
+  readonly certificateFile: string | null
+  /** Whether the router requires logins. Properties can enable them even in the plain profile. */
+  readonly requiresLogin: boolean
+  /** The users of the sample directory; none without --ldap. */
+  readonly directoryUsers: readonly SampleUser[]
+}
+
+/** The summary of a cluster that just started. */
+export function summarize(cluster: Cluster): Summary {
+  const notReady = new Set(cluster.notReady.map(({ instance }) => instance))
+  return {
+    home: cluster.home.root,
+    profile: cluster.plan.options.profile,
+    routerUrl: cluster.routerUrl,
+    processes: cluster.processes().map(({ role, instance, url, process }) => ({
+      role,
+      instance,
+      url,
+      pid: process?.pid ?? null,
+      state: notReady.has(instance) ? 'not ready' : 'ready',
+    })),
+    notReady: cluster.notReady,
+    adminPasswordFile:
+      cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
+    certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
+    requiresLogin: routerRequiresLogin(cluster),
+    directoryUsers: cluster.plan.options.ldap ? sampleUsers : [],
+  }
+}
+
+function routerRequiresLogin({ home, plan }: Cluster): boolean {
+  const { instance } = plan.services.find(({ url }) => url === plan.routerUrl)!
+  const files = [commonPropertiesFile(home), runtimePropertiesFile(home, instance)]
+  return requiresLogin(loadSettings('router', files, process.env))
+}
+
+/** What the plain profile leaves open: everything, unless properties enable TLS or logins. */
+export function plainProfileText({
+  certificateFile,
+  requiresLogin,
+}: Pick<Summary, 'certificateFile' | 'requiresLogin'>): string {
+  const tls = certificateFile === null ? 'no TLS' : 'TLS as configured'
+  return requiresLogin
+    ? `Profile plain: ${tls}, login as configured.`
+    : `Profile plain: ${tls}, no login, everything is allowed.`
+}
+
+/** Prints a step of the start with the time since the command began. */
+export function printStep(out: NodeJS.WritableStream, step: string): void {
+  out.write(`${stepText(step)}\n`)
+}
+
+/** Shows the steps of a start until `end`: on a terminal as one line that changes, otherwise as lines. */
+export interface StepDisplay {
+  show(step: string): void
+  end(): void
+}
+
+/** Where steps are shown. */
+interface StepOutput {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  write(text: string): unknown
+}
+
+const clearLine = '\r\u001b[K'
+
+/** Shows steps on a stream. */
+export function stepDisplay(out: StepOutput): StepDisplay {
+  if (!out.isTTY) return { show: (step) => out.write(`${stepText(step)}\n`), end: () => undefined }
+  return {
+    // A line that wraps could not be cleared.
+    show: (step) => out.write(`${clearLine}${stepText(step).slice(0, (out.columns ?? 80) - 1)}`),
+    end: () => out.write(clearLine),
+  }
+}
+
+const stepText = (step: string): string => `${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}`
+
+/** Prints the summary as JSON, or as a table with the next steps. */
+export function printSummary(summary: Summary, options: { json?: boolean | undefined }): void {
+  const tookMs = Math.round(sinceCommandMs())
+  if (options.json) {
+    printJson({ ...summary, tookMs })
+    return
+  }
+  const rows = summary.processes.map(({ role, instance, url, pid, state }) => [
+    role,
+    instance,
+    url,
+    String(pid ?? ''),
+    state,
+  ])
+  const isReady = summary.notReady.length === 0
+  const lines = [
+    '',
+    formatTable(['role', 'instance', 'URL', 'pid', 'state'], rows),
+    '',
+    ...summary.notReady.map(({ instance, problem }) => `${instance} is not ready: ${problem}`),
+    ...(isReady
+      ? []
+      : [`The cluster keeps running and retries. Stop it with ./svc down${homeArgument(summary.home)}.`]),
+    emphasized(`${isReady ? 'Ready' : 'Partially ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
+    ...(summary.adminPasswordFile === null
+      ? [plainProfileText(summary)]
+      : [
+          `Log in as admin; ./svc password${homeArgument(summary.home)} prints the password (stored in ${summary.adminPasswordFile})`,
+        ]),
+    ...directoryLines(summary),
+    ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** The users of the sample directory with their passwords, which are public. */
+export function directoryLines({ directoryUsers }: Pick<Summary, 'directoryUsers'>): string[] {
+  if (directoryUsers.length === 0) return []
+  return [
+    `Directory users: ${directoryUsers.map(({ user, password }) => `${user} (password ${password})`).join(', ')}`,
+  ]
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { invalidInput } from '@svc/domain/failure'
+import {
+  isJsonObject,
+  type Reader,
+  readAnyObject,
+  readCount,
+  readFields,
+  readList,
+  readOneOf,
+  readText,
+  refuse,
+} from '@svc/domain/validation'
+import { canonical } from './canonical.ts'
+import { type Change, differ } from './changes.ts'
+import { type SectionKind, sectionDefinitions } from './sections.ts'
+import { fieldAt, keyOf, type LiveState } from './state.ts'
+
+/** Segments that a datasource loses. */
+export interface Loss {
+  /** Segments that are queryable now and no longer afterwards. */
+  readonly unqueryable: number
+  readonly unused: number
+}
+
+/** What a plan changes, in which cluster, and what it was computed from. */
+export interface PlanContents {
+  readonly cluster: string
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly changes: readonly Change[]
+  /** By datasource. */
+  readonly losses: Readonly<Record<string, Loss>>
+  /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
+  readonly read: Readonly<Record<string, string>>
+}
+
+/** A plan that can be saved. */
+export interface Plan extends PlanContents {
+  readonly version: 1
+  /** Depends on all contents. */
+  readonly id: string
+}
+
+const digest = (value: unknown): string =>
+  createHash('sha256').update(canonical(value)).digest('hex').slice(0, 16)
+
+/** Returns a plan with an ID. */
+export function planOf(contents: PlanContents): Plan {
+  return { version: 1, id: digest(contents), ...contents }
+}
+
+/** Returns the digest of each entry of a cluster in the sections that changes are about. */
+export function digestsOf({ sections }: LiveState, changes: readonly Change[]): Record<string, string> {
+  const changed = new Set(changes.map(({ path }) => keyOf(path.slice(0, -1))))
+  const entries = [...sections]
+    .filter(([key]) => changed.has(key))
+    .flatMap(([, { path, entries }]) =>
+      [...entries].map(([name, value]) => [keyOf([...path, name]), digest(value)] as const),
+    )
+  return Object.fromEntries(entries)
+}
+
+/** What became of the changes of a plan. */
+export interface PlanState {
+  /** Changes that are not applied yet. */
+  readonly open: readonly Change[]
+  /** What was changed since the plan was made, by others. */
+  readonly conflicts: readonly string[]
+}
+
+/** Compares a plan with what a cluster has now. */
+export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState {
+  const valueAt = (path: readonly string[]): unknown =>
+    live.sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
+  const open: Change[] = []
+  const conflicts: string[] = []
+  const planned = new Set(changes.map(({ path }) => keyOf(path)))
+  for (const change of changes) {
+    const progress = progressOf(change, valueAt(change.path))
+    if (progress === 'open') open.push(change)
+    if (progress === 'conflict') conflicts.push(fieldAt(change.path))
+  }
+  const now = digestsOf(live, changes)
+  for (const key of new Set([...Object.keys(read), ...Object.keys(now)]))
+    if (!planned.has(key) && read[key] !== now[key]) conflicts.push(fieldAt(JSON.parse(key) as string[]))
+  return { open, conflicts: conflicts.sort() }
+}
+
+/** Returns whether a change is still to be applied to the present value, is done, or another value is in its place. */
+export function progressOf(change: Change, present: unknown): 'open' | 'done' | 'conflict' {
+  const { kind, path, before, after } = change
+  const name = path.at(-1)!
+  if (!differ(kind, name, present, after)) return 'done'
+  return !differ(kind, name, present, before) || isPartlyDone(change, present) ? 'open' : 'conflict'
+}
+
+/** Whether a value is between the two of a change that takes several requests, of which only some were made. */
+function isPartlyDone({ kind, before, after }: Change, present: unknown): boolean {
+  switch (kind) {
+    case 'roles':
+      return before === undefined && isBetween([], [], present)
+    case 'users':
+      return isBetween(before ?? [], after ?? [], present)
+    case 'groupMappings':
+      return isMappingPartlyDone(before, after, present)
+    case 'logins':
+      return before === undefined && after !== undefined
+    default:
+      return false
+  }
+}
+
+/** A pattern is changed by removing the group mapping and creating it again. */
+function isMappingPartlyDone(before: unknown, after: unknown, present: unknown): boolean {
+  if (present === undefined) return true
+  const [old, fresh, now] = [before, after, present].map((value) => (isJsonObject(value) ? value : {}))
+  if (now!.groupPattern !== fresh!.groupPattern) return false
+  const first = old!.groupPattern === fresh!.groupPattern ? old!.roles : []
+  return isBetween(first ?? [], fresh!.roles ?? [], now!.roles ?? [])
+}
+
+/** Whether a list has only members of two others, and all that both have. */
+function isBetween(first: unknown, second: unknown, present: unknown): boolean {
+  if (!Array.isArray(first) || !Array.isArray(second) || !Array.isArray(present)) return false
+  return (
+    present.every((name) => first.includes(name) || second.includes(name)) &&
+    first.every((name) => !second.includes(name) || present.includes(name))
+  )
+}
+
+/** Returns which datasources lose more than planned, one phrase each. */
+export function grownLosses(
+  planned: Readonly<Record<string, Loss>>,
+  now: Readonly<Record<string, Loss>>,
+): string[] {
+  return Object.entries(now).flatMap(([name, loss]) => {
+    const { unqueryable, unused } = planned[name] ?? { unqueryable: 0, unused: 0 }
+    return [
+      ...(loss.unqueryable > unqueryable
+        ? [`[${name}] loses ${loss.unqueryable} queryable segments instead of ${unqueryable}`]
+        : []),
+      ...(loss.unused > unused
+        ? [`[${name}] has ${loss.unused} segments marked unused instead of ${unused}`]
+        : []),
+    ]
+  })
+}
+
+const anything: Reader<unknown> = (json) => json
+const kinds = sectionDefinitions.map(({ kind }) => kind) as [SectionKind, ...SectionKind[]]
+
+const readChange: Reader<Change> = readFields<Change>({
+  kind: readOneOf(kinds),
+  path: readList(readText, { min: 1, max: 4 }),
+  action: readOneOf(['add', 'change', 'remove']),
+  before: anything,
+  after: anything,
+})
+
+const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
+
+const byName =
+  <Value>(read: Reader<Value>): Reader<Readonly<Record<string, Value>>> =>
+  (json, field) =>
+    Object.fromEntries(
+      Object.entries(readAnyObject(json, field)).map(([name, value]) => [
+        name,
+        read(value, `${field}.${name}`),
+      ]),
+    )
+
+const readPlanFields = readFields<Plan>({
+  version: (json, field) => {
+    if (json !== 1) throw refuse(field, json, '[1], a plan of this version of svc')
+    return 1
+  },
+  id: readText,
+  cluster: readText,
+  createdAt: readText,
+  changes: readList(readChange, { max: 1_000_000 }),
+  losses: byName(readLoss),
+  read: byName(readText),
+})
+
+/** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
+export function parsePlan(json: unknown, source: string): Plan {
+  const { version, id, ...contents } = readPlanFields(json, '')
+  if (digest(contents) !== id)
+    throw invalidInput(
+      `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Make a new one with ./svc plan --out.`,
+      { field: 'id' },
+    )
+  return { version, id, ...contents }
+}

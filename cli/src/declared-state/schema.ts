@@ -1,0 +1,69 @@
+import { ruleSchema } from '@svc/domain/rules'
+import type { JsonObject } from '@svc/domain/validation'
+import { ruleSetField } from './rule-sets.ts'
+import { ruleListSchema, sectionDefinitions } from './sections.ts'
+
+const ruleSetReferenceSchema: JsonObject = {
+  type: 'object',
+  description: 'All rules of a rule set, in this place',
+  properties: { [ruleSetField]: { type: 'string' } },
+  required: [ruleSetField],
+  additionalProperties: false,
+}
+
+const descriptions: Readonly<Record<string, string>> = {
+  ruleSets: 'Lists of rules that other lists include by name',
+  rules: 'Retention rules by datasource; _default has the cluster default rules',
+  compaction: 'Automatic compaction',
+  'compaction.cluster': 'Settings for all datasources; fields that are left out stay as they are',
+  'compaction.datasources': 'Compaction by datasource',
+  coordinator: 'Dynamic configuration of the coordinator; fields that are left out stay as they are',
+  authorizers: 'Roles, users, and group mappings by authorizer',
+  'authorizers.*.roles': 'Permissions by role',
+  'authorizers.*.users': 'Roles by user',
+  'authorizers.*.groupMappings': 'Group patterns and roles by group mapping',
+  authenticators: 'Users who can log in, by authenticator',
+  'authenticators.*.users':
+    'The password of a user is in a file or an environment variable; only new users get it',
+}
+
+/** Returns the JSON schema of the files of a declared state. */
+function stateSchema(): JsonObject {
+  const root = objectOf([])
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Declared state of a cluster',
+    ...root,
+    properties: {
+      ruleSets: {
+        description: descriptions.ruleSets,
+        type: 'object',
+        additionalProperties: ruleListSchema,
+      },
+      ...(root.properties as JsonObject),
+    },
+    $defs: { rule: ruleSchema(), ruleSetReference: ruleSetReferenceSchema },
+  }
+}
+
+/** Returns the JSON text of `stateSchema`, as a file. */
+export const stateSchemaText = (): string => `${JSON.stringify(stateSchema(), null, 1)}\n`
+
+/** The schema of the object at a path: of a section, or of an object with sections. */
+function objectOf(path: readonly string[]): JsonObject {
+  const description = descriptions[path.join('.')]
+  const described = description === undefined ? {} : { description }
+  const below = sectionDefinitions.filter((one) => path.every((key, index) => one.path[index] === key))
+  const section = below.find((one) => one.path.length === path.length)
+  if (section !== undefined) return { ...described, ...withoutTitles(section.schema()) }
+  const names = [...new Set(below.map((one) => one.path[path.length]!))]
+  if (names[0] === '*')
+    return { ...described, type: 'object', additionalProperties: objectOf([...path, '*']) }
+  const properties = Object.fromEntries(names.map((name) => [name, objectOf([...path, name])]))
+  return { ...described, type: 'object', properties, additionalProperties: false }
+}
+
+/** Titles name types of the interface, which an editor would show instead of the description. */
+function withoutTitles({ title: _, ...schema }: JsonObject): JsonObject {
+  return schema
+}

@@ -1,0 +1,44 @@
+import { type SectionKind, sectionDefinitions } from './sections.ts'
+
+/** A part of a configuration whose entries have names: such as the rules by datasource, or the roles of an authorizer. */
+export interface Section {
+  readonly kind: SectionKind
+  /** The keys that lead to it in a file, such as `['authorizers', 'basic', 'roles']`. */
+  readonly path: readonly string[]
+  /** Values as JSON, by name: of a datasource, field, role, or user. */
+  readonly entries: ReadonlyMap<string, unknown>
+}
+
+/** A configuration, by `keyOf` the path of each section. A section that is missing is not part of it. */
+export type State = ReadonlyMap<string, Section>
+
+/** A configuration that was read from a cluster. */
+export interface LiveState {
+  readonly sections: State
+  /** Why sections could not be read, by the key of their path, or of the beginning of it. */
+  readonly unseen: ReadonlyMap<string, string>
+}
+
+/** Returns a text that is different for each path. */
+export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
+
+/** Returns the path of an entry as messages show it. */
+export const fieldAt = (path: readonly string[]): string => path.join('.')
+
+/** Returns the definition and path of the section that starts with `path`; undefined if the path is not that of a section. */
+export function sectionAt(path: readonly string[]) {
+  return sectionDefinitions.find(
+    (definition) =>
+      definition.path.length === path.length &&
+      definition.path.every((key, index) => key === '*' || key === path[index]),
+  )
+}
+
+/** Returns why a section could not be read; undefined if it could. */
+export function whyUnseen({ unseen }: LiveState, path: readonly string[]): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const reason = unseen.get(keyOf(path.slice(0, length)))
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}

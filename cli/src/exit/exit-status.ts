@@ -1,0 +1,58 @@
+import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
+import { stackOf } from '@svc/shared/runtime'
+
+/** The exit statuses. They mean the same for every command, so that scripts can branch on them. */
+export const exitStatus = {
+  done: 0,
+  failed: 1,
+  invalidInput: 2,
+  notKnown: 3,
+  refused: 4,
+  differs: 5,
+  timedOut: 6,
+  interrupted: 130,
+} as const
+
+/** The number of an exit status. */
+export type ExitStatus = (typeof exitStatus)[keyof typeof exitStatus]
+
+/** What each exit status means, for the help and for docs/commands.md. */
+export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string>> = {
+  done: 'done',
+  failed: 'failed, or not ready',
+  invalidInput: 'invalid usage or input',
+  notKnown: 'the cluster is not known yet: some servers have not reported',
+  refused: 'denied by a missing permission, or failed a condition such as --fail-on',
+  differs: 'differences found',
+  timedOut: 'timed out',
+  interrupted: 'interrupted, for example by Ctrl-C',
+}
+
+const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
+  invalidInput: exitStatus.invalidInput,
+  forbidden: exitStatus.refused,
+  requestTimedOut: exitStatus.timedOut,
+  timedOut: exitStatus.timedOut,
+  cancelled: exitStatus.interrupted,
+}
+
+/** Prints the error to stderr and returns the exit status. */
+export function exitStatusOf(error: unknown): ExitStatus {
+  if (error instanceof Failure) {
+    process.stderr.write(`svc: ${error.message}\n`)
+    if (error.context.clusterState === 'notKnown') return exitStatus.notKnown
+    return statusOfCode[error.code] ?? exitStatus.failed
+  }
+  // An unexpected error is a bug; its stack helps to fix it.
+  process.stderr.write(`svc: ${describeError(error)}\n${error instanceof Error ? `${stackOf(error)}\n` : ''}`)
+  return exitStatus.failed
+}
+
+/** The exit statuses as a list for the help. */
+export function exitStatusHelp(): string {
+  const lines = Object.entries(exitStatus).map(
+    ([name, status]) =>
+      `  ${String(status).padEnd(4)} ${exitStatusMeanings[name as keyof typeof exitStatus]}`,
+  )
+  return `\nExit status:\n${lines.join('\n')}`
+}

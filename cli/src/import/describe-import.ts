@@ -1,0 +1,213 @@
+import { warningsOfChange } from '@svc/shared/coordinator-config'
+import { compactionSupervisorId } from '@svc/shared/postgres'
+import type { Seen, Snapshot, SourceSupervisor } from '../snapshot/index.ts'
+import { countOf } from '../terminal/index.ts'
+import type { ImportDifference, ImportedCounts, UnseenPart } from './import-report.ts'
+import { listOf } from './partial-view.ts'
+import type { Placement } from './place-segments.ts'
+import type { ImportedSecurity } from './save-security.ts'
+
+/** What an import stored in a home. */
+export interface StoredImport {
+  readonly snapshot: Snapshot
+  /** Number of used segments by datasource. */
+  readonly segments: ReadonlyMap<string, number>
+  readonly placement: Placement | undefined
+  readonly security: ImportedSecurity | undefined
+}
+
+/** Counts of what was read. */
+export function countsOf({ snapshot, segments, placement, security }: StoredImport): ImportedCounts {
+  const { documents, restrictedParts } = snapshot
+  const { servers, rules, compaction } = documents
+  const supervisors = seenValue(restrictedParts?.supervisors)
+  return {
+    segments: snapshot.segments,
+    overshadowedSegments: snapshot.overshadowed,
+    unusedSegments: seenValue(restrictedParts?.unused) ?? null,
+    sizeBytes: snapshot.sizeBytes,
+    datasources: segments.size,
+    servers: servers.length,
+    tiers: [...new Set(servers.map(({ tier }) => tier))],
+    replicas: placement?.replicas ?? null,
+    ruleLists: rules.size,
+    compactionConfigs: compaction?.configs.length ?? 0,
+    suspendedSupervisors: supervisors?.filter(({ suspended }) => suspended).length ?? null,
+    users: security ? new Set([...security.logins, ...security.authorizer.users.keys()]).size : null,
+    roles: security?.authorizer.roles.size ?? null,
+    groupMappings: security?.authorizer.groupMappings.size ?? null,
+  }
+}
+
+const seenValue = <Value>(seen: Seen<Value> | undefined): Value | undefined =>
+  seen && 'value' in seen ? seen.value : undefined
+
+/** How the home differs from its source. */
+export function differencesOf(stored: StoredImport): ImportDifference[] {
+  const { snapshot } = stored
+  const { leftOut, overshadowed, documents } = snapshot
+  return [
+    {
+      part: 'segments',
+      difference: 'have no data, and no bounds for hash and range partitions',
+      reason: 'virtual servers load segments without files; queries and tasks on them do not work',
+    },
+    ...(leftOut === 0
+      ? []
+      : [
+          {
+            part: 'unreadable parts',
+            difference: `${leftOut} were left out`,
+            reason: '--skip-bad; the import listed them',
+          },
+        ]),
+    ...(overshadowed === 0
+      ? []
+      : [
+          {
+            part: 'overshadowed segments',
+            difference: `${overshadowed} stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
+            reason:
+              'as in Druid, a new leader waits for millisToWaitBeforeDeleting; the leader of the source may have waited already',
+          },
+        ]),
+    ...placementDifferences(stored),
+    ...supervisorDifferences(stored),
+    ...securityDifferences(stored),
+    ...warningsOfChange(documents.config ?? {}).map(({ message }) => ({
+      part: 'coordinator dynamic configuration',
+      difference: message,
+      reason: 'svc works differently',
+    })),
+  ]
+}
+
+function placementDifferences({ segments, placement }: StoredImport): ImportDifference[] {
+  if (!placement || placement.unlisted.size === 0) return []
+  const replicas = [...placement.unlisted].filter(([dataSource]) => segments.has(dataSource))
+  const count = replicas.reduce((sum, [, one]) => sum + one, 0)
+  if (count === 0) return []
+  return [
+    {
+      part: 'replicas',
+      difference: `${countOf(count, 'replica')} of ${listOf(replicas.map(([name]) => name))} were left out`,
+      reason:
+        'their segments are not in the list of used segments: servers are about to drop them, or they are new',
+    },
+  ]
+}
+
+function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
+  const supervisors = seenValue(snapshot.restrictedParts?.supervisors) ?? []
+  const others = supervisors.filter(({ type }) => type !== 'autocompact')
+  const imported = snapshot.documents.compaction?.cluster.useSupervisors
+  const idle = imported ? [] : supervisors.filter(({ type }) => type === 'autocompact')
+  return [
+    ...(others.length === 0
+      ? []
+      : [
+          {
+            part: 'supervisors',
+            difference: `${listOf(others.map(({ id }) => id))} were left out`,
+            reason: 'svc has compaction supervisors only, so no new data arrives',
+          },
+        ]),
+    ...(idle.length === 0
+      ? []
+      : [
+          {
+            part: 'compaction supervisors',
+            difference: `${listOf(idle.map(({ id }) => id))} were left out`,
+            reason: 'useSupervisors is off in the source, so they do not run there',
+          },
+        ]),
+  ]
+}
+
+function securityDifferences({ snapshot, security }: StoredImport): ImportDifference[] {
+  if (!security) return []
+  const seen = seenValue(snapshot.restrictedParts?.security)
+  const stores = [seen?.authenticators.size ?? 0, seen?.authorizers.size ?? 0]
+  return [
+    ...(security.logins.size === 0
+      ? []
+      : [
+          {
+            part: 'users',
+            difference: `${countOf(security.logins.size, 'user')} cannot log in until a password is set with ./svc users password NAME`,
+            reason: 'passwords are never exported',
+          },
+        ]),
+    ...(security.keptOwn.length === 0
+      ? []
+      : [
+          {
+            part: 'users and roles',
+            difference: `${listOf(security.keptOwn)} are the rehearsal's own, with all permissions`,
+            reason: 'every home has its own administrator; ./svc password prints the password',
+          },
+        ]),
+    ...(stores.some((count) => count > 1)
+      ? [
+          {
+            part: 'authenticators and authorizers',
+            difference: `${stores[0]} and ${stores[1]} of the source are merged into one of each${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
+            reason: 'a home has one store of users and one of roles',
+          },
+        ]
+      : []),
+  ]
+}
+
+/** Druid 37 shows supervisors only to users with WRITE on their datasource. */
+function unseenSupervisors(
+  { compaction }: Snapshot['documents'],
+  supervisors: readonly SourceSupervisor[] | undefined,
+): UnseenPart[] {
+  if (!compaction?.cluster.useSupervisors || supervisors === undefined) return []
+  const seen = new Set(supervisors.map(({ id }) => id))
+  const unseen = compaction.configs.filter(({ dataSource }) => !seen.has(compactionSupervisorId(dataSource)))
+  if (unseen.length === 0) return []
+  return [
+    {
+      part: 'suspended supervisors',
+      reason: `the source does not show the supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} to this login, which may need WRITE on these datasources, so these supervisors run`,
+    },
+  ]
+}
+
+/** Parts of the source that were not read, and why. */
+export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPart[] {
+  const parts: readonly (readonly [part: string, seen: Seen<unknown> | undefined, effect: string])[] = [
+    [
+      "the source's own counts",
+      restrictedParts?.counts,
+      'so svc cannot check whether the login saw everything',
+    ],
+    [
+      'which server has which segments',
+      restrictedParts?.placement,
+      'so the servers load what the rules require',
+    ],
+    ['suspended supervisors', restrictedParts?.supervisors, 'so all compaction supervisors run'],
+    ['users and roles', restrictedParts?.security, 'so the rehearsal has only its own'],
+    ['unused segments', restrictedParts?.unused, 'so there are none'],
+  ]
+  return [
+    ...parts.flatMap(([part, seen, effect]) =>
+      seen && 'unseen' in seen ? [{ part, reason: `${seen.unseen}, ${effect}` }] : [],
+    ),
+    ...unseenSupervisors(documents, seenValue(restrictedParts?.supervisors)),
+    ...(restrictedParts?.unused === undefined
+      ? [{ part: 'unused segments', reason: 'add --unused to import them' }]
+      : []),
+    ...documents.missing.map((name) => ({
+      part: name === 'config' ? 'coordinator dynamic configuration' : `${name} configuration`,
+      reason: 'the source has none, so the defaults apply',
+    })),
+    {
+      part: 'lookups, tasks, load queues, audit entries, and properties of the servers',
+      reason: 'svc does not read them; set properties with ./svc up --set',
+    },
+  ]
+}

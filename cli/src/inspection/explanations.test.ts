@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { testClient } from '../testing/index.ts'
+import {
+  formatCompactionExplanation,
+  formatExplanation,
+  formatIntervalExplanation,
+  readCompactionExplanation,
+  readExplanation,
+  readIntervalExplanation,
+} from './index.ts'
+
+const base = 'GET /svc/coordinator/v1'
+const id = 'wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_v1'
+const explained = {
+  segment: id,
+  dataSource: 'wiki',
+  state: 'partial',
+  summary: 'Lacks replicas: [hot] 1 of 2. Tier [hot]: the next run requests 1 replica',
+  causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run requests 1 replica' }],
+  rule: { number: 1, place: 0, source: 'defaults', rule: { type: 'loadForever' } },
+  earlierRules: [
+    {
+      number: 0,
+      place: 0,
+      source: 'dataSource',
+      rule: { type: 'dropByPeriod' },
+      text: 'The segment ends too early',
+    },
+  ],
+  omittedRules: 3,
+  tiers: [
+    {
+      tier: 'hot',
+      required: 2,
+      served: 1,
+      loading: 0,
+      dropping: 0,
+      leaving: 0,
+      servers: 2,
+      activeServers: 2,
+    },
+  ],
+  servers: [{ server: 'h1', tier: 'hot', state: 'serves', text: 'Serves it' }],
+  omittedServers: 7,
+  next: [
+    { code: 'load', text: 'The next run asks [h2] to load it' },
+    { code: 'ruleChange', at: '2026-02-01T00:00:00.000Z', text: 'It matches rule [0] (dropForever)' },
+  ],
+}
+
+describe('the explanation of a segment', () => {
+  const client = testClient({
+    [`${base}/metadata/datasources?includeUnused`]: ['wiki', 'koalas'],
+    [`${base}/datasources/wiki/segments/${encodeURIComponent(id)}/explain`]: explained,
+  })
+
+  it('is found by the ID, and shows rules, tiers, servers, and what happens next', async () => {
+    assert.equal(
+      formatExplanation(await readExplanation(client, id, undefined)),
+      `${id}
+Lacks replicas: [hot] 1 of 2. Tier [hot]: the next run requests 1 replica.
+
+Rules:
+- 3 earlier rules do not apply
+- Rule [0] {"type":"dropByPeriod"} does not apply. The segment ends too early
+- Default rule [0] {"type":"loadForever"} applies
+
+tier  required  served  loading  dropping  servers
+hot   2         1       0        0         2
+
+server  tier  state
+h1      hot   Serves it
+and 7 more servers
+
+Next:
+- The next run asks [h2] to load it
+- 2026-02-01T00:00:00.000Z: It matches rule [0] (dropForever)`,
+    )
+  })
+
+  it('needs an ID of a datasource that the user may read', async () => {
+    await assert.rejects(readExplanation(client, 'other_x', undefined), { code: 'notFound' })
+  })
+})
+
+const interval = '2026-01-01T00:00:00.000Z_2026-01-05T00:00:00.000Z'
+
+describe('the explanation of an interval', () => {
+  it('lists the segments that are not loaded', async () => {
+    const client = testClient({
+      [`${base}/datasources/wiki/intervals/${encodeURIComponent(interval)}/explain`]: {
+        dataSource: 'wiki',
+        interval: 'I',
+        segments: 2,
+        summary: '2 used segments: 1 loaded, 1 missing',
+        notLoaded: [{ segment: id, state: 'missing', summary: 'Is not available for queries' }],
+      },
+    })
+    assert.equal(
+      formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
+      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  Is not available for queries.`,
+    )
+  })
+})
+
+describe('the explanation of compaction', () => {
+  const finding = (day: number, code: string) => ({
+    interval: `2026-01-0${day}T00:00:00.000Z/2026-01-0${day + 1}T00:00:00.000Z`,
+    code,
+    reason: `because of ${code}`,
+    segments: 1,
+    bytes: 1000,
+  })
+
+  it('shows consecutive intervals with the same explanation as one', async () => {
+    const client = testClient({
+      [`${base}/datasources/wiki/intervals/${encodeURIComponent(interval)}/explainCompaction`]: {
+        dataSource: 'wiki',
+        configured: true,
+        intervals: [finding(1, 'NEXT'), finding(2, 'WAITING'), finding(3, 'WAITING'), finding(4, 'NEXT')],
+      },
+    })
+    assert.equal(
+      formatCompactionExplanation(await readCompactionExplanation(client, 'wiki', '2026-01-01/P4D')),
+      `2026-01-01/2026-01-02  NEXT  1 segment, 1.0 kB
+  because of NEXT.
+2026-01-02/2026-01-04  WAITING  2 segments, 2.0 kB
+  because of WAITING.
+2026-01-04/2026-01-05  NEXT  1 segment, 1.0 kB
+  because of NEXT.`,
+    )
+  })
+
+  it('says that compaction is not configured, or that there is nothing to compact', () => {
+    assert.equal(
+      formatCompactionExplanation({ dataSource: 'wiki', configured: false, intervals: [] }),
+      'Compaction is not configured for datasource [wiki].',
+    )
+    assert.equal(
+      formatCompactionExplanation({ dataSource: 'wiki', configured: true, intervals: [] }),
+      'The interval has no used segments.',
+    )
+  })
+})

@@ -1,0 +1,221 @@
+import { invalidInput, notFound } from '@svc/domain/failure'
+import { parseSegmentId } from '@svc/domain/segment'
+import { formatInterval, parseInterval } from '@svc/domain/time'
+import type { ClusterClient } from '../client/index.ts'
+import { countOf, formatBytes, formatLongTable } from '../terminal/index.ts'
+import { shortInterval } from './short-time.ts'
+
+const base = '/svc/coordinator/v1'
+
+interface ExplainedText {
+  readonly code: string
+  readonly text: string
+}
+
+interface AnsweredRule {
+  readonly place: number
+  readonly source: 'dataSource' | 'defaults' | 'lastRule'
+  readonly rule: { readonly type: string }
+}
+
+/** Why a segment is where it is, as the coordinator answers it. Unused segments have only the first fields. */
+export interface AnsweredExplanation {
+  readonly segment: string
+  readonly dataSource: string
+  readonly state: string
+  readonly summary: string
+  readonly causes: readonly ExplainedText[]
+  readonly rule?: AnsweredRule
+  readonly earlierRules?: readonly (AnsweredRule & { readonly text: string })[]
+  readonly omittedRules?: number
+  readonly tiers?: readonly Readonly<
+    Record<
+      'required' | 'served' | 'loading' | 'dropping' | 'leaving' | 'activeServers' | 'servers',
+      number
+    > & {
+      readonly tier: string
+    }
+  >[]
+  readonly servers?: readonly { readonly server: string; readonly tier: string; readonly text: string }[]
+  readonly omittedServers?: number
+  readonly next?: readonly (ExplainedText & { readonly at?: string })[]
+}
+
+/** The segments of an interval that are not loaded, as the coordinator answers them. */
+export interface AnsweredInterval {
+  readonly dataSource: string
+  readonly interval: string
+  readonly segments: number
+  readonly summary: string
+  readonly notLoaded: readonly {
+    readonly segment: string
+    readonly state: string
+    readonly summary: string
+  }[]
+}
+
+/** Returns the explanation of a segment. Finds its datasource by its ID unless one is given. */
+export async function readExplanation(
+  client: ClusterClient,
+  segment: string,
+  given: string | undefined,
+): Promise<AnsweredExplanation> {
+  const dataSource = given ?? (await datasourceOf(client, segment))
+  return (await client.send(
+    'GET',
+    `${base}/datasources/${encodeURIComponent(dataSource)}/segments/${encodeURIComponent(segment)}/explain`,
+  )) as AnsweredExplanation
+}
+
+async function datasourceOf(client: ClusterClient, segment: string): Promise<string> {
+  const names = (await client.send('GET', `${base}/metadata/datasources?includeUnused`)) as readonly string[]
+  const matching = names.filter((name) => parseSegmentId(name, segment) !== undefined)
+  if (matching.length > 1)
+    throw invalidInput(`Segment [${segment}] may belong to [${matching.join('] or [')}]: add --datasource`)
+  if (matching[0] === undefined)
+    throw notFound(`No datasource that you may read has a segment with the ID [${segment}]`)
+  return matching[0]
+}
+
+/** Returns the explanation of the segments that overlap an interval. */
+export async function readIntervalExplanation(
+  client: ClusterClient,
+  dataSource: string,
+  interval: string,
+): Promise<AnsweredInterval> {
+  return (await client.send('GET', `${intervalPath(dataSource, interval)}/explain`)) as AnsweredInterval
+}
+
+/** Why the intervals of a datasource are or are not compacted, as the coordinator answers it. */
+export interface AnsweredCompaction {
+  readonly dataSource: string
+  readonly configured: boolean
+  readonly intervals: readonly {
+    readonly interval: string
+    readonly code: string
+    readonly reason: string
+    readonly segments: number
+    readonly bytes: number
+  }[]
+}
+
+/** Returns why the intervals that overlap an interval are or are not compacted. */
+export async function readCompactionExplanation(
+  client: ClusterClient,
+  dataSource: string,
+  interval: string,
+): Promise<AnsweredCompaction> {
+  return (await client.send(
+    'GET',
+    `${intervalPath(dataSource, interval)}/explainCompaction`,
+  )) as AnsweredCompaction
+}
+
+function intervalPath(dataSource: string, interval: string): string {
+  const within = formatInterval(parseInterval(interval, 'interval')).replace('/', '_')
+  return `${base}/datasources/${encodeURIComponent(dataSource)}/intervals/${encodeURIComponent(within)}`
+}
+
+/** Formats the explanation of compaction for a terminal. */
+export function formatCompactionExplanation({
+  dataSource,
+  configured,
+  intervals,
+}: AnsweredCompaction): string {
+  if (!configured) return `Compaction is not configured for datasource [${dataSource}].`
+  if (intervals.length === 0) return 'The interval has no used segments.'
+  const blocks = withEqualNeighborsTogether(intervals).map(
+    ({ interval, code, reason, segments, bytes }) =>
+      `${shortInterval(interval)}  ${code}  ${countOf(segments, 'segment')}, ${formatBytes(bytes)}\n  ${reason}.`,
+  )
+  return blocks.join('\n')
+}
+
+/** Merges consecutive intervals with the same explanation, which are often hundreds of days. */
+function withEqualNeighborsTogether(
+  intervals: AnsweredCompaction['intervals'],
+): AnsweredCompaction['intervals'] {
+  const merged: AnsweredCompaction['intervals'][number][] = []
+  for (const one of intervals) {
+    const last = merged.at(-1)
+    if (last === undefined || last.code !== one.code || last.reason !== one.reason) {
+      merged.push(one)
+      continue
+    }
+    const [start] = last.interval.split('/')
+    const [, end] = one.interval.split('/')
+    merged[merged.length - 1] = {
+      ...last,
+      interval: `${start}/${end}`,
+      segments: last.segments + one.segments,
+      bytes: last.bytes + one.bytes,
+    }
+  }
+  return merged
+}
+
+/** Returns the sentences of an explanation at a path of the coordinator. */
+export async function readSentences(
+  client: ClusterClient,
+  path: string,
+): Promise<{ readonly sentences: readonly string[] }> {
+  return (await client.send('GET', `${base}${path}`)) as { readonly sentences: readonly string[] }
+}
+
+/** Formats the explanation of a segment for a terminal. */
+export function formatExplanation(explained: AnsweredExplanation): string {
+  const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained
+  const parts = [`${segment}\n${summary}.`]
+  if (rule !== undefined) parts.push(`Rules:\n${ruleLines(explained).join('\n')}`)
+  if (tiers.length > 0)
+    parts.push(
+      formatLongTable({
+        header: ['tier', 'required', 'served', 'loading', 'dropping', 'servers'],
+        rows: tiers.map((tier) => [
+          tier.tier,
+          String(tier.required),
+          String(tier.served + tier.leaving),
+          String(tier.loading),
+          String(tier.dropping),
+          String(tier.servers),
+        ]),
+      }),
+    )
+  if (servers.length > 0) {
+    const table = formatLongTable({
+      header: ['server', 'tier', 'state'],
+      rows: servers.map(({ server, tier, text }) => [server, tier, text]),
+    })
+    const omitted = explained.omittedServers ?? 0
+    parts.push(omitted > 0 ? `${table}\nand ${omitted} more servers` : table)
+  }
+  if (next.length > 0)
+    parts.push(
+      `Next:\n${next.map(({ at, text }) => `- ${at === undefined ? '' : `${at}: `}${text}`).join('\n')}`,
+    )
+  return parts.join('\n\n')
+}
+
+function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplanation): string[] {
+  return [
+    ...(omittedRules > 0 ? [`- ${omittedRules} earlier rules do not apply`] : []),
+    ...earlierRules.map((earlier) => `- ${ruleText(earlier)} does not apply. ${earlier.text}`),
+    ...(rule === undefined ? [] : [`- ${ruleText(rule)} applies`]),
+  ]
+}
+
+function ruleText({ place, source, rule }: AnsweredRule): string {
+  if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} [${place}] ${JSON.stringify(rule)}`
+}
+
+/** Formats the explanation of an interval for a terminal. */
+export function formatIntervalExplanation({
+  dataSource,
+  interval,
+  summary,
+  notLoaded,
+}: AnsweredInterval): string {
+  const lines = notLoaded.map((one) => `${one.segment}\n  ${one.summary}.`)
+  return [`${dataSource} ${interval}\n${summary}.`, ...lines].join('\n\n')
+}

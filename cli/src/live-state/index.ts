@@ -1,0 +1,9 @@
+/** The configuration of a running cluster: read, and changed entry by entry. */
+export * from './read-live-state.ts'
+export {
+  assertMayWrite,
+  passwordReferenceOf,
+  type WriteContext,
+  writeEntry,
+  writeFields,
+} from './write-live-state.ts'

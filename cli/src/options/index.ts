@@ -1,0 +1,13 @@
+/** Options that several commands have, and how their values are read. */
+export {
+  accessOf,
+  type ConnectionOptions,
+  connect,
+  withConnection,
+  withSvcConnection,
+} from './connection-options.ts'
+export { existingHome, parseHome, selectAnother, withHome } from './home-option.ts'
+export { newPasswordOption, readNewPassword } from './new-password.ts'
+export { parsePositiveInteger } from './positive-integer.ts'
+export { collect } from './repeatable-option.ts'
+export { openSource, type SourceOptions, withSource } from './source-options.ts'

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs'
+import { describeError, forbidden, invalidInput } from '@svc/domain/failure'
+import type { ClusterClient } from '../client/index.ts'
+import {
+  type Change,
+  fieldAt,
+  grownLosses,
+  isField,
+  keyOf,
+  type Phase,
+  type Plan,
+  progressOf,
+  readLogin,
+  type Step,
+  stateOfPlan,
+} from '../declared-state/index.ts'
+import {
+  assertMayWrite,
+  readEntry,
+  readLiveState,
+  type WriteContext,
+  writeEntry,
+  writeFields,
+} from '../live-state/index.ts'
+import { countOf } from '../terminal/index.ts'
+import { orderOf, previewOf } from './make-plan.ts'
+import { lossesOf, type PreviewRules } from './rules-effects.ts'
+
+/** What remains to be done of a plan. */
+export interface RemainingSteps {
+  readonly steps: readonly Step[]
+  /** Changes that were applied before. */
+  readonly done: number
+}
+
+/**
+ * Compares a plan with the cluster as it is now, and plans its remaining changes again. Throws forbidden if the configuration
+ * was changed since the plan was made, or if more data would be lost than planned.
+ */
+export async function remainingSteps(
+  client: ClusterClient,
+  plan: Plan,
+  preview: PreviewRules,
+): Promise<RemainingSteps> {
+  if (plan.cluster !== client.routerUrl)
+    throw invalidInput(`The plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
+  const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
+  const { open, conflicts } = stateOfPlan(plan, live)
+  if (conflicts.length > 0)
+    throw forbidden(
+      `The configuration was changed after plan [${plan.id}] was made: [${conflicts.join('], [')}]. Make a new plan.`,
+    )
+  const answer = await previewOf(open, preview)
+  const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))
+  if (grown.length > 0)
+    throw forbidden(
+      `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Make a new plan.`,
+    )
+  return { steps: await orderOf(open, answer, preview), done: plan.changes.length - open.length }
+}
+
+/** What happens while a plan is applied. */
+export interface ApplyEvents {
+  readonly signal: AbortSignal
+  /** A change was applied, or had been applied by someone else. */
+  readonly onApplied: (change: Change) => void
+  /** Waits until servers have loaded what the rules require so far. */
+  readonly untilLoaded: (next: Phase) => Promise<void>
+}
+
+/** Applies steps. Throws forbidden, with what was applied, if someone else changes the same entries meanwhile. */
+export async function applySteps(
+  context: WriteContext,
+  steps: readonly Step[],
+  { signal, onApplied, untilLoaded }: ApplyEvents,
+): Promise<void> {
+  const changes = steps.flatMap((step) => step.changes)
+  await assertMayWrite(context.client, changes)
+  const total = changes.length
+  let applied = 0
+  let rulesChanged = false
+  for (const { phase, changes: ofStep } of steps) {
+    if (rulesChanged && isRulesPhase(phase)) await untilLoaded(phase)
+    for (const unit of unitsOf(ofStep)) {
+      signal.throwIfAborted()
+      const open: Change[] = []
+      for (const change of unit) {
+        const present = await readEntry(context.client, change.kind, change.path)
+        const progress = progressOf(change, present)
+        if (progress === 'conflict')
+          throw forbidden(
+            `[${fieldAt(change.path)}] was changed by someone else meanwhile. Applied ${applied} of ${countOf(total, 'change')}. Make a new plan.`,
+          )
+        if (progress === 'open') open.push(change)
+        if (progress === 'open' && !isField(change)) await writeEntry(context, change, present)
+      }
+      if (open.length > 0 && isField(open[0]!)) await writeFields(context, open)
+      for (const change of unit) {
+        applied += 1
+        onApplied(change)
+      }
+    }
+    rulesChanged ||= isRulesPhase(phase)
+  }
+}
+
+const isRulesPhase = (phase: Phase): boolean =>
+  phase === 'additions' || phase === 'moves' || phase === 'losses'
+
+/** Changes that are applied in one request: the fields of one configuration, or one entry. */
+function unitsOf(changes: readonly Change[]): Change[][] {
+  const units = new Map<string, Change[]>()
+  for (const change of changes) {
+    const key = isField(change) ? change.kind : keyOf(change.path)
+    const unit = units.get(key)
+    if (unit === undefined) units.set(key, [change])
+    else unit.push(change)
+  }
+  return [...units.values()]
+}
+
+/** Reads the passwords of new users. Throws invalidInput if one cannot be read, so that nothing is applied. */
+export function readPasswords(
+  steps: readonly Step[],
+  environment: Readonly<Record<string, string | undefined>>,
+): WriteContext['passwordOf'] {
+  const passwords = new Map<string, string>()
+  for (const change of steps.flatMap((step) => step.changes)) {
+    if (change.kind !== 'logins' || change.after === undefined) continue
+    const { password } = readLogin(change.after, '')
+    if (password === undefined) continue
+    const text =
+      password.file === undefined
+        ? environment[password.environment!]
+        : passwordInFile(password.file, fieldAt(change.path))
+    if (text === undefined || text === '')
+      throw invalidInput(
+        `Missing password for [${fieldAt(change.path)}]: expected it in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
+      )
+    passwords.set(keyOf(change.path), text)
+  }
+  return ({ path }) => passwords.get(keyOf(path))
+}
+
+function passwordInFile(file: string, field: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw invalidInput(`Failed to read the password for [${field}] in [${file}]: ${describeError(error)}`)
+  }
+}

@@ -1,0 +1,180 @@
+import path from 'node:path'
+import { Failure, invalidInput } from '@svc/domain/failure'
+import { defaultRulesName } from '@svc/domain/rules'
+import type { ClusterClient } from '../client/index.ts'
+import {
+  type Change,
+  compareStates,
+  type DeclaredState,
+  digestsOf,
+  fieldAt,
+  keyOf,
+  type LiveState,
+  type PasswordReference,
+  type Plan,
+  type Problem,
+  parseState,
+  planOf,
+  readLogin,
+  type Step,
+  stepsOf,
+} from '../declared-state/index.ts'
+import { readLiveState } from '../live-state/index.ts'
+import {
+  type AnsweredPreview,
+  isKnown,
+  knownDatasources,
+  unknownDatasource,
+  unknownReason,
+} from '../rules/index.ts'
+import { problemsFailure, readStateFiles } from '../state-files/index.ts'
+import { effectsOf, lossesOf, type PreviewRules, previewBodyOf } from './rules-effects.ts'
+
+/** Which files to compare, and how. */
+export interface PlanRequest {
+  /** A file or folder. */
+  readonly target: string
+  /** Parts such as `rules.wikipedia`; all if it is empty. */
+  readonly parts: readonly string[]
+  /** Datasources may have rules before they have data. */
+  readonly create: boolean
+}
+
+/** What files declare, and what a cluster has. */
+export interface ComparedState {
+  readonly live: LiveState
+  readonly changes: readonly Change[]
+}
+
+/** Compares files with a cluster. Throws invalidInput with all problems, each with file, line, and column. */
+export async function compareFiles(
+  client: ClusterClient,
+  { target, parts, create }: PlanRequest,
+): Promise<ComparedState> {
+  const files = readStateFiles(target)
+  const declared = parseState(files)
+  // Problems that no cluster can solve are shown before anything is read.
+  const certain = declared.problems.filter(({ unlessLive }) => unlessLive === undefined)
+  if (certain.length > 0) throw problemsFailure(files, certain)
+  const names = new Set([...declared.sections.values()].map((section) => section.path[0]!))
+  const live = await readLiveState(client, names)
+  const { changes, problems } = compareStates(declared, live)
+  const unknown = create ? [] : await unknownDatasources(client, declared, changes)
+  if (problems.length + unknown.length > 0) throw problemsFailure(files, [...problems, ...unknown])
+  return { live, changes: withPasswordPaths(declared, partsOf(changes, parts)) }
+}
+
+async function unknownDatasources(
+  client: ClusterClient,
+  { origins }: DeclaredState,
+  changes: readonly Change[],
+): Promise<Problem[]> {
+  const added = changes.filter(
+    ({ kind, path: at, action }) =>
+      action === 'add' &&
+      (kind === 'compactionDatasources' || (kind === 'rules' && at.at(-1) !== defaultRulesName)),
+  )
+  if (added.length === 0) return []
+  const known = await knownDatasources(client)
+  return added
+    .filter(({ path: at }) => !known.has(at.at(-1)!))
+    .map(({ path: at }) => ({
+      source: origins.get(keyOf(at))!.source,
+      field: fieldAt(at),
+      message: `${unknownDatasource(at.at(-1)!, known)} To plan for data that will arrive later, add --create.`,
+    }))
+}
+
+/** The changes of some parts. Throws invalidInput for a part that has none, because it may be a typo. */
+function partsOf(changes: readonly Change[], parts: readonly string[]): readonly Change[] {
+  if (parts.length === 0) return changes
+  const isIn = (part: string, { path: at }: Change): boolean =>
+    fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
+  const unused = parts.find((part) => !changes.some((change) => isIn(part, change)))
+  if (unused !== undefined && changes.length > 0) {
+    const first = fieldAt(changes[0]!.path)
+    throw invalidInput(
+      `Invalid value [${unused}] for [--target]: expected a part that changes, such as [${first}]`,
+    )
+  }
+  return changes.filter((change) => parts.some((part) => isIn(part, change)))
+}
+
+/** Files with passwords are relative to the file that names them. */
+function withPasswordPaths({ origins }: DeclaredState, changes: readonly Change[]): Change[] {
+  return changes.map((change) => {
+    if (change.kind !== 'logins' || change.after === undefined) return change
+    const { password } = readLogin(change.after, '')
+    if (password?.file === undefined) return change
+    const { source } = origins.get(keyOf(change.path))!
+    const reference: PasswordReference = { file: path.resolve(path.dirname(source), password.file) }
+    return { ...change, after: { password: reference } }
+  })
+}
+
+/** A plan with what it does. */
+export interface MadePlan {
+  readonly plan: Plan
+  readonly steps: readonly Step[]
+  /** Undefined if no rules change. */
+  readonly preview: AnsweredPreview | undefined
+  readonly warnings: readonly string[]
+}
+
+/** Plans changes. Throws a Failure of the kind `unavailable` if the cluster is not known yet. */
+export async function makePlan(
+  client: ClusterClient,
+  { live, changes }: ComparedState,
+  preview: PreviewRules,
+  now: Date,
+): Promise<MadePlan> {
+  const answer = await previewOf(changes, preview)
+  const plan = planOf({
+    cluster: client.routerUrl,
+    createdAt: now.toISOString(),
+    changes: changes.map((change) => JSON.parse(JSON.stringify(change)) as Change),
+    losses: answer === undefined ? {} : lossesOf(answer),
+    read: digestsOf(live, changes),
+  })
+  const steps = await orderOf(changes, answer, preview)
+  return { plan, steps, preview: answer, warnings: warningsOf(changes) }
+}
+
+/** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */
+export async function previewOf(
+  changes: readonly Change[],
+  preview: PreviewRules,
+): Promise<AnsweredPreview | undefined> {
+  const body = previewBodyOf(changes)
+  const answer = body && (await preview(body))
+  if (answer !== undefined && !isKnown(answer))
+    throw new Failure('unavailable', unknownReason(answer), { clusterState: 'notKnown' })
+  return answer
+}
+
+/** The changes in the order in which they are applied. */
+export async function orderOf(
+  changes: readonly Change[],
+  answer: AnsweredPreview | undefined,
+  preview: PreviewRules,
+): Promise<readonly Step[]> {
+  const none = { effects: new Map(), afterDefaults: new Set<string>() }
+  return stepsOf(changes, answer === undefined ? none : await effectsOf(changes, answer, preview))
+}
+
+function warningsOf(changes: readonly Change[]): string[] {
+  return changes.flatMap(({ kind, path: at, action, after }) => {
+    const name = at.at(-1)!
+    if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
+      return [
+        `User [${name}] gets no password and cannot log in: add [password] with a [file] or [environment]`,
+      ]
+    if (kind === 'compactionCluster' && name === 'useSupervisors')
+      return [
+        'Compaction by supervisors has its own configurations of datasources: run ./svc plan again after this change',
+      ]
+    if (action === 'remove' && (kind === 'roles' || kind === 'users' || kind === 'logins'))
+      return [`Removes ${kind === 'roles' ? 'role' : 'user'} [${name}] from [${at[1]}]`]
+    return []
+  })
+}

@@ -1,0 +1,542 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { Failure } from '@svc/domain/failure'
+import fc from 'fast-check'
+import { canonical, isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
+import { readLiveState } from '../live-state/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
+import { existingStateFiles, schemaFile, writeState } from '../state-files/index.ts'
+import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
+import {
+  applySteps,
+  compareFiles,
+  diffText,
+  makePlan,
+  type PreviewRules,
+  planHtml,
+  planMarkdown,
+  planReport,
+  readPasswords,
+  remainingSteps,
+} from './index.ts'
+
+const root = mkdtempSync(path.join(tmpdir(), 'svc-plan-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+const newFolder = (): string => mkdtempSync(path.join(root, 'state-'))
+const now = new Date('2026-01-01')
+
+/** A preview in which datasources lose these numbers of segments. */
+const previewWith =
+  (unused: Readonly<Record<string, number>>): PreviewRules =>
+  async () => {
+    const none = { segments: 0, bytes: 0, days: 0, interval: null, queryableBefore: 0 }
+    const datasources = Object.fromEntries(
+      Object.entries(unused).map(([name, segments]) => [
+        name,
+        { effects: { unqueryable: none, unused: { ...none, segments }, dropped: none, moved: none } },
+      ]),
+    )
+    return {
+      now: now.toISOString(),
+      known: true,
+      summary: { datasources },
+      warnings: [],
+    } as unknown as AnsweredPreview
+  }
+const preview = previewWith({})
+
+async function pull(cluster: ConfiguredCluster, folder: string) {
+  const files = existingStateFiles(folder)
+  const declared = parseState(files)
+  return writeState(folder, files, declared, await readLiveState(cluster))
+}
+
+const compare = (cluster: ConfiguredCluster, folder: string) =>
+  compareFiles(cluster, { target: folder, parts: [], create: true })
+
+const events = {
+  signal: new AbortController().signal,
+  onApplied: () => undefined,
+  untilLoaded: async () => undefined,
+}
+
+async function apply(cluster: ConfiguredCluster, folder: string): Promise<Plan> {
+  const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), preview, now)
+  await applySteps(
+    { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'x' }) },
+    steps,
+    events,
+  )
+  return plan
+}
+
+const filesIn = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .sort()
+      .map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]),
+  )
+
+/** What a cluster has, without defaults and without the order of sets. */
+async function stateOf(cluster: ConfiguredCluster): Promise<readonly string[]> {
+  const { sections } = await readLiveState(cluster)
+  return [...sections.values()]
+    .flatMap(({ kind, path: at, entries }) =>
+      [...entries]
+        .filter(([, value]) => !isNothing(kind, value))
+        .map(([key, value]) => `${at.join('.')} ${key} ${canonical(meaningOf(kind, value, key))}`),
+    )
+    .sort()
+}
+
+const name = fc.constantFrom(
+  'wiki',
+  'a.b',
+  '2024',
+  'null',
+  'true',
+  '#x',
+  "it's",
+  'ä: "quoted"',
+  '- list',
+  '~',
+)
+const period = fc.constantFrom('P1D', 'P1M', 'P1Y')
+const replicants = fc.dictionary(fc.constantFrom('hot', '_default_tier', 'a.b', '0'), fc.nat({ max: 3 }))
+const rule = fc.oneof(
+  fc.record({
+    type: fc.constant('loadByPeriod'),
+    period,
+    tieredReplicants: replicants,
+    includeFuture: fc.boolean(),
+  }),
+  fc.record({
+    tieredReplicants: replicants,
+    useDefaultTierForNull: fc.constant(true),
+    type: fc.constant('loadForever'),
+  }),
+  fc.constant({ type: 'dropForever' }),
+  // Rules and fields of another version of Druid.
+  fc.record({
+    type: fc.constant('loadByMoon'),
+    phase: fc.oneof(fc.constant(null), fc.double(), fc.string()),
+  }),
+  fc.record({ type: fc.constant('dropForever'), unlessFullMoon: fc.boolean() }),
+)
+const rules = fc.array(rule, { maxLength: 4 })
+const compaction = fc.record(
+  {
+    skipOffsetFromLatest: period,
+    taskPriority: fc.constantFrom(25, 30),
+    tuningConfig: fc.constantFrom(
+      null,
+      { type: 'index_parallel', maxRowsInMemory: null },
+      { unknown: [null, 1e300] },
+    ),
+    surprise: fc.json().map((text) => JSON.parse(text) as unknown),
+  },
+  { requiredKeys: [] },
+)
+const role = fc.constantFrom('admin', 'reader', 'wr/iter')
+const roles = fc.uniqueArray(role, { maxLength: 3 })
+const configuration: fc.Arbitrary<Partial<ClusterConfiguration>> = fc.record({
+  rules: fc.dictionary(name, rules).map((lists) => ({ ...lists, _default: [{ type: 'loadForever' }] })),
+  coordinator: fc.record({
+    maxSegmentsToMove: fc.nat({ max: 5 }),
+    decommissioningNodes: fc.uniqueArray(fc.constantFrom('a:1', 'b:2')),
+    newField: fc.constantFrom(1, 'x', [1, { y: 2 }]),
+  }),
+  compactionCluster: fc.record({
+    compactionTaskSlotRatio: fc.constantFrom(0.1, 0.5),
+    maxCompactionTaskSlots: fc.nat({ max: 2 }),
+    compactionPolicy: fc.constantFrom(
+      { type: 'newestSegmentFirst', priorityDatasource: null },
+      { type: 'other' },
+    ),
+  }),
+  compaction: fc
+    .dictionary(name, compaction)
+    .map((configs) =>
+      Object.fromEntries(
+        Object.entries(configs).map(([key, config]) => [key, { dataSource: key, ...config }]),
+      ),
+    ),
+  roles: fc.record({
+    admin: fc.constant([]),
+    reader: fc.subarray([
+      { resource: { name: '.*', type: 'DATASOURCE' }, action: 'READ' },
+      { resource: { name: 'x', type: 'MOON' }, action: 'WRITE' },
+    ]),
+    'wr/iter': fc.constant([{ resource: { name: 'a"b', type: 'STATE' }, action: 'WRITE' }]),
+  }),
+  users: fc.dictionary(name, roles),
+  groupMappings: fc.dictionary(
+    name,
+    fc.record({ groupPattern: fc.constantFrom('*', 'cn=a,dc=b', '*,dc=b'), roles }),
+  ),
+  logins: fc.dictionary(name, fc.constantFrom('secret', null)),
+})
+
+describe('pull, plan, and apply', () => {
+  test('a plan of what was pulled has no changes, whatever the cluster has', async () => {
+    await fc.assert(
+      fc.asyncProperty(configuration, async (given) => {
+        const cluster = configuredCluster(given)
+        const folder = newFolder()
+        await pull(cluster, folder)
+        assert.deepEqual((await compare(cluster, folder)).changes, [])
+        const before = filesIn(folder)
+        assert.deepEqual((await pull(cluster, folder)).files, [])
+        assert.deepEqual(filesIn(folder), before)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  /** Pairs of configurations in which the second can be applied to the first: svc refuses new values that it cannot read. */
+  const readable = (given: Partial<ClusterConfiguration>): Partial<ClusterConfiguration> =>
+    JSON.parse(
+      JSON.stringify(given, (key, value: unknown) => {
+        if (['unlessFullMoon', 'surprise', 'tuningConfig', 'newField', 'compactionPolicy'].includes(key))
+          return undefined
+        if (key === 'maxCompactionTaskSlots') return 1 + (value as number)
+        if (!Array.isArray(value)) return value
+        return value.filter((item) => !/loadByMoon|MOON/.test(JSON.stringify(item)))
+      }),
+    ) as Partial<ClusterConfiguration>
+
+  test('applying what was pulled from another cluster makes both equal, and a second time changes nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(configuration, configuration, async (first, second) => {
+        const [from, to] = [configuredCluster(readable(second)), configuredCluster(readable(first))]
+        const folder = newFolder()
+        await pull(from, folder)
+        const before = filesIn(folder)
+        await apply(to, folder)
+        assert.deepEqual(await stateOf(to), await stateOf(from))
+        const { length } = to.written
+        assert.deepEqual((await apply(to, folder)).changes, [])
+        assert.equal(to.written.length, length)
+        await pull(to, folder)
+        assert.deepEqual(filesIn(folder), before)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('a saved plan that is interrupted after any request ends in the same state', async () => {
+    await fc.assert(
+      fc.asyncProperty(configuration, configuration, fc.nat({ max: 8 }), async (first, second, requests) => {
+        const [from, to] = [configuredCluster(readable(second)), configuredCluster(readable(first))]
+        const folder = newFolder()
+        await pull(from, folder)
+        const { plan } = await makePlan(to, await compare(to, folder), preview, now)
+        const saved = parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')
+        for (;;) {
+          to.failAfter = to.written.length + requests + 1
+          const { steps } = await remainingSteps(to, saved, preview)
+          const isDone = await applySteps(
+            { client: to, headers: {}, passwordOf: () => undefined },
+            steps,
+            events,
+          ).then(
+            () => true,
+            (error: unknown) => {
+              assert.ok(error instanceof Failure && error.code === 'unavailable', String(error))
+              return false
+            },
+          )
+          if (isDone) break
+        }
+        assert.deepEqual(await stateOf(to), await stateOf(from))
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('a pull keeps comments, the order, and rule sets', async () => {
+    const folder = newFolder()
+    const text = `# Owned by the data team.
+ruleSets:
+  hot-week: # one week
+    - type: loadByPeriod
+      period: P7D
+      tieredReplicants: {hot: 2}
+rules:
+  # Important.
+  wiki:
+    - ruleSet: hot-week
+    - type: dropForever # the rest
+  other:
+    # Keep this.
+    - type: loadByPeriod
+      period: P1M
+    - type: dropForever
+  _default: # everything else
+    - type: loadForever
+`
+    writeFileSync(path.join(folder, 'rules.yaml'), text)
+    const cluster = configuredCluster()
+    await apply(cluster, folder)
+    assert.deepEqual(cluster.configuration.rules.wiki, [
+      { type: 'loadByPeriod', period: 'P7D', tieredReplicants: { hot: 2 } },
+      { type: 'dropForever' },
+    ])
+    assert.deepEqual((await pull(cluster, folder)).files, [])
+    cluster.configuration.rules.other = [
+      { type: 'loadByPeriod', period: 'P1M' },
+      { type: 'loadByPeriod', period: 'P2M', tieredReplicants: { cold: 1 } },
+      { type: 'dropForever' },
+    ]
+    cluster.configuration.rules.third = [{ type: 'dropForever' }]
+    await pull(cluster, folder)
+    assert.equal(
+      readFileSync(path.join(folder, 'rules.yaml'), 'utf8'),
+      text
+        .replace('{hot: 2}', '{ hot: 2 }')
+        .replace(/: (# .*)\n {4}-/g, ':\n    $1\n    -')
+        .replace(
+          'period: P1M\n',
+          'period: P1M\n    - type: loadByPeriod\n      period: P2M\n      tieredReplicants:\n        cold: 1\n',
+        )
+        .concat('  third:\n    - type: dropForever\n'),
+    )
+    assert.deepEqual(readdirSync(folder).sort(), ['rules.yaml', schemaFile])
+  })
+})
+
+describe('apply', () => {
+  async function twoRules() {
+    const cluster = configuredCluster({
+      rules: { a: [], b: [{ type: 'dropForever' }], _default: [{ type: 'loadForever' }] },
+    })
+    const folder = newFolder()
+    writeFileSync(
+      path.join(folder, 'rules.yaml'),
+      'rules:\n  a: [{type: loadForever}]\n  _default: [{type: dropForever}]\n',
+    )
+    const harmless = previewWith({ a: 0, b: 0 })
+    const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), harmless, now)
+    return { cluster, folder, plan, steps }
+  }
+  const context = (client: ConfiguredCluster) => ({ client, headers: {}, passwordOf: () => undefined })
+
+  test('changes the cluster defaults before rules of datasources are removed, and after they are added', async () => {
+    const { cluster, steps } = await twoRules()
+    await applySteps(context(cluster), steps, events)
+    assert.deepEqual(
+      cluster.written,
+      ['a', '_default', 'b'].map((one) => `POST /svc/coordinator/v1/rules/${one}`),
+    )
+  })
+
+  test('waits between rules that only add and rules that lose data', async () => {
+    const { cluster, folder } = await twoRules()
+    const waits: string[] = []
+    const lossy = previewWith({ b: 3, a: 0 })
+    const { steps } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
+    await applySteps(context(cluster), steps, {
+      ...events,
+      untilLoaded: async (phase) => void waits.push(`${phase} after ${cluster.written.length}`),
+    })
+    assert.deepEqual(waits, ['losses after 2'])
+  })
+
+  test('refuses a plan if the configuration has changed since, and says what', async () => {
+    const { cluster, plan } = await twoRules()
+    cluster.configuration.rules.b = [{ type: 'loadForever' }]
+    cluster.configuration.rules.c = [{ type: 'loadForever' }]
+    await assert.rejects(remainingSteps(cluster, plan, preview), {
+      code: 'forbidden',
+      message: `The configuration was changed after plan [${plan.id}] was made: [rules.b], [rules.c]. Make a new plan.`,
+    })
+  })
+
+  test('refuses a plan if more data would be lost, but not if less would', async () => {
+    const { cluster, folder } = await twoRules()
+    const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }), now)
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 4 })), {
+      code: 'forbidden',
+      message: /\[b\] has 4 segments marked unused instead of 3/,
+    })
+    assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 2 }))).done, 0)
+  })
+
+  test('refuses a plan that was edited, for another cluster, or of another version', async () => {
+    const { plan, cluster } = await twoRules()
+    const edited = { ...plan, losses: { b: { unqueryable: 9, unused: 9 } } }
+    assert.throws(
+      () => parsePlan(edited, 'plan.json'),
+      /^Failure: The plan \[.+\] in \[plan\.json\] was edited or is damaged/,
+    )
+    assert.throws(() => parsePlan({ ...plan, version: 2 }, 'x'), /Invalid value \[2\] for \[version\]/)
+    assert.throws(() => parsePlan([], 'x'), /Invalid value/)
+    await assert.rejects(
+      remainingSteps({ ...cluster, routerUrl: 'http://other' }, plan, preview),
+      /is for \[http:\/\/router\]/,
+    )
+  })
+
+  test('applies nothing if a permission is missing for one part, and says which', async () => {
+    const { cluster, steps } = await twoRules()
+    cluster.denied.add('/svc/coordinator/v1/rules/b')
+    await assert.rejects(applySteps(context(cluster), steps, events), {
+      code: 'forbidden',
+      message: 'Nothing was applied: the user may not change [rules.b]',
+    })
+    assert.deepEqual(cluster.written, [])
+  })
+
+  test('stops if someone else changes an entry meanwhile, and says what was applied', async () => {
+    const { cluster, steps } = await twoRules()
+    const racing = applySteps(context(cluster), steps, {
+      ...events,
+      onApplied: () => {
+        cluster.configuration.rules.b = [{ type: 'loadForever' }]
+      },
+    })
+    await assert.rejects(racing, {
+      message: /^\[rules\.b\] was changed by someone else meanwhile\. Applied 2 of 3 changes/,
+    })
+  })
+
+  test('gives new users their passwords, which are never a difference', async () => {
+    const cluster = configuredCluster({ roles: { reader: [] }, logins: { bob: 'old', carol: null } })
+    const folder = newFolder()
+    writeFileSync(path.join(folder, 'secret'), 'from-file\n')
+    writeFileSync(
+      path.join(folder, 'security.yaml'),
+      `authenticators:
+  basic:
+    users:
+      alice: {password: {file: secret}}
+      bob: {password: {environment: NOT_SET}}
+      carol: {password: {environment: PASSWORD}}
+authorizers:
+  basic:
+    users: {alice: [reader]}
+`,
+    )
+    const plan = await apply(cluster, folder)
+    assert.deepEqual(cluster.configuration.logins, { bob: 'old', carol: 'x', alice: 'from-file' })
+    assert.deepEqual(cluster.configuration.users, { alice: ['reader'] })
+    assert.ok(!JSON.stringify(plan).includes('from-file'))
+    assert.deepEqual((await compare(cluster, folder)).changes, [])
+  })
+
+  test('refuses a missing password before anything is applied', async () => {
+    const cluster = configuredCluster()
+    const folder = newFolder()
+    writeFileSync(
+      path.join(folder, 'security.yaml'),
+      'authenticators:\n  basic:\n    users:\n      alice: {password: {environment: NOT_SET}}\n',
+    )
+    await assert.rejects(
+      apply(cluster, folder),
+      /Missing password for \[authenticators\.basic\.users\.alice\]/,
+    )
+    assert.deepEqual(cluster.written, [])
+  })
+})
+
+describe('plan', () => {
+  const folderWith = (text: string): string => {
+    const folder = newFolder()
+    writeFileSync(path.join(folder, 'state.yaml'), text)
+    return folder
+  }
+  const message = async (cluster: ConfiguredCluster, text: string, create = false): Promise<string> => {
+    const folder = folderWith(text)
+    return await compareFiles(cluster, { target: folder, parts: [], create }).then(
+      () => '',
+      (error: Error) => error.message.replaceAll(`${folder}/`, ''),
+    )
+  }
+
+  test('accepts a value that svc cannot read only if the cluster has exactly this value', async () => {
+    const strange = { type: 'loadByMoon', phase: 1 }
+    const cluster = configuredCluster({ rules: { wiki: [strange] } })
+    assert.equal(await message(cluster, 'rules:\n  wiki: [{type: loadByMoon, phase: 1}]'), '')
+    assert.match(
+      await message(cluster, 'rules:\n  wiki: [{type: loadByMoon, phase: 2}]'),
+      /^state\.yaml:2:17: Invalid value \[loadByMoon\] for \[rules\.wiki\[0\]\.type\]/,
+    )
+  })
+
+  test('refuses datasources and authorizers that do not exist, with their positions', async () => {
+    const cluster = configuredCluster({ rules: { wikipedia: [{ type: 'loadForever' }] } })
+    const text = 'rules:\n  wikipedia: [{type: loadForever}]\n  wikipdia: [{type: dropForever}]\n'
+    assert.equal(
+      await message(cluster, text),
+      'state.yaml:3:3: Unknown datasource [wikipdia]: it has neither segments nor rules. Similar names are [wikipedia]. To plan for data that will arrive later, add --create.',
+    )
+    assert.equal(await message(cluster, text, true), '')
+    assert.equal(
+      await message(cluster, 'authorizers:\n  other:\n    roles: {}'),
+      'state.yaml:3:5: Unknown name [other] in [authorizers]: expected one of [basic]',
+    )
+  })
+
+  test('--target plans only these parts, and refuses one without changes', async () => {
+    const cluster = configuredCluster()
+    const folder = folderWith('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
+    const changesOf = async (part: string) =>
+      (await compareFiles(cluster, { target: folder, parts: [part], create: true })).changes.map(
+        (one) => one.path,
+      )
+    assert.deepEqual(await changesOf('rules.a.b'), [['rules', 'a.b']])
+    assert.deepEqual(await changesOf('coordinator'), [['coordinator', 'maxSegmentsToMove']])
+    await assert.rejects(changesOf('rules.c'), /Invalid value \[rules\.c\] for \[--target\]/)
+  })
+
+  test('shows changes as a difference, in every format', async () => {
+    const cluster = configuredCluster({
+      rules: {
+        wiki: [{ type: 'loadByPeriod', period: 'P1M', includeFuture: true }],
+        _default: [{ type: 'loadForever' }],
+      },
+    })
+    const folder = folderWith(
+      'rules:\n  wiki: [{type: loadByPeriod, period: P1M}, {type: dropForever}]\n  "<b>`": [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n',
+    )
+    const { plan, warnings } = await makePlan(cluster, await compare(cluster, folder), preview, now)
+    const report = planReport(plan, warnings, undefined)
+    assert.deepEqual(diffText(report.blocks), [
+      'rules.wiki',
+      '    {"type":"loadByPeriod","period":"P1M","tieredReplicants":{"_default_tier":2}}',
+      '  + {"type":"dropForever"}',
+      'rules.<b>`',
+      '  + {"type":"dropForever"}',
+      'coordinator',
+      '  - maxSegmentsToMove: 100',
+      '  + maxSegmentsToMove: 5',
+    ])
+    assert.equal(report.summary, '3 changes: 1 to add, 2 to change.')
+    assert.match(planMarkdown(report), /```diff\n# rules\.wiki\n {2}\{"type"/)
+    const html = planHtml(report)
+    assert.ok(html.includes('<h2>rules.&lt;b&gt;`</h2>') && !html.includes('<b>`'))
+  })
+
+  test('shows only what means something else', async () => {
+    const before = { type: 'loadByInterval', interval: '2001-02-01T00:00:00.000Z/2001-03-01T00:00:00.000Z' }
+    const cluster = configuredCluster({ rules: { wiki: [before] } })
+    const folder = folderWith(
+      'rules:\n  wiki: [{type: loadByInterval, interval: 2001-02-01/2001-03-01}, {type: dropForever}]\n',
+    )
+    const { plan } = await makePlan(cluster, await compare(cluster, folder), preview, now)
+    assert.deepEqual(
+      planReport(plan, [], undefined).blocks[0]?.lines.map(({ kind }) => kind),
+      ['same', 'added'],
+    )
+  })
+
+  test('the same files and cluster make the same plan', async () => {
+    const cluster = configuredCluster()
+    const folder = folderWith('coordinator:\n  maxSegmentsToMove: 5\n')
+    const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan
+    assert.equal(canonical(await make()), canonical(await make()))
+  })
+})

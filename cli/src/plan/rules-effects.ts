@@ -1,0 +1,70 @@
+import { defaultRulesName } from '@svc/domain/rules'
+import type { Change, Loss, RulesEffect, RulesEffects } from '../declared-state/index.ts'
+import { type AnsweredPreview, isKnown, type PreviewAnswer } from '../rules/index.ts'
+
+/** Previews rules: lists by datasource, and the cluster defaults. */
+export type PreviewRules = (body: Readonly<Record<string, unknown>>) => Promise<PreviewAnswer>
+
+/** The changes of rules, as the body of a preview; undefined if no rules change. */
+export function previewBodyOf(changes: readonly Change[]): Readonly<Record<string, unknown>> | undefined {
+  const lists = changes.filter(({ kind }) => kind === 'rules')
+  if (lists.length === 0) return undefined
+  const rules = lists.map(({ path, after = [] }) => [path.at(-1)!, after] as const)
+  const defaults = rules.find(([name]) => name === defaultRulesName)
+  return {
+    rules: Object.fromEntries(rules.filter(([name]) => name !== defaultRulesName)),
+    ...(defaults === undefined ? {} : { defaultRules: defaults[1] }),
+  }
+}
+
+/** Returns what each datasource loses, without those that lose nothing. */
+export function lossesOf({ summary }: AnsweredPreview): Record<string, Loss> {
+  const losses = Object.entries(summary.datasources).map(([name, { effects }]) => {
+    const loss = { unqueryable: effects.unqueryable.queryableBefore, unused: effects.unused.segments }
+    return [name, loss] as const
+  })
+  return Object.fromEntries(losses.filter(([, { unqueryable, unused }]) => unqueryable + unused > 0))
+}
+
+const isWorse = (a: Loss | undefined, b: Loss | undefined): boolean =>
+  (a?.unqueryable ?? 0) > (b?.unqueryable ?? 0) || (a?.unused ?? 0) > (b?.unused ?? 0)
+
+/** Returns in which order rules can be changed so that no datasource loses more on the way than finally. */
+export async function effectsOf(
+  changes: readonly Change[],
+  answer: AnsweredPreview,
+  preview: PreviewRules,
+): Promise<RulesEffects> {
+  const losses = lossesOf(answer)
+  const effects = new Map<string, RulesEffect>()
+  const changed = new Set(changes.filter(({ kind }) => kind === 'rules').map(({ path }) => path.at(-1)!))
+  const order: readonly RulesEffect[] = ['additions', 'moves', 'losses']
+  let ofDefaults: RulesEffect = 'additions'
+  for (const [name, { effects: found }] of Object.entries(answer.summary.datasources)) {
+    const effect: RulesEffect =
+      losses[name] !== undefined
+        ? 'losses'
+        : found.dropped.segments + found.moved.segments > 0
+          ? 'moves'
+          : 'additions'
+    effects.set(name, effect)
+    if (!changed.has(name) && order.indexOf(effect) > order.indexOf(ofDefaults)) ofDefaults = effect
+  }
+  effects.set(defaultRulesName, ofDefaults)
+  return { effects, afterDefaults: await followingDefaults(changes, losses, preview) }
+}
+
+/** The datasources that would lose more if their rules changed before the cluster defaults. */
+async function followingDefaults(
+  changes: readonly Change[],
+  losses: Readonly<Record<string, Loss>>,
+  preview: PreviewRules,
+): Promise<ReadonlySet<string>> {
+  const others = changes.filter(({ kind, path }) => kind === 'rules' && path.at(-1) !== defaultRulesName)
+  const body = previewBodyOf(others)
+  const hasDefaults = changes.some(({ kind, path }) => kind === 'rules' && path.at(-1) === defaultRulesName)
+  const answer = hasDefaults && body !== undefined ? await preview(body) : undefined
+  if (answer === undefined || !isKnown(answer)) return new Set()
+  const early = lossesOf(answer)
+  return new Set(Object.keys(early).filter((name) => isWorse(early[name], losses[name])))
+}

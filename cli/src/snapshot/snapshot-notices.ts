@@ -1,0 +1,39 @@
+import type { SnapshotDocuments } from './snapshot-documents.ts'
+import { documents } from './snapshot-source.ts'
+import type { StagedSegments } from './stage-segments.ts'
+
+const maxListed = 5
+
+/** Notices about a readable snapshot that a cluster could not fully load. */
+export function snapshotNotices(
+  source: string,
+  { servers, rules, missing }: SnapshotDocuments,
+  { segments, sizeBytes }: Pick<StagedSegments, 'segments' | 'sizeBytes'>,
+): string[] {
+  const notices = missing.map((name) => `[${source}] has no [${documents[name].file}]: using the defaults`)
+  if (segments === 0)
+    notices.push(
+      `[${source}] lists no used segments: either it has none, or the user in --user has no permission to read them`,
+    )
+  const tiers = new Set(servers.map(({ tier }) => tier))
+  const named = [...rules.values()].flat().flatMap((rule) => {
+    return 'tieredReplicants' in rule ? Object.entries(rule.tieredReplicants) : []
+  })
+  const empty = new Set(
+    named.filter(([tier, copies]) => copies > 0 && !tiers.has(tier)).map(([tier]) => tier),
+  )
+  if (empty.size > 0) notices.push(`Rules reference tiers without servers: ${listOf([...empty].sort())}`)
+  const full = servers.filter(({ maxSize }) => maxSize === 0).map(({ host }) => host)
+  if (full.length > 0) notices.push(`Servers with a maxSize of 0 load no segments: ${listOf(full)}`)
+  const capacityBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
+  if (servers.length > 0 && sizeBytes > capacityBytes)
+    notices.push(
+      `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but all servers together have [${capacityBytes}]`,
+    )
+  return notices
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
+}

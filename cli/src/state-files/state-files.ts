@@ -1,0 +1,73 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { describeError, type Failure, forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import type { Problem } from '../declared-state/index.ts'
+import { readYaml, type YamlText } from './read-yaml.ts'
+
+/** A file of a declared state. */
+export interface StateFile extends YamlText {
+  /** Its path, also in messages. */
+  readonly source: string
+}
+
+const maxFiles = 1000
+
+/** Whether a path is that of one file, instead of a folder. */
+export const isOneFile = (target: string): boolean =>
+  existsSync(target) ? !statSync(target).isDirectory() : isYaml(target)
+
+const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name)
+
+/** Reads a file, or all YAML files of a folder and its subfolders. Throws a Failure with file, line, and column. */
+export function readStateFiles(target: string): StateFile[] {
+  if (!existsSync(target)) throw notFound(`[${target}] does not exist. ./svc pull ${target} creates it.`)
+  const files = filesOf(target)
+  if (files.length === 0)
+    throw notFound(`Folder [${target}] has no YAML files. ./svc pull ${target} writes them.`)
+  return files.map((source) => ({ source, ...readYaml(textOf(source), source) }))
+}
+
+/** Like `readStateFiles`, but returns no files if there are none. */
+export function existingStateFiles(target: string): StateFile[] {
+  return existsSync(target) && filesOf(target).length > 0 ? readStateFiles(target) : []
+}
+
+function filesOf(target: string): string[] {
+  if (isOneFile(target)) return [target]
+  const files = yamlFilesBelow(target)
+  if (files.length > maxFiles)
+    throw invalidInput(`Folder [${target}] has [${files.length}] YAML files: expected at most [${maxFiles}]`)
+  return files
+}
+
+function yamlFilesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.flatMap((entry) => {
+    const file = path.join(folder, entry.name)
+    // Folders such as .git and .github have other files.
+    if (entry.name.startsWith('.')) return []
+    if (entry.isDirectory()) return yamlFilesBelow(file)
+    return entry.isFile() && isYaml(entry.name) ? [file] : []
+  })
+}
+
+function textOf(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch (error) {
+    throw invalidInput(`${file}:1:1: Failed to read the file: ${describeError(error)}`)
+  }
+}
+
+const maxShownProblems = 20
+
+/** The Failure for what is wrong, one line each, with file, line, and column. */
+export function problemsFailure(files: readonly StateFile[], problems: readonly Problem[]): Failure {
+  const positions = new Map(files.map(({ source, position }) => [source, position]))
+  const lines = problems
+    .slice(0, maxShownProblems)
+    .map(({ source, field, message }) => `${source}:${positions.get(source)?.(field) ?? '1:1'}: ${message}`)
+  if (problems.length > lines.length) lines.push(`and ${problems.length - lines.length} more`)
+  const build = problems.every(({ isDenied }) => isDenied) ? forbidden : invalidInput
+  return build(lines.join('\n'))
+}

@@ -1,0 +1,158 @@
+import { forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
+import type { ClusterClient } from '../client/index.ts'
+
+/** The configuration of a cluster for tests, as JSON. */
+export interface ClusterConfiguration {
+  rules: Record<string, unknown>
+  coordinator: Record<string, unknown>
+  compactionCluster: Record<string, unknown>
+  compaction: Record<string, JsonObject>
+  roles: Record<string, unknown[]>
+  users: Record<string, string[]>
+  groupMappings: Record<string, { groupPattern: unknown; roles: string[] }>
+  /** Passwords by user; null without one. */
+  logins: Record<string, string | null>
+}
+
+/** A client whose cluster is an object. */
+export interface ConfiguredCluster extends ClusterClient {
+  readonly configuration: ClusterConfiguration
+  /** The changes so far, such as `POST /svc/coordinator/v1/rules/wiki`. */
+  readonly written: string[]
+  /** Requests that change something fail from this number on. */
+  failAfter: number
+  /** Paths that may not be changed. */
+  readonly denied: Set<string>
+}
+
+const security = '/proxy/coordinator/svc-ext/basic-security'
+const authorizer = `${security}/authorization/db/basic`
+const authenticator = `${security}/authentication/db/basic`
+
+/** A client for tests of the configuration: it stores what is sent, and checks nothing but what Druid checks. */
+export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): ConfiguredCluster {
+  const configuration: ClusterConfiguration = {
+    rules: { _default: [{ type: 'loadForever' }] },
+    coordinator: { maxSegmentsToMove: 100, decommissioningNodes: [], debugDimensions: null },
+    compactionCluster: { compactionTaskSlotRatio: 0.1, maxCompactionTaskSlots: 10, useSupervisors: false },
+    compaction: {},
+    roles: {},
+    users: {},
+    groupMappings: {},
+    logins: {},
+    ...structuredClone(initial),
+  }
+  const written: string[] = []
+  const cluster: ConfiguredCluster = {
+    routerUrl: 'http://router',
+    interfaceName: 'svc',
+    configuration,
+    written,
+    failAfter: Number.POSITIVE_INFINITY,
+    denied: new Set(),
+    send: async (method, fullPath, body) => {
+      const path = fullPath.split('?')[0]!
+      const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
+      if (method === 'GET') return structuredClone(read(configuration, path))
+      if ([...cluster.denied].some((one) => path.startsWith(one)))
+        throw forbidden(`Denied (${method} ${path})`)
+      if (json === 'probe') throw invalidInput('Invalid body')
+      if (written.length >= cluster.failAfter) throw unavailable('The connection was lost')
+      written.push(`${method} ${path}`)
+      write(configuration, method, path, json)
+      return null
+    },
+    request: async (...given) => ({ status: 200, headers: {}, body: await cluster.send(...given) }),
+  }
+  return cluster
+}
+
+/** The parts after a path; undefined if it is not below it. */
+function below(path: string, base: string): string[] | undefined {
+  if (!path.startsWith(`${base}/`)) return undefined
+  return path
+    .slice(base.length + 1)
+    .split('/')
+    .map(decodeURIComponent)
+}
+
+const rulesPath = '/svc/coordinator/v1/rules'
+const coordinatorPath = '/svc/coordinator/v1/config'
+const compactionPath = '/svc/indexer/v1/compaction/config'
+
+function read(all: ClusterConfiguration, path: string): unknown {
+  switch (path) {
+    case rulesPath:
+      return all.rules
+    case coordinatorPath:
+      return all.coordinator
+    case `${compactionPath}/cluster`:
+      return all.compactionCluster
+    case `${compactionPath}/datasources`:
+      return { compactionConfigs: Object.values(all.compaction) }
+    case '/svc/coordinator/v1/metadata/datasources':
+      return Object.keys(all.rules)
+    case `${security}/authorization/loadStatus`:
+    case `${security}/authentication/loadStatus`:
+      return { basic: {} }
+    default:
+      break
+  }
+  const [dataSource] = below(path, rulesPath) ?? []
+  if (dataSource !== undefined) return all.rules[dataSource] ?? []
+  const [, compacted] = below(path, compactionPath) ?? []
+  if (compacted !== undefined) return existing(all.compaction, compacted)
+  const [kind, name] = below(path, authorizer) ?? []
+  if (kind === undefined) {
+    const [, user] = below(path, authenticator) ?? []
+    if (user === undefined) return Object.keys(all.logins)
+    return { name: user, credentials: existing(all.logins, user) }
+  }
+  const entries = all[kind as 'roles' | 'users' | 'groupMappings'] as Record<string, unknown>
+  if (name === undefined) return Object.keys(entries)
+  const entry = existing(entries, name)
+  if (kind === 'roles') return { name, permissions: entry }
+  return kind === 'users' ? { name, roles: entry } : { name, ...(entry as object) }
+}
+
+function existing<Value>(entries: Record<string, Value>, name: string): Value {
+  if (!Object.hasOwn(entries, name)) throw notFound(`[${name}] does not exist`)
+  return entries[name]!
+}
+
+function write(all: ClusterConfiguration, method: string, path: string, body: unknown): void {
+  const [dataSource] = below(path, rulesPath) ?? []
+  const [, compacted] = below(path, compactionPath) ?? []
+  if (dataSource !== undefined) all.rules[dataSource] = body
+  else if (path === coordinatorPath) all.coordinator = { ...all.coordinator, ...(body as object) }
+  else if (path === `${compactionPath}/cluster`) all.compactionCluster = { ...(body as object) }
+  else if (compacted !== undefined && method === 'DELETE') delete all.compaction[compacted]
+  else if (compacted !== undefined) all.compaction[compacted] = body as JsonObject
+  else writeSecurity(all, method, path, body)
+}
+
+function writeSecurity(all: ClusterConfiguration, method: string, path: string, body: unknown): void {
+  const [, login, credentials] = below(path, authenticator) ?? []
+  if (login !== undefined) {
+    if (method === 'DELETE') delete all.logins[login]
+    else if (credentials === undefined) all.logins[login] = null
+    else all.logins[login] = String(isJsonObject(body) && body.password)
+    return
+  }
+  const [kind, name, part, role] = below(path, authorizer) as [
+    'roles' | 'users' | 'groupMappings',
+    string,
+    string?,
+    string?,
+  ]
+  if (part === 'permissions') all.roles[name] = body as unknown[]
+  else if (role !== undefined) {
+    const list = kind === 'users' ? all.users[name]! : all.groupMappings[name]!.roles
+    if (method === 'POST') list.push(role)
+    else list.splice(list.indexOf(role), 1)
+  } else if (method === 'DELETE') delete all[kind][name]
+  else if (kind === 'groupMappings')
+    all.groupMappings[name] = { groupPattern: (body as JsonObject).groupPattern, roles: [] }
+  else all[kind][name] = []
+}

@@ -1,0 +1,112 @@
+import { useState } from 'react'
+import { useCaller, useInternalCalls, useSecurityAudit } from '../cluster/index.ts'
+import { formatMinute, Name, Notice } from '../ui/index.ts'
+
+const kinds = [
+  ['', 'all'],
+  ['change', 'changes'],
+  ['loginFailure', 'failed logins'],
+  ['forbidden', 'missing permissions'],
+  ['login', 'logins of administrators'],
+] as const
+const kindTexts: Readonly<Record<string, string>> = {
+  change: 'changed',
+  loginFailure: 'failed login',
+  forbidden: 'missing permission',
+  login: 'login',
+}
+
+/** Who changed users and roles, and who was rejected. */
+export function SecurityAudit() {
+  const [kind, setKind] = useState('')
+  const { data, error } = useSecurityAudit(kind)
+  return (
+    <section aria-labelledby="audit-title">
+      <div className="row between">
+        <h2 id="audit-title">Security events</h2>
+        <label className="row">
+          Show
+          <select value={kind} onChange={(event) => setKind(event.target.value)}>
+            {kinds.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {error && (
+        <Notice kind="problem" role="alert">
+          {error.message}
+        </Notice>
+      )}
+      {data?.length === 0 && <p className="dim">No event of this kind.</p>}
+      {data && data.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>time</th>
+              <th>event</th>
+              <th>user</th>
+              <th>what</th>
+              <th>from</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map(({ id, time, kind: of, identity, key, address }) => (
+              <tr key={id}>
+                <td className="dim">{formatMinute(Date.parse(time))}</td>
+                <td>{kindTexts[of]}</td>
+                <td>
+                  <Name>{identity}</Name>
+                </td>
+                <td>
+                  <Name>{key}</Name>
+                </td>
+                <td className="dim">{address}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+/** The last calls of the coordinator: from whom to whom, as which user. */
+export function InternalCalls() {
+  const { data: caller } = useCaller()
+  const { data } = useInternalCalls(caller?.state.read === true)
+  if (!data || data.length === 0) return null
+  return (
+    <section aria-labelledby="calls-title">
+      <h2 id="calls-title">Calls of the coordinator</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>from</th>
+            <th>to</th>
+            <th>as</th>
+            <th>request</th>
+            <th className="right">status</th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.map(({ time, from, to, identity, method, path, status }, index) => (
+            <tr key={`${time} ${index}`}>
+              <td>{from}</td>
+              <td>{to}</td>
+              <td>
+                <Name>{identity}</Name>
+              </td>
+              <td className="call">
+                {method} {path}
+              </td>
+              <td className="right">{status ?? 'failed'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

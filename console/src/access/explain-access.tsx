@@ -1,0 +1,114 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import {
+  type AccessAnswer,
+  type AccessDirectory,
+  type AccessQuestion,
+  useAccessAnswer,
+} from '../cluster/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+
+/** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
+export function ExplainAccess({ directory }: { readonly directory: AccessDirectory }) {
+  const [user, setUser] = useState('')
+  const [method, setMethod] = useState('GET')
+  const [path, setPath] = useState('/svc/coordinator/v1/rules')
+  const [question, setQuestion] = useState<AccessQuestion>()
+  const { data, error } = useAccessAnswer(directory.accountsPath, question)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setQuestion({ user, method, path })
+  }
+  return (
+    <section className="review" aria-labelledby="explain-title">
+      <h2 id="explain-title">Explain a request</h2>
+      <form className="explain-form" onSubmit={submit}>
+        <label>
+          User
+          <input list="users" value={user} onChange={(event) => setUser(event.target.value)} />
+        </label>
+        <datalist id="users">
+          {Object.keys(directory.users).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <label>
+          Method
+          <select value={method} onChange={(event) => setMethod(event.target.value)}>
+            {['GET', 'POST', 'DELETE'].map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Path
+          <input value={path} spellCheck={false} onChange={(event) => setPath(event.target.value)} />
+        </label>
+        <button type="submit" disabled={user === '' || path === ''}>
+          Explain
+        </button>
+      </form>
+      {error && (
+        <Notice kind="problem" role="alert">
+          {error.message}
+        </Notice>
+      )}
+      {data && <Answer answer={data} />}
+    </section>
+  )
+}
+
+function Answer({ answer }: { readonly answer: AccessAnswer }) {
+  const { allowed, because, endpoint, needs, authenticators, mappings, roles, permissions } = answer
+  const needed =
+    needs.type === undefined ? needs.kind : `${needs.action} on ${needs.type} ${needs.name ?? ''}`
+  return (
+    <div className="review" role="status">
+      <Notice kind={allowed ? 'done' : 'warning'}>
+        <b>{allowed ? 'Allowed.' : 'Not allowed.'}</b> {because}
+      </Notice>
+      <ol className="chain">
+        <Step title="Request">
+          <code>{endpoint}</code> requires {needed}
+        </Step>
+        <Step title="Logins">
+          {authenticators.map(({ name, knows }) => (
+            <div key={name}>
+              <Name>{name}</Name>: {knows}
+            </div>
+          ))}
+        </Step>
+        {mappings.length > 0 && (
+          <Step title="Group mappings">
+            <Name>{mappings.map(({ mapping }) => mapping).join(', ')}</Name>
+          </Step>
+        )}
+        <Step title="Roles">
+          {roles.length === 0
+            ? 'none'
+            : roles.map(({ role, from }) => (
+                <div key={role}>
+                  <Name>{role}</Name> <span className="dim">from {from.join(', ')}</span>
+                </div>
+              ))}
+        </Step>
+        <Step title="Permissions">
+          {permissions.length === 0
+            ? 'No role has a permission of this kind.'
+            : permissions.map(({ role, permission, grants }, index) => (
+                <div key={`${role} ${index}`} className={grants ? '' : 'dim'}>
+                  {permission.action} on {permission.resource.type} <Name>{permission.resource.name}</Name>{' '}
+                  from <Name>{role}</Name>: {grants ? 'grants it' : 'does not apply'}
+                </div>
+              ))}
+        </Step>
+      </ol>
+    </div>
+  )
+}
+
+const Step = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+  <li>
+    <span className="dim">{title}</span>
+    <div>{children}</div>
+  </li>
+)

@@ -1,0 +1,98 @@
+import { type FormEvent, useState } from 'react'
+import { type AccessDirectory, useInventory } from '../cluster/index.ts'
+import { Name } from '../ui/index.ts'
+import type { Change, Changes } from './use-changes.ts'
+
+const levels = [
+  ['read', ['READ']],
+  ['read and write', ['READ', 'WRITE']],
+] as const
+
+/** Names of resources are regular expressions, so a name is escaped. */
+const patternOf = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+
+/** Gives a user access to one datasource through a role of its own. */
+export function GrantForm({
+  directory,
+  user,
+  changes,
+}: {
+  readonly directory: AccessDirectory
+  readonly user: string
+  readonly changes: Changes
+}) {
+  const { data: inventory } = useInventory()
+  const [dataSource, setDataSource] = useState('')
+  const [level, setLevel] = useState<(typeof levels)[number][0]>('read')
+  const role = `${level === 'read' ? 'read' : 'write'} ${dataSource}`
+  const isNew = !Object.hasOwn(directory.roles, role)
+  const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
+  const userRolePath = `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const actions = levels.find(([name]) => name === level)![1]
+    const create: Change[] = [
+      { method: 'POST', path: rolePath },
+      {
+        method: 'POST',
+        path: `${rolePath}/permissions`,
+        body: actions.map((action) => ({
+          resource: { type: 'DATASOURCE', name: patternOf(dataSource) },
+          action,
+        })),
+      },
+    ]
+    void changes.apply(
+      `${user} may ${level} ${dataSource} now.`,
+      [...(isNew ? create : []), { method: 'POST', path: userRolePath }],
+      [
+        { method: 'DELETE', path: userRolePath },
+        ...(isNew ? [{ method: 'DELETE' as const, path: rolePath }] : []),
+      ],
+    )
+  }
+  const hasRole = directory.users[user]?.includes(role) === true
+  return (
+    <form className="review" onSubmit={submit}>
+      <h3>Give access to a datasource</h3>
+      <div className="fields">
+        <label>
+          May
+          <select value={level} onChange={(event) => setLevel(event.target.value as typeof level)}>
+            {levels.map(([name]) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Datasource
+          <select value={dataSource} onChange={(event) => setDataSource(event.target.value)}>
+            <option value="">choose</option>
+            {inventory?.datasources.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {dataSource !== '' && (
+        <p className="hint">
+          {hasRole ? (
+            <>
+              <Name>{user}</Name> already has the role <Name>{role}</Name>.
+            </>
+          ) : (
+            <>
+              {isNew ? 'Creates the role' : 'Uses the role'} <Name>{role}</Name>, and assigns it to{' '}
+              <Name>{user}</Name>.
+            </>
+          )}
+        </p>
+      )}
+      <div className="row">
+        <button type="submit" className="primary" disabled={dataSource === '' || hasRole || changes.isBusy}>
+          Give access
+        </button>
+      </div>
+    </form>
+  )
+}

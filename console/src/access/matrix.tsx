@@ -1,0 +1,117 @@
+import type { AccessDirectory } from '../cluster/index.ts'
+import { Name } from '../ui/index.ts'
+
+/** A user or a group mapping, with its roles. */
+interface Holder {
+  readonly name: string
+  readonly kind: 'user' | 'group mapping'
+  readonly roles: readonly string[]
+}
+
+const maxColumns = 24
+const typeOrder = ['STATE', 'CONFIG', 'DATASOURCE']
+
+/** The resources that any role names: types in the order in which people think of them, then patterns. */
+function resourcesOf(roles: AccessDirectory['roles']): { readonly type: string; readonly name: string }[] {
+  const found = new Map(
+    Object.values(roles)
+      .flat()
+      .map(({ resource }) => [`${resource.type} ${resource.name}`, resource]),
+  )
+  const rank = (type: string) => {
+    const at = typeOrder.indexOf(type)
+    return at === -1 ? typeOrder.length : at
+  }
+  return [...found.values()].sort(
+    (a, b) =>
+      rank(a.type) - rank(b.type) || (a.type < b.type ? -1 : a.type > b.type ? 1 : a.name < b.name ? -1 : 1),
+  )
+}
+
+/** What each user and each group mapping may read and write, through which role. */
+export function Matrix({
+  directory,
+  selected,
+  onSelect,
+}: {
+  readonly directory: AccessDirectory
+  readonly selected: string | undefined
+  onSelect(user: string): void
+}) {
+  const { users, mappings, roles } = directory
+  const resources = resourcesOf(roles)
+  const holders: Holder[] = [
+    ...Object.entries(users).map(([name, own]) => ({ name, kind: 'user' as const, roles: own })),
+    ...Object.entries(mappings).map(([name, one]) => ({
+      name,
+      kind: 'group mapping' as const,
+      roles: one.roles,
+    })),
+  ].sort((a, b) => (a.kind === b.kind ? (a.name < b.name ? -1 : 1) : a.kind === 'user' ? -1 : 1))
+  return (
+    <div className="scroll framed matrix" tabIndex={0} role="group" aria-label="Permissions by user">
+      <table className="list">
+        <thead>
+          <tr>
+            <th>user</th>
+            <th>roles</th>
+            {resources.slice(0, maxColumns).map(({ type, name }) => (
+              <th key={`${type} ${name}`}>
+                <span className="small">{type.toLowerCase()}</span>
+                <br />
+                <Name>{name}</Name>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {holders.map(({ name, kind, roles: own }) => (
+            <tr key={`${kind} ${name}`}>
+              <th scope="row">
+                {kind === 'user' ? (
+                  <button
+                    type="button"
+                    className="link"
+                    aria-current={selected === name ? 'true' : undefined}
+                    onClick={() => onSelect(name)}
+                  >
+                    <Name>{name}</Name>
+                  </button>
+                ) : (
+                  <>
+                    <Name>{name}</Name> <span className="dim">group mapping</span>
+                  </>
+                )}
+              </th>
+              <td className="dim">
+                <Name>{own.join(', ')}</Name>
+              </td>
+              {resources.slice(0, maxColumns).map(({ type, name: pattern }) => (
+                <td key={`${type} ${pattern}`}>{grantText(roles, own, type, pattern)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {resources.length > maxColumns && (
+        <p className="hint">{resources.length - maxColumns} more resources are not shown.</p>
+      )}
+    </div>
+  )
+}
+
+/** The actions that roles grant for one resource: `read`, `write`, `read, write`, or nothing. */
+function grantText(
+  roles: AccessDirectory['roles'],
+  own: readonly string[],
+  type: string,
+  pattern: string,
+): string {
+  const actions = new Set(
+    own
+      .flatMap((role) => roles[role] ?? [])
+      .filter(({ resource }) => resource.type === type && resource.name === pattern)
+      .map(({ action }) => action.toLowerCase()),
+  )
+  return [...actions].sort().join(', ')
+}

@@ -1,0 +1,210 @@
+import { type FormEvent, useState } from 'react'
+import type { AccessDirectory } from '../cluster/index.ts'
+import { Name } from '../ui/index.ts'
+import { GrantForm } from './grant-form.tsx'
+import type { Changes } from './use-changes.ts'
+
+/** One user: roles, access to a datasource, password, and deletion. */
+export function UserPanel({
+  directory,
+  user,
+  changes,
+  onDeleted,
+}: {
+  readonly directory: AccessDirectory
+  readonly user: string
+  readonly changes: Changes
+  onDeleted(): void
+}) {
+  const own = directory.users[user] ?? []
+  const rolePath = (role: string) =>
+    `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
+  const toggle = (role: string) => {
+    const has = own.includes(role)
+    const assign = { method: 'POST', path: rolePath(role) } as const
+    const remove = { method: 'DELETE', path: rolePath(role) } as const
+    void changes.apply(
+      has ? `${user} no longer has the role ${role}.` : `${user} has the role ${role} now.`,
+      [has ? remove : assign],
+      [has ? assign : remove],
+    )
+  }
+  return (
+    <section className="review" aria-labelledby="user-title">
+      <h2 id="user-title">
+        User <Name>{user}</Name>
+      </h2>
+      <GrantForm key={user} directory={directory} user={user} changes={changes} />
+      <fieldset className="roles" disabled={changes.isBusy}>
+        <legend>Roles</legend>
+        {Object.keys(directory.roles)
+          .sort()
+          .map((role) => (
+            <label key={role} className="check">
+              <input type="checkbox" checked={own.includes(role)} onChange={() => toggle(role)} />
+              <Name>{role}</Name>
+            </label>
+          ))}
+      </fieldset>
+      {directory.logins.includes(user) && directory.loginsPath !== undefined && (
+        <PasswordForm
+          path={`${directory.loginsPath}/${encodeURIComponent(user)}`}
+          user={user}
+          changes={changes}
+        />
+      )}
+      <DeleteUser directory={directory} user={user} changes={changes} onDeleted={onDeleted} />
+    </section>
+  )
+}
+
+function PasswordForm({
+  path,
+  user,
+  changes,
+}: {
+  readonly path: string
+  readonly user: string
+  readonly changes: Changes
+}) {
+  const [password, setPassword] = useState('')
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    void changes
+      .apply(`The password of ${user} is changed.`, [
+        { method: 'POST', path: `${path}/credentials`, body: { password } },
+      ])
+      .then((isDone) => isDone && setPassword(''))
+  }
+  return (
+    <form className="review" onSubmit={submit}>
+      <label>
+        New password
+        <input
+          type="password"
+          autoComplete="new-password"
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        <button type="submit" disabled={password === '' || changes.isBusy}>
+          Set password
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Deletes a user, who is gone with the password, so the name must be typed first. */
+function DeleteUser({
+  directory,
+  user,
+  changes,
+  onDeleted,
+}: {
+  readonly directory: AccessDirectory
+  readonly user: string
+  readonly changes: Changes
+  onDeleted(): void
+}) {
+  const [typed, setTyped] = useState('')
+  const name = encodeURIComponent(user)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const paths = [
+      `${directory.accountsPath}/users/${name}`,
+      ...(directory.logins.includes(user) ? [`${directory.loginsPath}/${name}`] : []),
+    ]
+    void changes
+      .apply(
+        `${user} is deleted.`,
+        paths.map((path) => ({ method: 'DELETE', path })),
+      )
+      .then((isDone) => isDone && onDeleted())
+  }
+  return (
+    <details>
+      <summary>Delete this user</summary>
+      <form className="review" onSubmit={submit}>
+        <label>
+          <span>
+            Type{' '}
+            <b>
+              <Name>{user}</Name>
+            </b>{' '}
+            to confirm
+          </span>
+          <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
+        </label>
+        <div className="row">
+          <button type="submit" className="danger" disabled={typed !== user || changes.isBusy}>
+            Delete
+          </button>
+        </div>
+      </form>
+    </details>
+  )
+}
+
+/** Creates a user with a password. Roles are assigned afterward. */
+export function NewUserForm({
+  directory,
+  changes,
+  onCreated,
+}: {
+  readonly directory: AccessDirectory
+  readonly changes: Changes
+  onCreated(user: string): void
+}) {
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const { loginsPath, accountsPath } = directory
+  if (loginsPath === undefined) return null
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const user = encodeURIComponent(name)
+    const undo = [`${accountsPath}/users/${user}`, `${loginsPath}/${user}`]
+    void changes
+      .apply(
+        `${name} can log in now, and has no permissions yet.`,
+        [
+          { method: 'POST', path: `${loginsPath}/${user}` },
+          { method: 'POST', path: `${accountsPath}/users/${user}` },
+          { method: 'POST', path: `${loginsPath}/${user}/credentials`, body: { password } },
+        ],
+        undo.map((path) => ({ method: 'DELETE', path })),
+      )
+      .then((isDone) => {
+        if (!isDone) return
+        setName('')
+        setPassword('')
+        onCreated(name)
+      })
+  }
+  return (
+    <form className="review" onSubmit={submit}>
+      <h2>New user</h2>
+      <div className="fields">
+        <label>
+          Name
+          <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+        </label>
+        <label>
+          Password
+          <input
+            type="password"
+            autoComplete="new-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        </label>
+      </div>
+      <div className="row">
+        <button type="submit" disabled={name === '' || password === '' || changes.isBusy}>
+          Create user
+        </button>
+      </div>
+    </form>
+  )
+}

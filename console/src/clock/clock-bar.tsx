@@ -1,0 +1,98 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useCaller, useInventory, useSimulatedClock } from '../cluster/index.ts'
+import { fetchJson } from '../session/index.ts'
+import { formatMinute } from '../ui/index.ts'
+import { setClockOffset, useClockOffset } from './clock-offset.ts'
+
+const dayMs = 86_400_000
+const steps = [
+  { label: '+1 day', ms: dayMs },
+  { label: '+1 week', ms: 7 * dayMs },
+  { label: '+1 month', ms: 30 * dayMs },
+] as const
+const maxDays = 730
+
+/** Moves the preview into the future and, on request, the clock of a simulated cluster to the same time. */
+export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) {
+  const { data: inventory } = useInventory()
+  const offsetMs = useClockOffset()
+  if (!inventory) return null
+  const { now } = inventory
+  const isFuture = offsetMs > 0
+  const label = isFuture
+    ? `Preview of ${formatMinute(now + offsetMs)}`
+    : isEdited
+      ? 'Preview of an unsaved edit'
+      : 'Now'
+  return (
+    <div className="clock">
+      <span className={isFuture || isEdited ? 'pill future' : 'pill'} role="status">
+        {label}
+      </span>
+      <input
+        type="range"
+        min={0}
+        max={maxDays}
+        value={Math.round(offsetMs / dayMs)}
+        onChange={(event) => setClockOffset(Number(event.target.value) * dayMs)}
+        aria-label="Days into the future"
+        aria-valuetext={isFuture ? `${Math.round(offsetMs / dayMs)} days ahead` : 'now'}
+      />
+      {steps.map((step) => (
+        <button
+          key={step.label}
+          type="button"
+          onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxDays * dayMs))}
+        >
+          {step.label}
+        </button>
+      ))}
+      <button type="button" disabled={!isFuture} onClick={() => setClockOffset(0)}>
+        Back to now
+      </button>
+      {isFuture && <MoveClock to={now + offsetMs} onMoved={() => setClockOffset(0)} />}
+    </div>
+  )
+}
+
+/** Moves the clock of the cluster itself, which cannot go back. */
+function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
+  const { data: caller } = useCaller()
+  const clock = useSimulatedClock(caller?.state.write === true)
+  const queries = useQueryClient()
+  const [isAsking, setIsAsking] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  if (!clock.data) return null
+  const move = async () => {
+    try {
+      await fetchJson('/svc/simulation/v1/clock', {
+        method: 'POST',
+        body: { now: new Date(to).toISOString() },
+      })
+      await queries.invalidateQueries()
+      onMoved()
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
+  if (!isAsking) {
+    return (
+      <button type="button" onClick={() => setIsAsking(true)}>
+        Move the clock…
+      </button>
+    )
+  }
+  return (
+    <span className="row">
+      <span>Move the cluster's clock to {formatMinute(to)}? It cannot go back.</span>
+      <button type="button" className="danger" onClick={() => void move()}>
+        Move the clock
+      </button>
+      <button type="button" onClick={() => setIsAsking(false)}>
+        Cancel
+      </button>
+      {problem && <span className="problem">{problem}</span>}
+    </span>
+  )
+}

@@ -1,0 +1,127 @@
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { Link } from 'wouter'
+import type { PreviewAnswer } from '../preview/index.ts'
+import { formatDays, formatShare, Meter, Name, Notice, TierMark, tierColors } from '../ui/index.ts'
+
+/** What the stored rules do until a time in the future, in sentences. */
+export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
+  const { unqueryable, unused, loaded, dropped, moved, doesNotFit } = answer.summary.effects
+  const lost = unqueryable.segments > 0 ? unqueryable : unused
+  return (
+    <>
+      {lost.segments > 0 && (
+        <Notice kind="loss">
+          <b>{countOf(lost.segments, 'segment')} become unqueryable</b> ({formatDays(lost.interval!)};{' '}
+          {formatBytes(lost.bytes)}).
+          {unused.segments > 0 &&
+            ` ${unused.segments === lost.segments ? 'All' : formatCount(unused.segments)} of them are marked unused.`}
+        </Notice>
+      )}
+      <p className="sentence">
+        Until then, the rules that are stored now load {countOf(loaded.copies! + moved.copies!, 'replica')} (
+        {formatBytes(loaded.bytes + moved.bytes)}) and drop {formatCount(dropped.copies! + moved.copies!)} (
+        {formatBytes(dropped.bytes + moved.bytes)}).
+        {doesNotFit.segments > 0 &&
+          ` ${countOf(doesNotFit.copies!, 'replica')} (${formatBytes(doesNotFit.bytes)}) do not fit.`}
+      </p>
+      <p className="hint">
+        This preview contains today’s data only. Data that arrives later is not predicted.
+      </p>
+    </>
+  )
+}
+
+/** How full each tier is now and in the future. */
+export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
+  const tiers = Object.entries(answer.summary.tiers ?? {})
+  const colors = tierColors(tiers.map(([tier]) => tier))
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>tier</th>
+          <th className="right">now</th>
+          <th className="right">then</th>
+          <th>fill</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tiers.map(([tier, { bytesBefore, bytesAfter, capacityBytes, doesNotFit }]) => (
+          <tr key={tier}>
+            <th scope="row">
+              <TierMark color={colors.get(tier)} />
+              <Name>{tier}</Name>
+            </th>
+            <td className="right">{formatBytes(bytesBefore)}</td>
+            <td className="right">{formatBytes(bytesAfter)}</td>
+            <td>
+              {capacityBytes === null ? (
+                'unlimited'
+              ) : (
+                <span className="fill">
+                  <Meter
+                    label={`Fill of ${tier}`}
+                    value={bytesAfter}
+                    max={capacityBytes}
+                    color={colors.get(tier)}
+                  />
+                  {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
+                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}
+                </span>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const maxListed = 200
+
+/** What changes in which datasource, the largest losses first. */
+export function FutureDatasources({ answer }: { readonly answer: PreviewAnswer }) {
+  const rows = Object.entries(answer.summary.datasources)
+    .map(([name, { effects }]) => ({
+      name,
+      lost: effects.unqueryable.segments > 0 ? effects.unqueryable : effects.unused,
+      loads: effects.loaded.copies! + effects.moved.copies!,
+      drops: effects.dropped.copies! + effects.moved.copies!,
+    }))
+    .filter(({ lost, loads, drops }) => lost.segments + loads + drops > 0)
+    .sort((a, b) => b.lost.bytes - a.lost.bytes || b.loads - a.loads || (a.name < b.name ? -1 : 1))
+  if (rows.length === 0) return <p>Nothing changes: no datasource reaches a boundary of its rules.</p>
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>datasource</th>
+          <th className="right">becomes unqueryable</th>
+          <th className="right">bytes</th>
+          <th className="right">replicas to load</th>
+          <th className="right">to drop</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.slice(0, maxListed).map(({ name, lost, loads, drops }) => (
+          <tr key={name}>
+            <th scope="row">
+              <Link href={`/datasources/${encodeURIComponent(name)}`}>
+                <Name>{name}</Name>
+              </Link>
+            </th>
+            <td className={lost.segments > 0 ? 'right loss-text' : 'right'}>
+              {countOf(lost.segments, 'segment')}
+            </td>
+            <td className="right">{lost.segments > 0 ? formatBytes(lost.bytes) : ''}</td>
+            <td className="right">{formatCount(loads)}</td>
+            <td className="right">{formatCount(drops)}</td>
+          </tr>
+        ))}
+      </tbody>
+      {rows.length > maxListed && (
+        <caption className="hint">The {formatCount(maxListed)} largest losses are listed.</caption>
+      )}
+    </table>
+  )
+}

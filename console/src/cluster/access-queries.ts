@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query'
+import { fetchJson } from '../session/index.ts'
+import { refreshMs } from './refresh-ms.ts'
+
+const base = '/proxy/coordinator/svc-ext/basic-security'
+
+/** A permission as the API shows it. The name of the resource is a regular expression. */
+export interface PermissionJson {
+  readonly resource: { readonly type: string; readonly name: string }
+  readonly action: 'READ' | 'WRITE'
+}
+
+/** Users and roles, with the paths at which they are changed. */
+export interface AccessDirectory {
+  /** Paths of the users who can log in, and of users and roles. Undefined if the cluster stores none. */
+  readonly loginsPath: string | undefined
+  readonly accountsPath: string
+  /** Roles by user. */
+  readonly users: Readonly<Record<string, readonly string[]>>
+  readonly roles: Readonly<Record<string, readonly PermissionJson[]>>
+  readonly mappings: Readonly<
+    Record<string, { readonly groupPattern: string; readonly roles: readonly string[] }>
+  >
+  /** The users who have a password in this cluster. */
+  readonly logins: readonly string[]
+}
+
+/** The users and roles of the first authenticator and the first authorizer. */
+export const useAccessDirectory = (isAllowed: boolean) =>
+  useQuery({
+    queryKey: ['access'],
+    queryFn: async (): Promise<AccessDirectory> => {
+      const [authenticator, authorizer] = await Promise.all([
+        firstName('authentication'),
+        firstName('authorization'),
+      ])
+      const loginsPath =
+        authenticator && `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
+      const accountsPath = `${base}/authorization/db/${encodeURIComponent(authorizer ?? '')}`
+      const [accounts, groups, logins] = await Promise.all([
+        fetchJson<{ userMap: AccessDirectory['users']; roleMap: AccessDirectory['roles'] }>(
+          `${accountsPath}/cachedSerializedUserMap`,
+        ),
+        fetchJson<{ groupMappingMap: AccessDirectory['mappings'] }>(
+          `${accountsPath}/cachedSerializedGroupMappingMap`,
+        ),
+        loginsPath === undefined ? [] : fetchJson<string[]>(loginsPath),
+      ])
+      return {
+        loginsPath,
+        accountsPath,
+        users: accounts.userMap,
+        roles: accounts.roleMap,
+        mappings: groups.groupMappingMap,
+        logins,
+      }
+    },
+    enabled: isAllowed,
+    refetchInterval: refreshMs,
+  })
+
+/** The name of the first authenticator or authorizer that stores users; undefined if there is none. */
+const firstName = async (kind: 'authentication' | 'authorization'): Promise<string | undefined> =>
+  Object.keys(await fetchJson<object>(`${base}/${kind}/loadStatus`))[0]
+
+/** Why a request of a user is allowed or not, step by step. */
+export interface AccessAnswer {
+  readonly allowed: boolean
+  readonly because: string
+  readonly endpoint: string
+  readonly needs: {
+    readonly kind: string
+    readonly type?: string
+    readonly action?: string
+    readonly name?: string
+  }
+  readonly authenticators: readonly { readonly name: string; readonly knows: string }[]
+  readonly groups: readonly { readonly group: string; readonly counts: boolean }[]
+  readonly mappings: readonly { readonly mapping: string; readonly roles: readonly string[] }[]
+  readonly roles: readonly { readonly role: string; readonly from: readonly string[] }[]
+  readonly permissions: readonly {
+    readonly role: string
+    readonly permission: PermissionJson
+    readonly grants: boolean
+  }[]
+}
+
+/** A request to explain. */
+export interface AccessQuestion {
+  readonly user: string
+  readonly method: string
+  readonly path: string
+}
+
+/** Why a request of a user is allowed or not; fetched once there is a question. */
+export const useAccessAnswer = (accountsPath: string, question: AccessQuestion | undefined) =>
+  useQuery({
+    queryKey: ['accessAnswer', accountsPath, question],
+    queryFn: () => {
+      const query = new URLSearchParams({ ...question! })
+      return fetchJson<AccessAnswer>(`${accountsPath}/explain?${query}`)
+    },
+    enabled: question !== undefined,
+    retry: false,
+  })
+
+/** A security event. */
+export interface SecurityEvent {
+  readonly id: number
+  readonly kind: 'change' | 'loginFailure' | 'forbidden' | 'login'
+  readonly key: string
+  readonly identity: string
+  readonly comment: string
+  readonly address: string
+  readonly time: string
+}
+
+/** The last security events of one kind or of all, newest first. */
+export const useSecurityAudit = (kind: string) =>
+  useQuery({
+    queryKey: ['securityAudit', kind],
+    queryFn: async () =>
+      (
+        await fetchJson<{ readonly entries: readonly SecurityEvent[] }>(
+          `${base}/audit?count=30${kind === '' ? '' : `&kind=${kind}`}`,
+        )
+      ).entries,
+    refetchInterval: refreshMs,
+  })
+
+/** A call between two servers. */
+export interface InternalCall {
+  readonly time: string
+  readonly from: string
+  readonly to: string
+  readonly method: string
+  readonly path: string
+  readonly identity: string
+  readonly tls: boolean
+  readonly certificate: string | null
+  readonly status: number | null
+}
+
+/** The last calls that the coordinator leader sent or received, newest first. */
+export const useInternalCalls = (isAllowed: boolean) =>
+  useQuery({
+    queryKey: ['calls'],
+    queryFn: () => fetchJson<readonly InternalCall[]>('/proxy/coordinator/svc/internal/v1/calls?count=20'),
+    enabled: isAllowed,
+    refetchInterval: refreshMs,
+  })

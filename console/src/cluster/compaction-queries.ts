@@ -1,0 +1,154 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { fetchJson } from '../session/index.ts'
+import { useCaller } from './cluster-queries.ts'
+import { refreshMs } from './refresh-ms.ts'
+
+// A plan of the entire cluster takes longer than other answers.
+const planRefreshMs = 3 * refreshMs
+
+const base = '/svc/indexer/v1/compaction'
+
+/** How to compact a datasource, as JSON. */
+export type CompactionConfigJson = Readonly<Record<string, unknown>> & { readonly dataSource: string }
+
+/** How the cluster compacts, as JSON. */
+export type ClusterCompactionJson = Readonly<Record<string, unknown>> & {
+  readonly compactionTaskSlotRatio: number
+  readonly maxCompactionTaskSlots: number
+  readonly compactionPolicy: { readonly type: string }
+  readonly useSupervisors: boolean
+  readonly engine: string
+}
+
+/** An interval in the compaction status. */
+export interface CompactionInterval {
+  readonly interval: string
+  readonly bytes: number
+  readonly segments: number
+  readonly reason?: string
+  readonly slots?: number
+}
+
+/** The compaction status of one datasource. */
+export interface CompactionStatus {
+  readonly dataSource: string
+  readonly scheduleStatus: 'RUNNING' | 'NOT_ENABLED'
+  readonly bytesAwaitingCompaction: number
+  readonly intervalCountAwaitingCompaction: number
+  readonly bytesCompacted: number
+  readonly bytesSkipped: number
+  readonly intervals?: Readonly<Record<'awaiting' | 'skipped' | 'compacted', readonly CompactionInterval[]>>
+}
+
+/** The compaction status of all datasources that the user may read, with every interval. */
+export const useCompactionStatus = () =>
+  useQuery({
+    queryKey: ['compactionStatus'],
+    queryFn: async () =>
+      (
+        await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(
+          `${base}/status/datasources?full`,
+        )
+      ).latestStatus,
+    refetchInterval: planRefreshMs,
+  })
+
+/** The compaction status of a datasource by interval; null if it is not compacted. */
+export const useCompaction = (dataSource: string) =>
+  useQuery({
+    queryKey: ['compaction', dataSource],
+    queryFn: async () => {
+      const path = `${base}/status/datasources/${encodeURIComponent(dataSource)}?full`
+      const { latestStatus } = await fetchJson<{ readonly latestStatus: readonly CompactionStatus[] }>(path)
+      return latestStatus[0]?.intervals ?? null
+    },
+    retry: false,
+    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
+  })
+
+/** The compaction configurations of all datasources that the user may read. */
+export const useCompactionConfigs = () =>
+  useQuery({
+    queryKey: ['compactionConfigs'],
+    queryFn: async () =>
+      (
+        await fetchJson<{ readonly compactionConfigs: readonly CompactionConfigJson[] }>(
+          `${base}/config/datasources`,
+        )
+      ).compactionConfigs,
+    refetchInterval: planRefreshMs,
+  })
+
+/** How the cluster compacts; only for users with READ on CONFIG. */
+export function useClusterCompaction() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['clusterCompaction'],
+    queryFn: () => fetchJson<ClusterCompactionJson>(`${base}/config/cluster`),
+    enabled: caller?.config.read === true,
+    refetchInterval: planRefreshMs,
+  })
+}
+
+/** A group of segments that would be compacted together. */
+export interface CompactionCandidate {
+  readonly dataSource: string
+  readonly interval: string
+  readonly segments: readonly string[]
+  readonly bytes: number
+  readonly eligible: boolean
+  readonly slots: number
+  readonly reason: string
+}
+
+interface Content {
+  readonly bytes: number
+  readonly segments: number
+}
+
+/** What would be compacted, in order. */
+export interface CompactionPreview {
+  readonly candidates: readonly CompactionCandidate[]
+  readonly stats: Readonly<Record<string, Readonly<Record<'compacted' | 'skipped' | 'awaiting', Content>>>>
+}
+
+/** What to preview; what is left out is that of the cluster. */
+export interface CompactionQuestion {
+  readonly clusterConfig?: object
+  readonly compactionConfigs?: readonly object[]
+}
+
+/** Previews compaction; only for users with WRITE on CONFIG. */
+export function useCompactionPreview(question: CompactionQuestion, isNeeded = true) {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['compactionPreview', question],
+    queryFn: () => fetchJson<CompactionPreview>(`${base}/simulate`, { method: 'POST', body: question }),
+    enabled: isNeeded && caller?.config.write === true,
+    placeholderData: keepPreviousData,
+    retry: false,
+    refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
+  })
+}
+
+/** Returns the path of the compaction configuration of a datasource. */
+export const compactionConfigPath = (dataSource: string): string =>
+  `${base}/config/datasources/${encodeURIComponent(dataSource)}`
+
+/** A supervisor, which compacts one datasource periodically. */
+export interface Supervisor {
+  readonly id: string
+  readonly dataSource: string
+  readonly state: string
+  readonly healthy: boolean
+  readonly suspended: boolean
+}
+
+/** The supervisors of datasources that the user may write. */
+export const useSupervisors = (isNeeded: boolean) =>
+  useQuery({
+    queryKey: ['supervisors'],
+    queryFn: () => fetchJson<readonly Supervisor[]>('/svc/indexer/v1/supervisor?state=true'),
+    enabled: isNeeded,
+    refetchInterval: planRefreshMs,
+  })

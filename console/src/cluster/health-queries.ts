@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query'
+import { fetchJson, send } from '../session/index.ts'
+import { useCaller } from './cluster-queries.ts'
+import { refreshMs } from './refresh-ms.ts'
+
+/** A value of a metric, with its labels. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** The metrics of a server by name. */
+export type Metrics = ReadonlyMap<string, readonly Sample[]>
+
+// The servers whose metrics a router returns, its own included.
+const metricsPaths = {
+  router: '/metrics',
+  coordinator: '/proxy/coordinator/metrics',
+  overlord: '/proxy/overlord/metrics',
+} as const
+
+/** A server whose metrics the page can read. */
+export type MeasuredRole = keyof typeof metricsPaths
+
+/** The metrics of the router, the coordinator leader, and the overlord leader; a role is missing if it is unavailable. */
+export function useMetrics() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['metrics'],
+    queryFn: async () => {
+      const roles = Object.keys(metricsPaths) as MeasuredRole[]
+      const found = await Promise.all(
+        roles.map(async (role) => {
+          const text = await send(metricsPaths[role]).then(
+            (response) => response.text(),
+            () => undefined,
+          )
+          return text === undefined ? [] : [[role, parseMetrics(text)] as const]
+        }),
+      )
+      return new Map(found.flat())
+    },
+    enabled: caller?.state.read === true,
+    // A map cannot be shared with the previous one.
+    structuralSharing: false,
+    refetchInterval: 4 * refreshMs,
+  })
+}
+
+/** Reads metrics in the text format of Prometheus. */
+function parseMetrics(text: string): Metrics {
+  const metrics = new Map<string, Sample[]>()
+  for (const line of text.split('\n')) {
+    const found = /^(?<name>\w+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/.exec(line)?.groups
+    if (found === undefined) continue
+    const { name = '', labels = '', value } = found
+    const samples = metrics.get(name) ?? []
+    samples.push({
+      labels: Object.fromEntries(
+        [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, quoted]) => [
+          label,
+          quoted!.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character)),
+        ]),
+      ),
+      value: Number(value),
+    })
+    metrics.set(name, samples)
+  }
+  return metrics
+}
+
+/** Duties that run together. */
+export interface DutyGroup {
+  readonly name: string
+  readonly period: string
+  readonly dutyNames: readonly string[]
+  readonly lastRunStart: string | null
+  readonly lastRunEnd: string | null
+  readonly avgRuntimeMillis: number
+  readonly lastRunMillis: number
+  readonly runs: number
+  /** Number of failed runs by duty. */
+  readonly failures: Readonly<Record<string, number>>
+}
+
+/** The duty groups of the coordinator leader and of the overlord leader. */
+export function useDuties() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['duties'],
+    queryFn: async () => {
+      const fetchGroups = async (path: string) =>
+        (await fetchJson<{ readonly dutyGroups: readonly DutyGroup[] }>(path)).dutyGroups
+      const [coordinator, overlord] = await Promise.all([
+        fetchGroups('/svc/coordinator/v1/duties'),
+        fetchGroups('/svc/indexer/v1/duties'),
+      ])
+      return { coordinator, overlord }
+    },
+    enabled: caller?.state.read === true,
+    refetchInterval: 4 * refreshMs,
+  })
+}
+
+/** A task, unfinished or finished. */
+export interface TaskStatus {
+  readonly id: string
+  readonly type: string
+  readonly dataSource: string
+  readonly createdTime: string
+  readonly status: 'RUNNING' | 'SUCCESS' | 'FAILED'
+  readonly runnerStatusCode: 'WAITING' | 'PENDING' | 'RUNNING' | 'NONE'
+  readonly duration: number
+  readonly errorMsg: string | null
+  readonly location: { readonly host: string | null; readonly port: number; readonly tlsPort: number }
+}
+
+/** The latest tasks that the user may read, newest first. */
+export const useTasks = (max: number) =>
+  useQuery({
+    queryKey: ['tasks', max],
+    queryFn: () => fetchJson<readonly TaskStatus[]>(`/svc/indexer/v1/tasks?max=${max}`),
+    refetchInterval: refreshMs,
+  })

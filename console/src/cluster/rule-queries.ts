@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { fetchJson } from '../session/index.ts'
+import { retryMs } from './refetching.ts'
+
+/** A rule as JSON. */
+export type RuleJson = Readonly<Record<string, unknown>> & { readonly type: string }
+
+/** The stored rules that apply to a datasource. */
+export interface StoredRules {
+  readonly own: readonly RuleJson[]
+  readonly defaults: readonly RuleJson[]
+}
+
+/** Returns the path of the rules of a datasource. */
+export const rulesPath = (dataSource: string): string =>
+  `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
+
+/** Fetches the stored rules of a datasource, with the cluster defaults that follow them. */
+export async function fetchRules(dataSource: string): Promise<StoredRules> {
+  const [own, all] = await Promise.all([
+    fetchJson<RuleJson[]>(rulesPath(dataSource)),
+    fetchJson<RuleJson[]>(`${rulesPath(dataSource)}?full`),
+  ])
+  return { own, defaults: all.slice(own.length) }
+}
+
+/** The stored rules of a datasource, refetched when other people change them. */
+export const useRules = (dataSource: string) =>
+  useQuery({
+    queryKey: ['rules', dataSource],
+    queryFn: () => fetchRules(dataSource),
+    refetchInterval: retryMs,
+  })
+
+/** A rule change in the audit log. */
+export interface RuleChange {
+  readonly auditInfo: { readonly author: string; readonly identity: string; readonly comment: string }
+  readonly auditTime: string
+  readonly payload: string
+}
+
+/** The last changes to the rules of a datasource, newest first. */
+export const useRuleHistory = (dataSource: string) =>
+  useQuery({
+    queryKey: ['history', dataSource],
+    queryFn: () => fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=20`),
+    refetchInterval: retryMs,
+  })
+
+/** The last changes to any rules, newest first. */
+export const useAllRuleChanges = () =>
+  useQuery({
+    queryKey: ['history'],
+    queryFn: () =>
+      fetchJson<(RuleChange & { readonly key: string })[]>('/svc/coordinator/v1/rules/history?count=8'),
+    refetchInterval: retryMs,
+  })

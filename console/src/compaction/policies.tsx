@@ -1,0 +1,67 @@
+import { countOf, formatBytes } from '@svc/domain/text'
+import { type ClusterCompactionJson, useClusterCompaction, useCompactionPreview } from '../cluster/index.ts'
+import { formatDays, Name, Notice } from '../ui/index.ts'
+
+const policies = [
+  ['newestSegmentFirst', 'Newest segments first'],
+  ['mostFragmentedFirst', 'Most fragmented intervals first'],
+] as const
+const shown = 5
+
+/** What the policies would compact first, next to each other. */
+export function Policies() {
+  const { data: cluster } = useClusterCompaction()
+  if (!cluster) return null
+  return (
+    <section aria-labelledby="policies-title">
+      <h2 id="policies-title">Policies compared</h2>
+      <div className="columns">
+        {policies.map(([type, label]) => (
+          <Policy key={type} type={type} label={label} cluster={cluster} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function Policy({
+  type,
+  label,
+  cluster,
+}: {
+  readonly type: string
+  readonly label: string
+  readonly cluster: ClusterCompactionJson
+}) {
+  const isCurrent = cluster.compactionPolicy.type === type
+  const { data, error } = useCompactionPreview({
+    clusterConfig: { ...cluster, compactionPolicy: isCurrent ? cluster.compactionPolicy : { type } },
+  })
+  const eligible = (data?.candidates ?? []).filter((one) => one.eligible)
+  return (
+    <section aria-label={label}>
+      <h3>
+        {label} {isCurrent && <span className="pill leader">in use</span>}
+      </h3>
+      {error && (
+        <Notice kind="problem" role="alert">
+          {error.message}
+        </Notice>
+      )}
+      {data && (
+        <p className="dim">
+          {eligible.length === 0
+            ? 'Selects nothing.'
+            : `Selects ${countOf(eligible.length, 'interval')} (${formatBytes(eligible.reduce((sum, { bytes }) => sum + bytes, 0))}), in this order:`}
+        </p>
+      )}
+      <ol className="numbered">
+        {eligible.slice(0, shown).map(({ dataSource, interval, bytes }) => (
+          <li key={`${dataSource} ${interval}`}>
+            <Name>{dataSource}</Name>, {formatDays(interval)}, {formatBytes(bytes)}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,61 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Supervisor, useClusterCompaction, useSupervisors } from '../cluster/index.ts'
+import { send } from '../session/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+
+/** The supervisors, if compaction runs as supervisors. */
+export function Supervisors() {
+  const { data: cluster } = useClusterCompaction()
+  const { data: supervisors } = useSupervisors(cluster?.useSupervisors === true)
+  const queries = useQueryClient()
+  const [problem, setProblem] = useState<string>()
+  if (!supervisors || supervisors.length === 0) return null
+  const change = async ({ id, suspended }: Supervisor) => {
+    try {
+      await send(`/svc/indexer/v1/supervisor/${encodeURIComponent(id)}/${suspended ? 'resume' : 'suspend'}`, {
+        method: 'POST',
+      })
+      setProblem(undefined)
+      await queries.invalidateQueries({ queryKey: ['supervisors'] })
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
+  return (
+    <section aria-labelledby="supervisors-title">
+      <h2 id="supervisors-title">Supervisors</h2>
+      {problem && (
+        <Notice kind="problem" role="alert">
+          {problem}
+        </Notice>
+      )}
+      <table>
+        <thead>
+          <tr>
+            <th>supervisor</th>
+            <th>state</th>
+            <th>
+              <span className="unseen">Change</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {supervisors.map((one) => (
+            <tr key={one.id}>
+              <th scope="row">
+                <Name>{one.id}</Name>
+              </th>
+              <td>{one.state.toLowerCase()}</td>
+              <td className="right">
+                <button type="button" onClick={() => void change(one)}>
+                  {one.suspended ? 'Resume' : 'Suspend'}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

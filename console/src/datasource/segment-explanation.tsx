@@ -1,0 +1,181 @@
+import { formatBytes, formatCount } from '@svc/domain/text'
+import type { ReactNode } from 'react'
+import { type ExplainedServer, type SegmentExplanation, useExplanation } from '../cluster/index.ts'
+import type { ExplainedSegment } from '../preview/index.ts'
+import { hasCluster } from '../session/index.ts'
+import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { describeRule } from './rule-text.ts'
+
+/** Why one segment is where it is: the rules in order, replicas by tier, servers with failures, and what happens next. */
+export function SegmentPanel({
+  dataSource,
+  segment,
+}: {
+  readonly dataSource: string
+  readonly segment: ExplainedSegment
+}) {
+  const { data, error } = useExplanation(dataSource, segment.id)
+  const { interval, version, partitionNum, sizeBytes } = segment
+  return (
+    <section className="explanation" aria-label="Explanation" tabIndex={0}>
+      <div>
+        <code>{interval}</code>
+        <p className="dim numbers">
+          version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
+        </p>
+      </div>
+      {error && (
+        <Notice kind="problem" role="alert">
+          {error.message}
+        </Notice>
+      )}
+      {data && <Explanation explained={data} />}
+      {!data && !error && hasCluster() && <p className="dim">Loading the explanation</p>}
+      {!hasCluster() && <LocalServers segment={segment} />}
+    </section>
+  )
+}
+
+function Explanation({ explained }: { readonly explained: SegmentExplanation }) {
+  const { state, summary, causes, tiers = [], servers = [], omittedServers = 0, next = [] } = explained
+  const isFine = state === 'loaded'
+  return (
+    <>
+      <Notice kind={isFine ? 'done' : 'warning'}>
+        <b>{summary}.</b>
+        {causes.length > 0 && !isFine && (
+          <ul>
+            {causes.map(({ code, text }, index) => (
+              <li key={`${code} ${index}`}>{text}</li>
+            ))}
+          </ul>
+        )}
+      </Notice>
+      <Rules explained={explained} />
+      {tiers.length > 0 && (
+        <Part title="Replicas">
+          <table>
+            <thead>
+              <tr>
+                <th>tier</th>
+                <th className="right">required</th>
+                <th className="right">served</th>
+                <th className="right">loading</th>
+                <th className="right">dropping</th>
+              </tr>
+            </thead>
+            <tbody>
+              {tiers.map((one) => (
+                <tr key={one.tier}>
+                  <th scope="row">
+                    <Name>{one.tier}</Name>
+                  </th>
+                  <td className="right">{formatCount(one.required)}</td>
+                  <td className="right">{formatCount(one.served + one.leaving)}</td>
+                  <td className="right">{formatCount(one.loading)}</td>
+                  <td className="right">{formatCount(one.dropping)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Part>
+      )}
+      {servers.length > 0 && <Servers servers={servers} omitted={omittedServers} />}
+      {next.length > 0 && (
+        <Part title="What happens next">
+          <ul>
+            {next.map(({ code, text }, index) => (
+              <li key={`${code} ${index}`}>{text}</li>
+            ))}
+          </ul>
+        </Part>
+      )}
+    </>
+  )
+}
+
+const Part = ({ title, children }: { readonly title: string; readonly children: ReactNode }) => (
+  <div>
+    <h3>{title}</h3>
+    {children}
+  </div>
+)
+
+function Rules({ explained }: { readonly explained: SegmentExplanation }) {
+  const { rule, earlierRules = [], omittedRules = 0 } = explained
+  if (rule === undefined) return null
+  return (
+    <Part title="Rules, in order">
+      <ol>
+        {omittedRules > 0 && <li className="dim">{formatCount(omittedRules)} earlier rules do not apply.</li>}
+        {earlierRules.map((one) => (
+          <li key={`${one.source} ${one.place}`} className="dim">
+            {ruleName(one)} does not apply. {one.text}
+          </li>
+        ))}
+        <li>
+          <b>{ruleName(rule)} applies.</b>
+        </li>
+      </ol>
+    </Part>
+  )
+}
+
+function ruleName({ place, source, rule }: NonNullable<SegmentExplanation['rule']>): string {
+  if (source === 'lastRule') return 'No rule matches, and the rule that ends every list'
+  const { what, scope, where } = describeRule(rule)
+  const text = `${what} ${scope}${where === '' ? '' : ` → ${where}`}`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place} (${text})`
+}
+
+function Servers({
+  servers,
+  omitted,
+}: {
+  readonly servers: readonly ExplainedServer[]
+  readonly omitted: number
+}) {
+  return (
+    <Part title="Servers">
+      <table>
+        <tbody>
+          {servers.map(({ server, text, failure }) => (
+            <tr key={server}>
+              <th scope="row">
+                <Name>{server}</Name>
+              </th>
+              <td>
+                {text}
+                {failure && (
+                  <p className="problem">
+                    Failed at {formatMinute(Date.parse(failure.at))}: <bdi>{failure.error}</bdi>
+                  </p>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {omitted > 0 && <p className="hint">and {formatCount(omitted)} more servers</p>}
+    </Part>
+  )
+}
+
+/** What a snapshot knows about the servers of a segment. */
+function LocalServers({ segment: { servers } }: { readonly segment: ExplainedSegment }) {
+  return (
+    <Part title="Servers">
+      {servers.length === 0 ? (
+        <p>No server serves it.</p>
+      ) : (
+        <ul>
+          {servers.map((server) => (
+            <li key={server}>
+              <Name>{server}</Name>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Part>
+  )
+}

@@ -1,0 +1,90 @@
+import { formatCount } from '@svc/domain/text'
+import type { DataServer, DutyGroup, MeasuredRole, Metrics, TaskStatus } from '../cluster/index.ts'
+import { formatSpan } from '../ui/index.ts'
+
+/** What needs attention: a sentence, and the screen that shows more. */
+export interface Concern {
+  readonly text: string
+  readonly href?: string
+}
+
+const dayMs = 86_400_000
+/** When a certificate is about to expire. The same as in the alerts of the monitoring. */
+const certificateNoticeDays = 14
+const maxQueueAgeSeconds = 900
+const fullShare = 0.9
+// A run may fail while a server starts.
+const maxTolerated = 2
+
+/** When the certificates of a server expire: how long from now, by the use of the certificate. */
+export function certificateEnds(metrics: Metrics): ReadonlyMap<string, number> {
+  const samples = metrics.get('svc_tls_certificate_expiry_seconds') ?? []
+  return new Map(samples.map(({ labels, value }) => [labels.certificate ?? '', value * 1000]))
+}
+
+/** Returns the certificates that expire soon or have expired. */
+export function certificateConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] {
+  return [...metrics].flatMap(([role, one]) =>
+    [...certificateEnds(one)].flatMap(([use, ms]) => {
+      if (ms >= certificateNoticeDays * dayMs) return []
+      const name = `The ${use} certificate of the ${role}`
+      return [{ text: ms < 0 ? `${name} has expired.` : `${name} expires in ${formatSpan(ms)}.` }]
+    }),
+  )
+}
+
+/** Returns what the servers report about themselves, their load queues, and their tasks. */
+export function metricConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] {
+  const concerns: Concern[] = []
+  for (const [role, one] of metrics) {
+    if (one.get('svc_ready')?.some(({ value }) => value === 0))
+      concerns.push({ text: `The ${role} is not ready. Its log says why.` })
+  }
+  for (const { labels, value } of metrics.get('coordinator')?.get('svc_load_queue_oldest_seconds') ?? []) {
+    if (value > maxQueueAgeSeconds)
+      concerns.push({
+        text: `A load in tier ${labels.tier} has waited for ${formatSpan(value * 1000)}.`,
+        href: '/tiers',
+      })
+  }
+  return concerns
+}
+
+/** Returns the tiers that are almost full. */
+export function tierConcerns(servers: readonly DataServer[]): Concern[] {
+  const historicals = servers.filter(({ type }) => type === 'historical')
+  return [...Map.groupBy(historicals, ({ tier }) => tier)].flatMap(([tier, list]) => {
+    const used = list.reduce((sum, { currSize }) => sum + currSize, 0)
+    const max = list.reduce((sum, { maxSize }) => sum + maxSize, 0)
+    if (max === 0 || used / max <= fullShare) return []
+    return [{ text: `Tier ${tier} is ${Math.floor((100 * used) / max)}% full.`, href: '/tiers' }]
+  })
+}
+
+/** Returns the duties that failed since their leader started. */
+export function dutyConcerns(groups: Readonly<Record<string, readonly DutyGroup[]>>): Concern[] {
+  return Object.entries(groups).flatMap(([role, list]) =>
+    list.flatMap(({ failures, runs }) =>
+      Object.entries(failures)
+        .filter(([, count]) => count > maxTolerated)
+        .map(([duty, count]) => ({
+          text: `Duty ${duty} of the ${role} failed in ${formatCount(count)} of ${formatCount(runs)} runs.`,
+        })),
+    ),
+  )
+}
+
+/** Returns a sentence about the latest failed tasks, if there are any within a day. */
+export function taskConcerns(tasks: readonly TaskStatus[], now: number): Concern[] {
+  const failed = tasks.filter(
+    ({ status, createdTime }) => status === 'FAILED' && now - Date.parse(createdTime) < dayMs,
+  )
+  if (failed.length === 0) return []
+  const names = [...new Set(failed.map(({ dataSource }) => dataSource))]
+  return [
+    {
+      text: `${failed.length === 1 ? 'A task' : `${formatCount(failed.length)} tasks`} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
+      href: '/runs',
+    },
+  ]
+}

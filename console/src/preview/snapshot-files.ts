@@ -1,0 +1,217 @@
+import { Failure, invalidInput } from '@svc/domain/failure'
+import type { CompleteInventory, GivenSegment, PreviewServer } from '@svc/domain/preview'
+import { defaultRulesName } from '@svc/domain/rules'
+import {
+  inventoryOfSnapshot,
+  readJsonObject,
+  readSegmentRow,
+  readSnapshotRules,
+  readSnapshotServers,
+  snapshotFiles,
+} from '@svc/domain/snapshot'
+import { finish } from '@svc/domain/steps'
+import type { OpenedSnapshot, SnapshotPlace } from './messages.ts'
+
+/** A file of a snapshot. */
+interface SnapshotFile {
+  readonly name: string
+  open(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
+}
+
+/** The files of a snapshot by name, and the name of their folder. */
+interface SnapshotFolder {
+  readonly name: string
+  readonly files: ReadonlyMap<string, SnapshotFile>
+}
+
+/** Unreadable parts: counts all, and lists the first. */
+class Problems {
+  count = 0
+  readonly listed: string[] = []
+
+  note(problem: string): void {
+    this.count += 1
+    if (this.listed.length < 10) this.listed.push(problem)
+  }
+
+  readonly attempt = <Value>(where: string, read: () => Value): Value | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.note(`${where}: ${error.message}`)
+      return undefined
+    }
+  }
+}
+
+/** Reads a snapshot. Throws a Failure that says which file is missing or unreadable. */
+export async function readSnapshot(
+  place: SnapshotPlace,
+  now: number,
+): Promise<{ readonly inventory: CompleteInventory; readonly opened: OpenedSnapshot }> {
+  const { name, files } = await folderOf(place)
+  const problems = new Problems()
+  const needed = async (file: string): Promise<unknown> => {
+    const document = await readJson(files.get(file))
+    if (document === undefined) throw invalidInput(`Missing file [${file}]: expected the files of a snapshot`)
+    return document
+  }
+  const decommissioning = await decommissioningServers(files)
+  const servers = readSnapshotServers(await needed(snapshotFiles.servers), problems.attempt).map(
+    ({ host, tier, maxSize }): PreviewServer => ({
+      name: host,
+      type: 'historical',
+      tier,
+      maxSizeBytes: maxSize,
+      decommissioning: decommissioning.has(host),
+    }),
+  )
+  const rules = readSnapshotRules(await needed(snapshotFiles.rules), problems.attempt)
+  if (!rules.has(defaultRulesName)) rules.set(defaultRulesName, [])
+  const segments = await readSegments(files, problems)
+  const placement = await readPlacement(files.get(snapshotFiles.placement), problems)
+  const inventory = finish(inventoryOfSnapshot({ now, servers, rules, segments, placement }))
+  return {
+    inventory,
+    opened: {
+      name,
+      segments: segments.length,
+      servers: servers.length,
+      hasPlacement: placement !== undefined,
+      problemCount: problems.count,
+      problems: problems.listed,
+    },
+  }
+}
+
+async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
+  if ('files' in place) {
+    const folder = place.name ?? place.files[0]?.webkitRelativePath.split('/')[0] ?? ''
+    return {
+      name: folder === '' ? `of ${place.files.length} files` : folder,
+      files: new Map(
+        place.files.map((file) => [file.name, { name: file.name, open: async () => file.stream() }]),
+      ),
+    }
+  }
+  const list = await (await fetchFile(`${place.address}files.json`)).json()
+  const { name, files } = list as { readonly name: string; readonly files: readonly string[] }
+  return {
+    name,
+    files: new Map(
+      files.map((file) => [
+        file,
+        { name: file, open: async () => (await fetchFile(`${place.address}${file}`)).body! },
+      ]),
+    ),
+  }
+}
+
+async function fetchFile(address: string): Promise<Response> {
+  const response = await fetch(address, { credentials: 'omit', cache: 'no-store' }).catch(() => undefined)
+  if (!response?.ok) throw invalidInput(`Failed to read [${address}]: check that the server still runs`)
+  return response
+}
+
+async function readJson(file: SnapshotFile | undefined): Promise<unknown> {
+  if (file === undefined) return undefined
+  const text = await new Response(await file.open()).text().catch(() => {
+    throw invalidInput(`File [${file.name}] is too large for this browser: use [svc import] instead`)
+  })
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw invalidInput(`Invalid file [${file.name}]: expected JSON (${(error as Error).message})`)
+  }
+}
+
+async function decommissioningServers(files: SnapshotFolder['files']): Promise<ReadonlySet<string>> {
+  const config = await readJson(files.get(snapshotFiles.config))
+  const names = config === undefined ? [] : readJsonObject(config).decommissioningNodes
+  return new Set(Array.isArray(names) ? names.map(String) : [])
+}
+
+async function readSegments(files: SnapshotFolder['files'], problems: Problems): Promise<GivenSegment[]> {
+  const segments: GivenSegment[] = []
+  const add = (row: number, value: unknown): void => {
+    const read = readSegmentRow(value)
+    if ('problem' in read) {
+      problems.note(`Segment row [${row}]: ${read.problem}`)
+      return
+    }
+    const { dataSource, interval, version, partitionNum, partitions, sizeBytes } = read.segment
+    segments.push({ dataSource, interval, version, partitionNum, partitions, sizeBytes })
+  }
+  const lines = files.get(snapshotFiles.segments)
+  if (lines !== undefined) {
+    await forEachRow(lines, problems, add)
+    return segments
+  }
+  const list = await readJson(files.get(snapshotFiles.segmentList))
+  if (list === undefined)
+    throw invalidInput(
+      `Missing file [${snapshotFiles.segments}] or [${snapshotFiles.segmentList}]: expected the files of a snapshot`,
+    )
+  if (!Array.isArray(list))
+    throw invalidInput(`Invalid file [${snapshotFiles.segmentList}]: expected a list of segments`)
+  for (const [index, value] of list.entries()) add(index + 1, value)
+  return segments
+}
+
+async function readPlacement(
+  file: SnapshotFile | undefined,
+  problems: Problems,
+): Promise<Map<string, string[]> | undefined> {
+  if (file === undefined) return undefined
+  const placement = new Map<string, string[]>()
+  await forEachRow(file, problems, (row, value) => {
+    problems.attempt(`${file.name} row [${row}]`, () => {
+      const { server, segments } = readJsonObject(value)
+      if (typeof server !== 'string' || !Array.isArray(segments))
+        throw invalidInput('Invalid row: expected a server and its segments')
+      const known = placement.get(server) ?? []
+      // A server may have several rows. Its list can be too long to be passed as arguments.
+      for (const id of segments) known.push(String(id))
+      placement.set(server, known)
+    })
+  })
+  return placement
+}
+
+/** Calls a function for each line of a file, with its number and its JSON. */
+async function forEachRow(
+  file: SnapshotFile,
+  problems: Problems,
+  visit: (row: number, value: unknown) => void,
+): Promise<void> {
+  let row = 0
+  for await (const lines of linesOf(await file.open())) {
+    for (const line of lines) {
+      row += 1
+      if (line.trim() === '') continue
+      let value: unknown
+      try {
+        value = JSON.parse(line)
+      } catch {
+        problems.note(`${file.name} row [${row}]: expected JSON`)
+        continue
+      }
+      visit(row, value)
+    }
+  }
+}
+
+/** Returns the lines of a text, several at a time. */
+async function* linesOf(bytes: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string[]> {
+  const reader = bytes.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    const lines = (rest + value).split('\n')
+    rest = lines.pop()!
+    yield lines
+  }
+  yield [rest]
+}

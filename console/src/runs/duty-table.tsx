@@ -1,0 +1,77 @@
+import { formatCount } from '@svc/domain/text'
+import { type DutyGroup, useDuties, useInventory } from '../cluster/index.ts'
+import { formatAge, Notice } from '../ui/index.ts'
+
+/** The duty groups of both leaders: when they ran, how long it took, and which duties failed. */
+export function DutyTable() {
+  const { data, error } = useDuties()
+  const { data: inventory } = useInventory()
+  if (error && !data)
+    return (
+      <Notice kind="problem" role="alert">
+        {error.message}
+      </Notice>
+    )
+  if (!data) return <p className="dim">Loading</p>
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>duties, in order</th>
+          <th>leader</th>
+          <th className="right">every</th>
+          <th className="right">last run</th>
+          <th className="right">took</th>
+          <th className="right">on average</th>
+          <th className="right">runs</th>
+          <th>failures</th>
+        </tr>
+      </thead>
+      <tbody>
+        {(['coordinator', 'overlord'] as const).flatMap((role) =>
+          data[role].map((group) => (
+            <GroupRow key={`${role} ${group.name}`} role={role} group={group} now={inventory?.now} />
+          )),
+        )}
+      </tbody>
+    </table>
+  )
+}
+
+function GroupRow({
+  role,
+  group,
+  now,
+}: {
+  readonly role: string
+  readonly group: DutyGroup
+  readonly now: number | undefined
+}) {
+  const { name, period, dutyNames, lastRunEnd, lastRunMillis, avgRuntimeMillis, runs, failures } = group
+  const failed = Object.entries(failures).filter(([, count]) => count > 0)
+  return (
+    <tr>
+      <th scope="row">
+        {name}
+        <div className="dim">{dutyNames.join(', ')}</div>
+      </th>
+      <td>{role}</td>
+      <td className="right">{period}</td>
+      <td className="right">
+        {lastRunEnd === null ? 'not yet' : now !== undefined && formatAge(now - Date.parse(lastRunEnd))}
+      </td>
+      <td className="right">{formatCount(lastRunMillis)} ms</td>
+      <td className="right">{formatCount(avgRuntimeMillis)} ms</td>
+      <td className="right">{formatCount(runs)}</td>
+      <td>
+        {failed.length === 0
+          ? 'none'
+          : failed.map(([duty, count]) => (
+              <div key={duty}>
+                {duty}: {formatCount(count)}
+              </div>
+            ))}
+      </td>
+    </tr>
+  )
+}

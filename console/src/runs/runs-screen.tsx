@@ -1,0 +1,135 @@
+import { countOf, formatCount } from '@svc/domain/text'
+import { useState } from 'react'
+import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
+import { formatAge, formatSpan, Name, Notice } from '../ui/index.ts'
+import { DutyTable } from './duty-table.tsx'
+import { TaskPanel } from './task-panel.tsx'
+import { stateOf } from './task-state.ts'
+
+const states = ['all', 'waiting', 'pending', 'running', 'succeeded', 'failed'] as const
+const maxTasks = 500
+
+/** Duty runs and tasks: what ran, how long it took, and what failed. */
+export function RunsScreen() {
+  const { data: caller } = useCaller()
+  const tasks = useTasks(maxTasks)
+  const [state, setState] = useState<(typeof states)[number]>('all')
+  const [selected, setSelected] = useState<string>()
+  const all = tasks.data ?? []
+  const shown = all.filter((task) => state === 'all' || stateOf(task) === state)
+  const task = all.find(({ id }) => id === selected)
+  return (
+    <div className="datasource">
+      <div className="picture">
+        <h1>Runs and tasks</h1>
+        {caller?.state.read && (
+          <section aria-labelledby="duties-title">
+            <h2 id="duties-title">Duty runs</h2>
+            <DutyTable />
+          </section>
+        )}
+        <section aria-labelledby="tasks-title" className="lead">
+          <div className="row between">
+            <h2 id="tasks-title">Tasks</h2>
+            <label className="row">
+              Show
+              <select value={state} onChange={(event) => setState(event.target.value as typeof state)}>
+                {states.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+          </div>
+          {tasks.error && (
+            <Notice kind="problem" role="alert">
+              {tasks.error.message}
+            </Notice>
+          )}
+          {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} />}
+          {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={setSelected} />}
+          {all.length === maxTasks && (
+            <p className="hint">The newest {countOf(maxTasks, 'task')} are listed.</p>
+          )}
+        </section>
+      </div>
+      <aside aria-label="Task">
+        {task ? (
+          <TaskPanel key={task.id} task={task} />
+        ) : (
+          <p className="dim">Choose a task to see its log and why it failed.</p>
+        )}
+      </aside>
+    </div>
+  )
+}
+
+function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) return <p className="dim">No task is in this state.</p>
+  return (
+    <>
+      <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>
+      <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+    </>
+  )
+}
+
+function TaskTable({
+  tasks,
+  selected,
+  onSelect,
+}: {
+  readonly tasks: readonly TaskStatus[]
+  readonly selected: string | undefined
+  onSelect(id: string): void
+}) {
+  const { data: inventory } = useInventory()
+  return (
+    <div className="scroll framed" tabIndex={0} role="group" aria-label="List of tasks">
+      <table className="list">
+        <thead>
+          <tr>
+            <th>task</th>
+            <th>type</th>
+            <th>datasource</th>
+            <th>state</th>
+            <th className="right">created</th>
+            <th className="right">took</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.id}>
+              <th scope="row">
+                <button
+                  type="button"
+                  className="link"
+                  aria-current={selected === task.id ? 'true' : undefined}
+                  onClick={() => onSelect(task.id)}
+                >
+                  <Name>{task.id}</Name>
+                </button>
+              </th>
+              <td>{task.type}</td>
+              <td>
+                <Name>{task.dataSource}</Name>
+              </td>
+              <td className={task.status === 'FAILED' ? 'was' : ''}>{stateOf(task)}</td>
+              <td className="right">
+                {inventory && formatAge(inventory.now - Date.parse(task.createdTime))}
+              </td>
+              <td className="right">{tookText(task)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** How long a finished task ran. Most take less than a minute, so milliseconds matter only below a second. */
+const tookText = ({ status, duration }: TaskStatus): string =>
+  status === 'RUNNING' || duration < 0
+    ? ''
+    : duration < 1000
+      ? `${formatCount(duration)} ms`
+      : formatSpan(duration)

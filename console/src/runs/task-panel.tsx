@@ -1,0 +1,96 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type TaskStatus, useCaller } from '../cluster/index.ts'
+import { fetchJson, send } from '../session/index.ts'
+import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { stateOf } from './task-state.ts'
+
+const logBytes = 30_000
+
+/** One task: its state, why it failed, its log, and its spec. */
+export function TaskPanel({ task }: { readonly task: TaskStatus }) {
+  const path = `/svc/indexer/v1/task/${encodeURIComponent(task.id)}`
+  const isUnfinished = task.status === 'RUNNING'
+  const log = useQuery({
+    queryKey: ['taskLog', task.id],
+    queryFn: async () => await (await send(`${path}/log?offset=-${logBytes}`)).text(),
+    retry: false,
+    refetchInterval: isUnfinished ? 2000 : false,
+  })
+  const spec = useQuery({
+    queryKey: ['taskSpec', task.id],
+    queryFn: () => fetchJson<object>(path),
+    retry: false,
+  })
+  return (
+    <section className="review" aria-labelledby="task-title">
+      <h2 id="task-title">
+        <Name>{task.id}</Name>
+      </h2>
+      <p className="numbers">
+        {task.type} of <Name>{task.dataSource}</Name>, {stateOf(task)}, created{' '}
+        {formatMinute(Date.parse(task.createdTime))}
+        {task.location.host !== null && ` on ${task.location.host}:${task.location.tlsPort}`}
+      </p>
+      {task.errorMsg && (
+        <Notice kind="warning">
+          <bdi>{task.errorMsg}</bdi>
+        </Notice>
+      )}
+      {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}
+      <h3>Log</h3>
+      {log.error && <p className="dim">{log.error.message}</p>}
+      {log.data !== undefined && (
+        <pre className="log" tabIndex={0}>
+          {log.data === '' ? 'The log is empty.' : log.data}
+        </pre>
+      )}
+      <details>
+        <summary>Spec</summary>
+        {spec.error && <p className="problem">{spec.error.message}</p>}
+        {spec.data && (
+          <pre className="log" tabIndex={0}>
+            {JSON.stringify(spec.data, null, 2)}
+          </pre>
+        )}
+      </details>
+    </section>
+  )
+}
+
+/** Shuts a task down, which cannot be undone, after a confirmation. */
+function Shutdown({ path, dataSource }: { readonly path: string; readonly dataSource: string }) {
+  const { data: caller } = useCaller(dataSource)
+  const queries = useQueryClient()
+  const [isAsking, setIsAsking] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  if (caller?.datasource?.write !== true) return null
+  const shutDown = async () => {
+    try {
+      await send(`${path}/shutdown`, { method: 'POST' })
+      await queries.invalidateQueries({ queryKey: ['tasks'] })
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
+  return (
+    <div className="row">
+      {isAsking ? (
+        <>
+          <span>Shut this task down? Its work is lost.</span>
+          <button type="button" className="danger" onClick={() => void shutDown()}>
+            Shut down
+          </button>
+          <button type="button" onClick={() => setIsAsking(false)}>
+            Cancel
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={() => setIsAsking(true)}>
+          Shut down…
+        </button>
+      )}
+      {problem && <span className="problem">{problem}</span>}
+    </div>
+  )
+}

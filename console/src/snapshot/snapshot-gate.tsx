@@ -1,0 +1,148 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type ChangeEvent, type DragEvent, type ReactNode, useCallback, useEffect, useState } from 'react'
+import type { SnapshotPlace } from '../preview/index.ts'
+import { pageSource } from '../session/index.ts'
+import { Empty, Notice, ThemeSwitch } from '../ui/index.ts'
+import { droppedFiles } from './dropped-files.ts'
+import { openSnapshot, useOpenedSnapshot } from './opened-snapshot.ts'
+
+/** Shows its children once a snapshot is open: the one next to the page, or one that the user drops or chooses. */
+export function SnapshotGate({ children }: { readonly children: ReactNode }) {
+  const opened = useOpenedSnapshot()
+  const queries = useQueryClient()
+  const [isReading, setIsReading] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const open = useCallback(
+    async (place: SnapshotPlace | Promise<SnapshotPlace>) => {
+      setIsReading(true)
+      setProblem(undefined)
+      try {
+        await openSnapshot(await place)
+        queries.clear()
+      } catch (error) {
+        setProblem((error as Error).message)
+      }
+      setIsReading(false)
+    },
+    [queries],
+  )
+  const isNextToPage = pageSource() === 'snapshot'
+  useEffect(() => {
+    if (isNextToPage) void open({ address: new URL('snapshot/', document.baseURI).href })
+  }, [isNextToPage, open])
+  if (opened) return children
+  if (isNextToPage && problem === undefined) return <Empty title="Reading the snapshot" />
+  if (isNextToPage)
+    return (
+      <main>
+        <Empty title="The snapshot cannot be shown">
+          <p>{problem}</p>
+        </Empty>
+      </main>
+    )
+  return <ChooseSnapshot isReading={isReading} problem={problem} onOpen={open} />
+}
+
+const exportCommand = './svc export inventory --complete --from https://router.example:9088 --user admin'
+const curlCommands = `ROUTER=https://router.example:9088/druid/coordinator/v1
+curl -u admin -o servers.json  "$ROUTER/servers?simple"
+curl -u admin -o rules.json    "$ROUTER/rules"
+curl -u admin -o segments.json "$ROUTER/metadata/segments"`
+
+/** The first page without a cluster: where to drop a snapshot, and how to get one. */
+function ChooseSnapshot({
+  isReading,
+  problem,
+  onOpen,
+}: {
+  readonly isReading: boolean
+  readonly problem: string | undefined
+  onOpen(place: SnapshotPlace | Promise<SnapshotPlace>): Promise<void>
+}) {
+  const [isOver, setIsOver] = useState(false)
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    setIsOver(false)
+    void onOpen(droppedFiles(event.dataTransfer))
+  }
+  return (
+    <>
+      <header className="bar">
+        <b className="brand">svc</b>
+        <span className="connection" />
+        <ThemeSwitch />
+      </header>
+      <main className="page narrow">
+        <h1>Rehearse rules on a snapshot</h1>
+        <p className="sentence">
+          See what a rule change would do to a cluster, without access to it. Everything is computed in this
+          browser, and nothing leaves it.
+        </p>
+        <section
+          className={isOver ? 'drop-zone over' : 'drop-zone'}
+          aria-label="Snapshot"
+          onDrop={drop}
+          onDragOver={(event) => {
+            event.preventDefault()
+            setIsOver(true)
+          }}
+          onDragLeave={() => setIsOver(false)}
+        >
+          <p className="sentence">
+            {isReading ? 'Reading the snapshot…' : 'Drop the folder of a snapshot here, or its files.'}
+          </p>
+          <div className="row">
+            <FileButton label="Choose a folder" isFolder isDisabled={isReading} onOpen={onOpen} />
+            <FileButton label="Choose files" isFolder={false} isDisabled={isReading} onOpen={onOpen} />
+          </div>
+        </section>
+        {problem && (
+          <Notice kind="problem" role="alert">
+            {problem}
+          </Notice>
+        )}
+        <section aria-labelledby="from-svc" className="lead">
+          <h2 id="from-svc">Save a snapshot of svc or Druid</h2>
+          <pre>{exportCommand}</pre>
+        </section>
+        <section aria-labelledby="from-curl" className="lead">
+          <h2 id="from-curl">Or save the answers of Druid’s API</h2>
+          <pre>{curlCommands}</pre>
+          <p className="hint">
+            These files do not say which server serves which segment. Replicas are then assumed to be where
+            the rules require them.
+          </p>
+        </section>
+      </main>
+    </>
+  )
+}
+
+function FileButton({
+  label,
+  isFolder,
+  isDisabled,
+  onOpen,
+}: {
+  readonly label: string
+  readonly isFolder: boolean
+  readonly isDisabled: boolean
+  onOpen(place: SnapshotPlace): Promise<void>
+}) {
+  const choose = (event: ChangeEvent<HTMLInputElement>) => {
+    const files = [...(event.target.files ?? [])]
+    if (files.length > 0) void onOpen({ files })
+  }
+  return (
+    <label className="file-button">
+      {label}
+      <input
+        type="file"
+        multiple
+        disabled={isDisabled}
+        onChange={choose}
+        {...(isFolder ? { webkitdirectory: '' } : {})}
+      />
+    </label>
+  )
+}

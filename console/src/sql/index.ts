@@ -1,0 +1,2 @@
+/** SQL: an editor, the result as a table, cancel, and download. */
+export { SqlScreen } from './sql-screen.tsx'

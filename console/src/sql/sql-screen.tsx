@@ -1,0 +1,123 @@
+import { countOf, formatCount } from '@svc/domain/text'
+import { useQuery } from '@tanstack/react-query'
+import { type KeyboardEvent, useState } from 'react'
+import { fetchJson } from '../session/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+import { ResultTable } from './result-table.tsx'
+import { maxRows, useQueryRun } from './use-query-run.ts'
+
+/** Runs SQL queries on the data that the user may read. */
+export function SqlScreen() {
+  const tables = useQuery({
+    queryKey: ['tables'],
+    queryFn: () => fetchJson<readonly string[]>('/svc/v2/datasources'),
+  })
+  const [query, setQuery] = useState('')
+  const { result, problem, isRunning, run, cancel, download } = useQueryRun()
+  const canRun = query.trim() !== '' && !isRunning
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    if (canRun) void run(query)
+  }
+  return (
+    <div className="datasource">
+      <div className="picture">
+        <h1>SQL</h1>
+        <textarea
+          aria-label="Query"
+          rows={7}
+          spellCheck={false}
+          value={query}
+          placeholder="SELECT …"
+          onChange={(event) => setQuery(event.target.value)}
+          onKeyDown={onKey}
+        />
+        <div className="row between">
+          <span className="row">
+            <button
+              type="button"
+              className="primary"
+              disabled={!canRun}
+              title="Ctrl+Enter"
+              onClick={() => void run(query)}
+            >
+              Run
+            </button>
+            <button type="button" disabled={!isRunning} onClick={() => void cancel()}>
+              Cancel
+            </button>
+            <span className="dim numbers" role="status">
+              {isRunning
+                ? 'Running…'
+                : result &&
+                  `${countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms${
+                    result.isCut ? `; the first ${formatCount(maxRows)} are shown` : ''
+                  }`}
+            </span>
+          </span>
+          <button type="button" disabled={!canRun} onClick={() => void download(query)}>
+            Download as CSV
+          </button>
+        </div>
+        {problem && (
+          <Notice kind="problem" role="alert">
+            {problem}
+          </Notice>
+        )}
+        {result && <ResultTable result={result} />}
+        {!result && !problem && (
+          <p className="hint">
+            Write a SELECT statement, or choose a table. Ctrl+Enter runs it. Queries only read data.
+          </p>
+        )}
+      </div>
+      <aside aria-label="Tables">
+        <h2>Tables</h2>
+        {tables.error && <p className="problem">{tables.error.message}</p>}
+        {tables.data?.length === 0 && <p className="hint">There is no datasource that you may query.</p>}
+        <ul className="lead">
+          {tables.data?.map((name) => (
+            <li key={name}>
+              <Table name={name} onInsert={setQuery} />
+            </li>
+          ))}
+        </ul>
+      </aside>
+    </div>
+  )
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** A table with its columns, which are fetched when it is opened. */
+function Table({ name, onInsert }: { readonly name: string; onInsert(query: string): void }) {
+  const [isOpen, setIsOpen] = useState(false)
+  const columns = useQuery({
+    queryKey: ['columns', name],
+    queryFn: () =>
+      fetchJson<{ readonly dimensions: readonly string[]; readonly metrics: readonly string[] }>(
+        `/svc/v2/datasources/${encodeURIComponent(name)}`,
+      ),
+    enabled: isOpen,
+  })
+  const list = ['__time', ...(columns.data?.dimensions ?? []), ...(columns.data?.metrics ?? [])]
+  return (
+    <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>
+        <Name>{name}</Name>
+      </summary>
+      <ul className="columns-of-table">
+        {columns.data && list.map((column) => <li key={column}>{column}</li>)}
+        {columns.error && <li className="problem">{columns.error.message}</li>}
+      </ul>
+      <button
+        type="button"
+        className="chip"
+        onClick={() => onInsert(`SELECT *\nFROM ${quoted(name)}\nORDER BY __time DESC\nLIMIT 100`)}
+      >
+        Show rows
+      </button>
+    </details>
+  )
+}

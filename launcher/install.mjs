@@ -1,0 +1,214 @@
+/**
+ * Installs what the ./svc command needs: a newer Node.js (if the one on PATH is too old), a library
+ * that Node.js needs, and the dependencies in the lock file. Plain JavaScript for Node.js 20 without dependencies. Prints
+ * progress to stderr, and the output of tools only if they fail.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { libraryPath, unpackDebianPackages } from './debian-packages.mjs'
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const cache = path.join(root, '.cache/launcher')
+const pins = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).config
+
+/** The first version of Node.js that can run the build (which decompresses zstd) and, for tests, TypeScript. */
+const minNode = [22, 18]
+
+try {
+  await install()
+} catch (error) {
+  process.stderr.write(`svc: ${describe(error)}\n`)
+  process.exit(1)
+}
+
+async function install() {
+  mkdirSync(cache, { recursive: true })
+  const release = await lock(path.join(cache, 'lock'))
+  try {
+    const node = await ensureNode()
+    await ensureDependencies(node)
+    // Written last, because the ./svc script takes this file as a sign that everything is installed.
+    writeAtomically(path.join(cache, 'node'), `${node}\n`)
+  } finally {
+    release()
+  }
+}
+
+/** The path of a working Node.js that runs TypeScript. */
+async function ensureNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > minNode[0] || (major === minNode[0] && minor >= minNode[1])) return process.execPath
+  const tools = path.join(root, 'tools')
+  const installed = path.join(tools, 'node_modules/.svc-installed')
+  const wanted = readFileSync(path.join(tools, 'package-lock.json'), 'utf8')
+  const node = path.join(tools, 'node_modules/.bin/node')
+  if (!existsSync(node) || readIfThere(installed) !== wanted) {
+    checkIsAvailable(JSON.parse(wanted))
+    const args = ['ci', '--prefix', tools, '--ignore-scripts', '--no-audit', '--no-fund']
+    // The packages are optional, because each is for one platform, so npm does not fail if ours is unavailable.
+    await step(`Node.js ${pins.node}`, 'npm', args, {}, () => existsSync(node))
+    writeAtomically(installed, wanted)
+  }
+  await ensureRuns(node)
+  return node
+}
+
+function checkIsAvailable(lock) {
+  const packages = Object.values(lock.packages)
+  if (packages.some(({ os, cpu }) => os?.includes(process.platform) && cpu?.includes(process.arch))) return
+  throw new Error(
+    `Node.js ${pins.node} is unavailable for ${process.platform} ${process.arch}. Install Node.js ${minNode.join('.')} or newer.`,
+  )
+}
+
+/** Node.js 26 needs libatomic.so.1, which is missing in a minimal Debian: unpacks it for use with LD_LIBRARY_PATH. */
+async function ensureRuns(node) {
+  const libraries = path.join(cache, 'libraries')
+  const known = readIfThere(libraries)?.trim()
+  const attempt = tryNode(node, known)
+  if (attempt.runs) return
+  if (!attempt.error.includes('libatomic.so.1')) throw new Error(`Failed to run ${node}: ${attempt.error}`)
+  const folder = path.join(root, '.cache/libatomic')
+  try {
+    await progress('the library libatomic1', () =>
+      unpackDebianPackages({ names: ['libatomic1'], alsoNeeded: /^$/, folder }),
+    )
+  } catch (error) {
+    throw new Error(
+      `Node.js ${pins.node} needs the library libatomic.so.1 (${describe(error)}). Install it as root: apt-get install libatomic1`,
+    )
+  }
+  const again = tryNode(node, libraryPath(folder))
+  if (!again.runs) throw new Error(`Failed to run ${node}: ${again.error}`)
+  writeAtomically(libraries, `${libraryPath(folder)}\n`)
+}
+
+function tryNode(node, libraries) {
+  const env = { ...process.env, ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}) }
+  const result = spawnSync(node, ['--version'], { encoding: 'utf8', env })
+  return { runs: result.status === 0, error: result.error?.message ?? result.stderr.trim() }
+}
+
+async function ensureDependencies(node) {
+  const installed = path.join(root, 'node_modules/.svc-installed')
+  const wanted = ['pnpm-lock.yaml', 'tools/package-lock.json']
+    .map((name) => readFileSync(path.join(root, name), 'utf8'))
+    .join('')
+  if (readIfThere(installed) === wanted) return
+  const libraries = readIfThere(path.join(cache, 'libraries'))?.trim()
+  await step('dependencies', 'npx', ['--yes', `pnpm@${pins.pnpm}`, 'install', '--frozen-lockfile'], {
+    // Without a terminal, pnpm replaces an outdated node_modules only if this is set.
+    CI: 'true',
+    PATH: `${path.dirname(node)}${path.delimiter}${process.env.PATH}`,
+    ...(libraries ? { LD_LIBRARY_PATH: libraries } : {}),
+  })
+  writeAtomically(installed, wanted)
+}
+
+/** Runs one command, which must have its effect; shows its output if it fails. */
+async function step(what, file, args, extraEnv, hasEffect = () => true) {
+  await progress(what, async () => {
+    const { status, output, error } = await new Promise((resolve) => {
+      const child = spawn(file, args, {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, npm_config_update_notifier: 'false', ...extraEnv },
+      })
+      const chunks = []
+      child.stdout.on('data', (chunk) => chunks.push(chunk))
+      child.stderr.on('data', (chunk) => chunks.push(chunk))
+      child.on('error', (error) => resolve({ status: null, output: '', error }))
+      child.on('close', (status) =>
+        resolve({ status, output: Buffer.concat(chunks).toString(), error: undefined }),
+      )
+    })
+    if (status === 0 && hasEffect()) return
+    const lines = output.trim().split('\n').slice(-20).join('\n')
+    if (lines) process.stderr.write(`${lines}\n`)
+    const reason =
+      error?.code === 'ENOENT'
+        ? `"${file}" is not on PATH. Install npm.`
+        : `"${file} ${args.join(' ')}" failed (exit status ${status}). Check that the package registry is reachable, and that the disk is not full.`
+    throw new Error(`Failed to install ${what}: ${reason}`)
+  })
+}
+
+/** Shows one line per step: what is being installed, and then how long it took. */
+async function progress(what, work) {
+  const started = performance.now()
+  const onTerminal = process.stderr.isTTY
+  if (onTerminal) process.stderr.write(`Installing ${what} …`)
+  try {
+    await work()
+  } catch (error) {
+    if (onTerminal) process.stderr.write('\n')
+    throw error
+  }
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  process.stderr.write(`${onTerminal ? '\r\u001b[K' : ''}Installed ${what} (${seconds} s)\n`)
+}
+
+/** If two ./svc run at the same time, the second waits until the first has installed everything, or has died. */
+async function lock(file) {
+  for (let isReported = false; ; ) {
+    try {
+      const handle = openSync(file, 'wx')
+      writeFileSync(handle, String(process.pid))
+      closeSync(handle)
+      return () => rmSync(file, { force: true })
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    const holder = Number(readIfThere(file))
+    if (holder > 0 && !isAlive(holder)) {
+      rmSync(file, { force: true })
+      continue
+    }
+    if (!isReported) process.stderr.write('Waiting for another ./svc to finish installing …\n')
+    isReported = true
+    await delay(100)
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function writeAtomically(file, text) {
+  const staging = `${file}.new-${process.pid}`
+  writeFileSync(staging, text)
+  renameSync(staging, file)
+}
+
+function describe(error) {
+  if (error.code === 'ENOSPC') return `No space left on the disk of [${root}]`
+  if (error.code === 'EACCES' || error.code === 'EROFS')
+    return `Failed to write to [${root}]: ${error.message}`
+  return error.message
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { segmentId } from '../segment/index.ts'
+import { finish } from '../steps/index.ts'
+import { eternity, formatInterval, overlaps, parseInterval } from '../time/index.ts'
+import { parseClusterConfig, parseCompactionConfig } from './config/index.ts'
+import {
+  assemblePlan,
+  type CompactionSegment,
+  type CompactionState,
+  type ExplainedCompaction,
+  explainCompaction,
+  type LockedInterval,
+  type PastCompaction,
+  scheduleCompactions,
+  searchDatasource,
+} from './index.ts'
+import { testSegment } from './test-segments.ts'
+
+const now = Date.UTC(2026, 1, 1)
+const fingerprints = { config: 'c', segments: 's' }
+
+interface Given {
+  readonly cluster?: object
+  readonly config?: object
+  readonly locks?: readonly LockedInterval[]
+  readonly past?: readonly PastCompaction[]
+  readonly capacity?: number
+}
+
+function explained(segments: readonly CompactionSegment[], given: Given = {}): ExplainedCompaction {
+  const { cluster = {}, config = {}, locks = [], past = [], capacity = 100 } = given
+  const parsed = parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S', ...config })
+  const findings = finish(searchDatasource(parsed, segments, locks))
+  const plan = finish(assemblePlan(parseClusterConfig(cluster), capacity, [findings]))
+  const schedule = scheduleCompactions({
+    candidates: plan.candidates,
+    slots: plan.slots,
+    past,
+    fingerprintsOf: () => fingerprints,
+    now,
+  })
+  return { plan, findings, schedule }
+}
+
+const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D']
+const daily = days.map((day) => testSegment(day))
+const past = (interval: string, ended: PastCompaction['ended']): PastCompaction => ({
+  dataSource: 'wiki',
+  interval: parseInterval(interval),
+  ended,
+  slots: 1,
+  configFingerprint: 'c',
+  segmentsFingerprint: 's',
+})
+
+describe('the explanation of compaction', () => {
+  const cases: [name: string, given: Given, expected: (string | number | undefined)[][]][] = [
+    [
+      'the order, and what the next run submits',
+      { cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } },
+      [
+        ['WAITING', 3, 200],
+        ['WAITING', 2, 100],
+        ['NEXT', 1, 0],
+      ],
+    ],
+    [
+      'the latest data, which is skipped',
+      { config: { skipOffsetFromLatest: 'P1D' }, cluster: { maxCompactionTaskSlots: 1 } },
+      [
+        ['WAITING', 2, 100],
+        ['NEXT', 1, 0],
+        ['SKIP_OFFSET_FROM_LATEST', undefined, undefined],
+      ],
+    ],
+    [
+      'failures, which are retried later',
+      { past: [past(days[2]!, { succeeded: false, at: now - 1000 })] },
+      [
+        ['NEXT', 3, 200],
+        ['NEXT', 2, 100],
+        ['RETRIED_LATER', 1, 0],
+      ],
+    ],
+    [
+      'locks',
+      { locks: [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }] },
+      [
+        ['INTERVAL_LOCKED', undefined, undefined],
+        ['NEXT', 2, 100],
+        ['NEXT', 1, 0],
+      ],
+    ],
+    [
+      'intervals that the policy postpones',
+      { cluster: { compactionPolicy: { type: 'mostFragmentedFirst', minUncompactedCount: 2 } } },
+      [
+        ['TOO_FEW_UNCOMPACTED_SEGMENTS', undefined, undefined],
+        ['TOO_FEW_UNCOMPACTED_SEGMENTS', undefined, undefined],
+        ['TOO_FEW_UNCOMPACTED_SEGMENTS', undefined, undefined],
+      ],
+    ],
+  ]
+  for (const [name, given, expected] of cases)
+    it(`names ${name}`, () => {
+      const found = explainCompaction(explained(daily, given), eternity)
+      assert.deepEqual(
+        found.map(({ code, place, bytesAhead }) => [code, place, bytesAhead]),
+        expected,
+      )
+      assert.deepEqual(
+        found.map(({ interval }) => formatInterval(interval)),
+        days.map((day) => formatInterval(parseInterval(day))),
+      )
+    })
+
+  it('names the lock, the retry time, and the slots in its texts', () => {
+    const textOf = (given: Given, index: number) =>
+      explainCompaction(explained(daily, given), eternity)[index]!.reason
+    const locks = [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }]
+    assert.match(textOf({ locks }, 0), /index_1/)
+    const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
+    assert.equal(
+      textOf({ past: failed }, 2),
+      'not compacted yet. 1 task failed or changed nothing; the next one starts at 2026-02-01T00:00:59.000Z or later',
+    )
+    assert.equal(
+      textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),
+      'not compacted yet. It waits in place [3], after 200 B in 2 intervals; it needs 1 slot, and running tasks use 0 of 1',
+    )
+  })
+
+  it('explains only intervals that overlap the requested one', () => {
+    const found = explainCompaction(explained(daily), parseInterval(days[1]!))
+    assert.deepEqual(
+      found.map(({ interval }) => formatInterval(interval)),
+      [formatInterval(parseInterval(days[1]!))],
+    )
+  })
+
+  it('agrees with the plan in every recorded case, and leaves no interval without a reason', () => {
+    const file = new URL('../../../../test/fixtures/vectors/compaction.jsonl', import.meta.url)
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    let explainedIntervals = 0
+    for (const line of lines) {
+      const recorded = JSON.parse(line) as {
+        readonly policy: unknown
+        readonly configs: Readonly<Record<string, object>>
+        readonly segments: readonly (Omit<CompactionSegment, 'interval' | 'id'> & {
+          readonly interval: string
+          readonly size: number
+          readonly numRows: number
+          readonly lastCompactionState: CompactionState | null
+        })[]
+      }
+      for (const config of Object.values(recorded.configs)) {
+        const { dataSource } = config as { dataSource: string }
+        const segments = recorded.segments
+          .filter((segment) => segment.dataSource === dataSource)
+          .map((segment): CompactionSegment => {
+            const one = { ...segment, interval: parseInterval(segment.interval) }
+            return {
+              ...one,
+              id: segmentId(one),
+              sizeBytes: segment.size,
+              totalRows: segment.numRows,
+              lastCompactionState: segment.lastCompactionState ?? undefined,
+            }
+          })
+        const state = explained(segments, { config, cluster: { compactionPolicy: recorded.policy } })
+        const found = explainCompaction(state, eternity)
+        const awaiting = found.filter(({ place }) => place !== undefined)
+        const eligible = state.plan.candidates.filter((candidate) => candidate.eligible)
+        assert.equal(awaiting.length, eligible.length)
+        assert.equal(
+          found.length,
+          state.plan.candidates.length +
+            state.findings.skipped.length +
+            state.findings.compactedIntervals.length,
+        )
+        for (const { interval, code, reason } of found) {
+          assert.ok(code.length > 0 && reason.length > 0)
+          explainedIntervals += 1
+          assert.ok(segments.some((segment) => overlaps(segment.interval, interval)))
+        }
+      }
+    }
+    assert.ok(explainedIntervals > 442)
+  })
+})

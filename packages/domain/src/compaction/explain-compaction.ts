@@ -1,0 +1,119 @@
+import { countOf, formatBytes } from '../text/index.ts'
+import { formatInstant, type Interval, overlaps } from '../time/index.ts'
+import type { CompactionFigures } from './compaction-segment.ts'
+import type { CompactionCandidate, CompactionPlan, DatasourceFindings, SkipCode } from './plan-compaction.ts'
+import type { IneligibleCode } from './policy.ts'
+import type { CompactionSchedule, PostponedCompaction } from './schedule.ts'
+
+/** Why an interval is or is not compacted. The codes are stable. */
+export type CompactionCode =
+  | SkipCode
+  | IneligibleCode
+  /** Its segments have the configured state. */
+  | 'UP_TO_DATE'
+  /** The next run submits a task. */
+  | 'NEXT'
+  /** It waits for task slots, or for a task on an overlapping interval. */
+  | 'WAITING'
+  /** Its last tasks failed or changed nothing, so it is retried later. */
+  | 'RETRIED_LATER'
+  /** Its job needs more task slots than compaction has. */
+  | 'TOO_FEW_SLOTS'
+
+/** What compaction does with one interval. */
+export interface CompactionFinding {
+  readonly interval: Interval
+  readonly code: CompactionCode
+  readonly reason: string
+  readonly segments: number
+  readonly bytes: number
+  /** Position in the order of the policy, from 1, and what comes before it; only if it awaits compaction. */
+  readonly place?: number
+  readonly bytesAhead?: number
+}
+
+/** The state of compaction that explanations read. */
+export interface ExplainedCompaction {
+  readonly plan: CompactionPlan
+  /** The findings of the datasource. */
+  readonly findings: DatasourceFindings
+  /** What the next run decides. */
+  readonly schedule: CompactionSchedule
+}
+
+/** Explains the intervals of a datasource that overlap an interval, oldest first. */
+export function explainCompaction(state: ExplainedCompaction, interval: Interval): CompactionFinding[] {
+  const { skipped, compactedIntervals } = state.findings
+  const settled: CompactionFinding[] = [
+    ...skipped.map(({ interval: found, code, reason, figures }) => finding(found, figures, code, reason)),
+    ...compactedIntervals.map(({ interval: found, figures }) =>
+      finding(found, figures, 'UP_TO_DATE', 'its segments have the configured state'),
+    ),
+  ].filter((one) => overlaps(one.interval, interval))
+  return [...settled, ...explainCandidates(state, interval)].sort(
+    (a, b) => a.interval.start - b.interval.start || a.interval.end - b.interval.end,
+  )
+}
+
+const finding = (
+  interval: Interval,
+  { segments, bytes }: CompactionFigures,
+  code: CompactionCode,
+  reason: string,
+): CompactionFinding => ({ interval, code, reason, segments, bytes })
+
+/** Explains the intervals that need compaction, in the order of the policy. */
+function explainCandidates(
+  { plan, schedule, findings }: ExplainedCompaction,
+  interval: Interval,
+): CompactionFinding[] {
+  const submitted = new Map(schedule.submissions.map(({ candidate, slots }) => [candidate, slots]))
+  const postponed = new Map(schedule.postponed.map((one) => [one.candidate, one]))
+  const found: CompactionFinding[] = []
+  let place = 0
+  let bytesAhead = 0
+  for (const candidate of plan.candidates) {
+    const { figures, eligible, code, reason } = candidate
+    if (eligible) place += 1
+    if (candidate.dataSource === findings.config.dataSource && overlaps(candidate.interval, interval)) {
+      if (!eligible) found.push(finding(candidate.interval, figures, code!, reason))
+      else {
+        const queue = { place, bytesAhead }
+        const [why, text] = whyAwaiting(candidate, queue, plan, schedule, {
+          slots: submitted.get(candidate),
+          postponed: postponed.get(candidate),
+        })
+        found.push({ ...finding(candidate.interval, figures, why, `${reason}. ${text}`), ...queue })
+      }
+    }
+    if (eligible) bytesAhead += figures.bytes
+  }
+  return found
+}
+
+/** Why an interval that awaits compaction is not being compacted. */
+function whyAwaiting(
+  { demand }: CompactionCandidate,
+  { place, bytesAhead }: { readonly place: number; readonly bytesAhead: number },
+  plan: CompactionPlan,
+  { slotsTaken }: CompactionSchedule,
+  decided: { readonly slots: number | undefined; readonly postponed: PostponedCompaction | undefined },
+): [CompactionCode, string] {
+  const { slots, postponed } = decided
+  if (slots !== undefined) return ['NEXT', `The next run submits a task with ${countOf(slots, 'slot')}`]
+  if (postponed !== undefined)
+    return [
+      'RETRIED_LATER',
+      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
+    ]
+  if (demand.floor > plan.slots)
+    return [
+      'TOO_FEW_SLOTS',
+      `Its job needs at least [${demand.floor}] task slots, but compaction has [${plan.slots}]`,
+    ]
+  const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
+  return [
+    'WAITING',
+    `It waits in place [${place}]${ahead}; it needs ${countOf(demand.min, 'slot')}, and running tasks use ${slotsTaken} of ${plan.slots}`,
+  ]
+}

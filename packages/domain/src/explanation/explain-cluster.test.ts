@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type ClusterWork,
+  explainCluster,
+  explainServerWork,
+  explainTierWork,
+  type ServerFacts,
+  type ServerWork,
+} from './index.ts'
+
+function work(name: string, tier: string, more: Partial<ServerWork & ServerWork['server']> = {}): ServerWork {
+  const { queuedDrops = 0, rate, failedLoads = 0, lastError, ...server } = more
+  return {
+    server: {
+      number: 0,
+      name,
+      type: 'historical',
+      tier,
+      maxSizeBytes: 1e9,
+      usedSizeBytes: 0,
+      loadingSizeBytes: 0,
+      queuedLoads: 0,
+      decommissioning: false,
+      ...server,
+    },
+    queuedDrops,
+    rate,
+    failedLoads,
+    lastError,
+  }
+}
+const quiet: ClusterWork = {
+  servers: [],
+  isPaused: false,
+  known: true,
+  settled: true,
+  reasons: [],
+  shortages: [],
+}
+
+const cases: [name: string, given: Partial<ClusterWork>, state: string, sentences: string[]][] = [
+  [
+    'a settled cluster',
+    { servers: [work('h1', 'hot')] },
+    'settled',
+    ['Every segment has the replicas that the rules require; there is nothing to load or drop'],
+  ],
+  [
+    'loads, with the time of the longest queue, and drops',
+    {
+      settled: false,
+      reasons: ['Load queues have [4] loads and [2] drops'],
+      servers: [
+        work('h1', 'hot', {
+          queuedLoads: 3,
+          loadingSizeBytes: 3e6,
+          rate: { msPerSegment: 10_000, msPerByte: 0.01 },
+        }),
+        work('h2', 'hot', { queuedLoads: 1, loadingSizeBytes: 1e6 }),
+        work('c1', 'cold', { queuedDrops: 2 }),
+      ],
+    },
+    'working',
+    ['Tier [hot] is loading 4 segments (4.0 MB), about 1 min left', 'Tier [cold] is dropping 2 segments'],
+  ],
+  [
+    'failures',
+    {
+      settled: false,
+      servers: [work('h1', 'hot', { failedLoads: 1, lastError: 'disk full' })],
+      shortages: ['Tier [hot] has no space for 1 replica'],
+    },
+    'working',
+    [
+      'Server [h1] failed to load 1 segment and will retry: disk full',
+      'Tier [hot] has no space for 1 replica',
+    ],
+  ],
+  [
+    'many failing servers',
+    {
+      servers: Array.from({ length: 7 }, (_, index) => work(`h${index}`, 'hot', { failedLoads: 2 })),
+    },
+    'short',
+    [
+      'Nothing is being loaded or dropped, and replicas are missing',
+      ...[0, 1, 2, 3, 4].map((index) => `Server [h${index}] failed to load 2 segments and will retry`),
+      '2 more servers failed to load segments',
+    ],
+  ],
+  [
+    'a pause',
+    { isPaused: true, settled: false, reasons: ['Coordination is paused'] },
+    'paused',
+    ['Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped'],
+  ],
+  [
+    'an unknown cluster',
+    { known: false, settled: false, reasons: ['The leader is waiting for reports from [1] servers: [h1]'] },
+    'unknown',
+    ['The leader is waiting for reports from [1] servers: [h1]'],
+  ],
+]
+for (const [name, given, state, sentences] of cases) {
+  test(`the explanation of a cluster names ${name}`, () => {
+    assert.deepEqual(explainCluster({ ...quiet, ...given }), { state, sentences })
+  })
+}
+
+const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts => ({
+  ...one,
+  servedSegments: 3,
+  lastReportAgeMs: 2000,
+  oldestLoadAgeMs: undefined,
+  cloneOf: undefined,
+  maxLoadsPerServer: 5,
+  ...more,
+})
+const first =
+  'Is a historical of tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report came 2 s ago'
+const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
+  ['idle', facts(work('h', 'hot')), [first]],
+  [
+    'loading',
+    facts(
+      work('h', 'hot', {
+        queuedLoads: 5,
+        loadingSizeBytes: 5e6,
+        queuedDrops: 1,
+        rate: { msPerSegment: 2000, msPerByte: 0 },
+      }),
+      { oldestLoadAgeMs: 90_000 },
+    ),
+    [
+      first,
+      'Is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
+      'Is dropping 1 segment',
+      'Gets no more loads until its queue is shorter than [5]',
+    ],
+  ],
+  [
+    'failing',
+    facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
+    [first, 'Failed to load 1 segment and will retry: disk full'],
+  ],
+  [
+    'decommissioning',
+    facts(work('h', 'hot', { decommissioning: true })),
+    [first, 'Is decommissioning: it gets no loads, and drops a segment once other servers have it'],
+  ],
+  [
+    'a clone',
+    facts(work('h', 'hot'), { cloneOf: 'h2' }),
+    [first, 'Copies the segments of [h2], and gets no others'],
+  ],
+  [
+    'full',
+    facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
+    [first.replace('0 B of', '1.0 GB of'), 'Gets no loads, because it is full'],
+  ],
+]
+for (const [name, given, sentences] of serverCases)
+  test(`the explanation of a server that is ${name}`, () => {
+    assert.deepEqual(explainServerWork(given), sentences)
+  })
+
+test('the explanation of a tier names its servers, queues, and shortages', () => {
+  const members = [
+    work('h1', 'hot', { queuedLoads: 1, loadingSizeBytes: 1000 }),
+    work('h2', 'hot', { decommissioning: true }),
+  ]
+  assert.deepEqual(explainTierWork('hot', members, ['Tier [hot] has no space', 'Tier [cold] has no space']), [
+    'Has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
+    'Tier [hot] is loading 1 segment (1.0 kB)',
+    'Tier [hot] has no space',
+  ])
+  assert.deepEqual(explainTierWork('warm', [], []), ['Has no servers'])
+})

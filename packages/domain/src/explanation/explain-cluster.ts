@@ -1,0 +1,176 @@
+import { type LoadRate, meanRate } from '../load-time/index.ts'
+import type { LoadingServer } from '../loading/index.ts'
+import { countOf, formatBytes, formatDuration } from '../text/index.ts'
+
+/** What one server is doing. */
+export interface ServerWork {
+  readonly server: LoadingServer
+  readonly queuedDrops: number
+  /** Undefined if it has not been measured. */
+  readonly rate: LoadRate | undefined
+  /** Failed loads that are not requested again yet. */
+  readonly failedLoads: number
+  /** The error of the latest of them. */
+  readonly lastError: string | undefined
+}
+
+/** What the leader knows about the work of the cluster. */
+export interface ClusterWork {
+  readonly servers: readonly ServerWork[]
+  readonly isPaused: boolean
+  /** Whether the leader has a report from every server, and whether there is nothing left to do. */
+  readonly known: boolean
+  readonly settled: boolean
+  /** Why the cluster is not known or not settled. */
+  readonly reasons: readonly string[]
+  /** Replicas that rules require but the servers cannot load, in sentences. */
+  readonly shortages: readonly string[]
+}
+
+/** What a cluster is doing and what is holding it up. */
+export interface ClusterExplanation {
+  readonly state: 'unknown' | 'paused' | 'working' | 'settled' | 'short'
+  readonly sentences: readonly string[]
+}
+
+// A cluster may have thousands of servers.
+const maxFailing = 5
+
+/** Summarizes what a cluster is doing and what is holding it up, the most important first. */
+export function explainCluster(work: ClusterWork): ClusterExplanation {
+  const { servers, isPaused, known, settled, reasons, shortages } = work
+  const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
+    queueSentences(tier, members),
+  )
+  const failures = failureSentences(servers)
+  if (!known) return { state: 'unknown', sentences: [...reasons, ...loads, ...failures] }
+  if (isPaused)
+    return {
+      state: 'paused',
+      sentences: [
+        'Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped',
+        ...loads,
+        ...failures,
+      ],
+    }
+  if (!settled) {
+    const why = loads.length > 0 ? [] : reasons
+    return { state: 'working', sentences: [...loads, ...failures, ...why, ...shortages] }
+  }
+  if (shortages.length > 0 || failures.length > 0)
+    return {
+      state: 'short',
+      sentences: ['Nothing is being loaded or dropped, and replicas are missing', ...shortages, ...failures],
+    }
+  return {
+    state: 'settled',
+    sentences: ['Every segment has the replicas that the rules require; there is nothing to load or drop'],
+  }
+}
+
+/** What the leader knows about a server beyond its work. */
+export interface ServerFacts extends ServerWork {
+  readonly servedSegments: number
+  /** Milliseconds since its last report, and since its oldest unanswered load was requested. */
+  readonly lastReportAgeMs: number
+  readonly oldestLoadAgeMs: number | undefined
+  /** The server whose segments it copies. */
+  readonly cloneOf: string | undefined
+  readonly maxLoadsPerServer: number
+}
+
+/** Explains what a server has, what it is doing, and why it gets no more loads. */
+export function explainServerWork(facts: ServerFacts): string[] {
+  const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
+  const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
+  return [
+    `Is a ${type} of tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
+    ...(cloneOf === undefined ? [] : [`Copies the segments of [${cloneOf}], and gets no others`]),
+    ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
+    ...(queuedDrops > 0 ? [`Is dropping ${countOf(queuedDrops, 'segment')}`] : []),
+    ...failureSentences([facts]).map((text) => text.replace(`Server [${server.name}] failed`, 'Failed')),
+    ...(decommissioning
+      ? ['Is decommissioning: it gets no loads, and drops a segment once other servers have it']
+      : cloneOf === undefined
+        ? obstacleSentences(facts)
+        : []),
+  ]
+}
+
+const usedText = (usedBytes: number, maxBytes: number): string =>
+  `${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} are used`
+
+function serverQueueSentence(facts: ServerFacts): string {
+  const { server, rate, oldestLoadAgeMs } = facts
+  const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
+  const oldest =
+    oldestLoadAgeMs === undefined ? '' : `. The oldest was requested ${formatDuration(oldestLoadAgeMs)} ago`
+  return `Is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
+}
+
+function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
+  const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
+  if (maxSizeBytes === 0) return ['Has no storage for segments, so it gets none']
+  if (type === 'broker') return ['Gets only segments that a broadcast rule loads, because it is a broker']
+  if (queuedLoads >= maxLoadsPerServer)
+    return [`Gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
+  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['Gets no loads, because it is full']
+  return []
+}
+
+/** Explains what a tier has, what it is doing, and what is holding it up. */
+export function explainTierWork(
+  tier: string,
+  members: readonly ServerWork[],
+  shortages: readonly string[],
+): string[] {
+  const leaving = members.filter(({ server }) => server.decommissioning).length
+  const used = sum(members, ({ server }) => server.usedSizeBytes)
+  const size = sum(members, ({ server }) => server.maxSizeBytes)
+  const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
+  const own = shortages.filter((text) => text.startsWith(`Tier [${tier}]`))
+  return [
+    members.length === 0
+      ? 'Has no servers'
+      : `Has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
+    ...queueSentences(tier, members),
+    ...failureSentences(members),
+    ...own,
+  ]
+}
+
+function queueSentences(tier: string, members: readonly ServerWork[]): string[] {
+  const loads = sum(members, ({ server }) => server.queuedLoads)
+  const bytes = sum(members, ({ server }) => server.loadingSizeBytes)
+  const drops = sum(members, ({ queuedDrops }) => queuedDrops)
+  const sentences: string[] = []
+  if (loads > 0) {
+    const leftMs = timeLeftMs(members)
+    const left = leftMs === undefined ? '' : `, about ${formatDuration(leftMs)} left`
+    sentences.push(`Tier [${tier}] is loading ${countOf(loads, 'segment')} (${formatBytes(bytes)})${left}`)
+  }
+  if (drops > 0) sentences.push(`Tier [${tier}] is dropping ${countOf(drops, 'segment')}`)
+  return sentences
+}
+
+/** How long the longest queue of a tier takes; undefined if none of its servers has been measured. */
+function timeLeftMs(members: readonly ServerWork[]): number | undefined {
+  const mean = meanRate(members.flatMap(({ rate }) => rate ?? []))
+  if (mean === undefined) return undefined
+  const timeOf = ({ server, rate = mean }: ServerWork): number =>
+    server.queuedLoads * rate.msPerSegment + server.loadingSizeBytes * rate.msPerByte
+  return members.reduce((longest, member) => Math.max(longest, timeOf(member)), 0)
+}
+
+function failureSentences(servers: readonly ServerWork[]): string[] {
+  const failing = servers.filter(({ failedLoads }) => failedLoads > 0)
+  const named = failing.slice(0, maxFailing).map(({ server, failedLoads, lastError }) => {
+    const error = lastError === undefined ? '' : `: ${lastError}`
+    return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')} and will retry${error}`
+  })
+  const more = failing.length - named.length
+  return more > 0 ? [...named, `${countOf(more, 'more server')} failed to load segments`] : named
+}
+
+const sum = (members: readonly ServerWork[], of: (one: ServerWork) => number): number =>
+  members.reduce((total, one) => total + of(one), 0)

@@ -1,0 +1,283 @@
+import { overshadowingVersions } from '../inventory/index.ts'
+import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
+import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
+import { countOf } from '../text/index.ts'
+import type { Interval } from '../time/index.ts'
+import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
+import { explainServer, explainTier } from './explain-servers.ts'
+import type {
+  Candidates,
+  Cause,
+  ExplainedCluster,
+  NextEvent,
+  ServerFinding,
+  TierFinding,
+} from './segment-explanation.ts'
+
+/** Why a used segment is where it is. */
+export interface SegmentExplanation {
+  readonly segment: string
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly sizeBytes: number
+  /**
+   * `loaded`: has all replicas that the rule requires; `partial`: has some; `missing`: has none; `unwanted`: the rule
+   * requires none; `overshadowed`: newer segments replace it.
+   */
+  readonly state: 'loaded' | 'partial' | 'missing' | 'unwanted' | 'overshadowed'
+  readonly summary: string
+  readonly rules: RuleFindings
+  readonly tiers: readonly TierFinding[]
+  readonly causes: readonly Cause[]
+  /** Servers that have the segment or something to do with it first, then others that a rule names; at most 100. */
+  readonly servers: readonly ServerFinding[]
+  readonly omittedServers: number
+  readonly next: readonly NextEvent[]
+}
+
+const maxServers = 100
+
+/** Explains a used segment, given by its row in the table. Changes nothing. */
+export function explainSegment(cluster: ExplainedCluster, row: number): SegmentExplanation {
+  const { table, rules, now, servers } = cluster
+  const group = table.groupOf[row]!
+  const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+  const dataSource = table.datasourceNames[table.datasourceOf[group]!]!
+  const found = explainRules(rules, dataSource, interval, now)
+  const wanted = describeWantedCopies(found.matched.rule)
+  const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
+  const tiers = tierFindings(cluster, row, wanted)
+  const plan = version === undefined ? planOf(cluster, row, wanted) : undefined
+  const causes = version === undefined ? causesOf(cluster, found, wanted, tiers) : [overshadowedBy(version)]
+  const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
+  const listed = serverFindings(cluster, row, wanted, tiers)
+  return {
+    segment: table.idOf(row),
+    dataSource,
+    interval,
+    sizeBytes: table.sizeOf[row]!,
+    state,
+    summary: summaryOf(state, tiers, causes),
+    rules: found,
+    tiers,
+    causes,
+    servers: listed.slice(0, maxServers),
+    omittedServers: Math.max(0, listed.length - maxServers),
+    next: nextEvents(cluster, found, wanted, plan, listed, servers),
+  }
+}
+
+const overshadowedBy = (version: string): Cause => ({
+  code: 'overshadowed',
+  text: `Segments of version [${version}] replace it; it is marked unused once they are served`,
+})
+
+const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
+
+/** The tiers that the rule names, then others in which servers have the segment. */
+function tierFindings(cluster: ExplainedCluster, row: number, wanted: WantedCopies): TierFinding[] {
+  const byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
+  const required =
+    wanted.action === 'load'
+      ? wanted.tieredReplicants
+      : new Map(
+          [...byTier].map(([tier, members]) => [
+            tier,
+            wanted.action === 'broadcast' ? members.filter(canHold).length : 0,
+          ]),
+        )
+  const named = [...required].map(([tier, count]) =>
+    explainTier(cluster, row, tier, byTier.get(tier) ?? [], count),
+  )
+  const others = [...byTier]
+    .filter(([tier]) => !required.has(tier))
+    .map(([tier, members]) => explainTier(cluster, row, tier, members, 0))
+  return [...named, ...others].filter((tier) => tier.required + tier.loading + servingIn(tier) > 0)
+}
+
+const canHold = ({ decommissioning, maxSizeBytes }: LoadingServer): boolean =>
+  !decommissioning && maxSizeBytes > 0
+
+/** What a run would decide about this segment alone. */
+function planOf(cluster: ExplainedCluster, row: number, wanted: WantedCopies): Plan {
+  const planner = new PlacementPlanner(cluster.table, cluster.servers, cluster.limits)
+  planner.planSegment(row, planner.prepare(wanted))
+  return planner.take()
+}
+
+function causesOf(
+  cluster: ExplainedCluster,
+  { matched }: RuleFindings,
+  wanted: WantedCopies,
+  tiers: readonly TierFinding[],
+): Cause[] {
+  const rule = describeRule(matched)
+  if (wanted.action === 'drop') return [{ code: 'dropRule', text: `It matches ${rule}, which drops it` }]
+  if (tiers.every(({ required }) => required === 0))
+    return [{ code: 'noReplicas', text: `It matches ${rule}, which loads no replicas` }]
+  const causes = tiers.flatMap((tier) => causesInTier(cluster, tier))
+  if (causes.length === 0) return []
+  const { awaited, isPaused } = cluster
+  if (isPaused) causes.push({ code: 'paused', text: 'Coordination is paused: [pauseCoordination] is [true]' })
+  if (awaited.length > 0)
+    causes.push({
+      code: 'serversUnknown',
+      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
+    })
+  return causes
+}
+
+const obstacleTexts: Readonly<
+  Record<Exclude<keyof Candidates, 'decommissioning' | 'canLoad'>, (servers: string) => string>
+> = {
+  loadFailed: (servers) => `${servers} failed to load it`,
+  beingDropped: (servers) => `${servers} must drop it first`,
+  noSpace: (servers) => `${servers} without enough space`,
+  queueFull: (servers) => `${servers} with a full load queue`,
+}
+
+function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] {
+  const { tier, required, served, loading, servers, activeServers, candidates } = finding
+  const cause = (code: Cause['code'], text: string): Cause => ({
+    code,
+    tier,
+    text: `Tier [${tier}]: ${text}`,
+  })
+  if (required === 0 || served >= required) return []
+  if (servers === 0) return [cause('tierWithoutServers', `no server for ${countOf(required, 'replica')}`)]
+  if (activeServers === 0)
+    return [cause('allDecommissioning', 'all its servers are decommissioning, so it loads nothing')]
+  const causes: Cause[] = []
+  if (activeServers < required)
+    causes.push(
+      cause(
+        'tooFewServers',
+        `${countOf(activeServers, 'server')} for ${countOf(required, 'replica')}; a server loads at most one`,
+      ),
+    )
+  if (loading > 0) causes.push(cause('loading', `${countOf(loading, 'replica')} in load queues`))
+  const missing = Math.min(required, activeServers) - served - loading
+  if (missing <= 0) return causes
+  const able = candidates.canLoad ?? 0
+  if (able < missing)
+    for (const [code, text] of Object.entries(obstacleTexts)) {
+      const count = candidates[code as keyof typeof obstacleTexts] ?? 0
+      if (count > 0) causes.push(cause(code as Cause['code'], text(countOf(count, 'server'))))
+    }
+  if (able > 0) causes.push(nextCause(cluster, finding, Math.min(able, missing), cause))
+  return causes
+}
+
+/** Why replicas that servers could load are not in a queue yet. */
+function nextCause(
+  { lastUnplaced }: ExplainedCluster,
+  { tier, served, loading }: TierFinding,
+  count: number,
+  cause: (code: Cause['code'], text: string) => Cause,
+): Cause {
+  const isThrottled =
+    served + loading > 0 &&
+    lastUnplaced.some((one) => one.tier === tier && one.reason === 'replicationThrottled')
+  return isThrottled
+    ? cause(
+        'replicationThrottled',
+        `${countOf(count, 'further replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
+      )
+    : cause('nextRun', `the next run requests ${countOf(count, 'replica')}`)
+}
+
+function stateOf(wanted: WantedCopies, tiers: readonly TierFinding[]): SegmentExplanation['state'] {
+  const named = tiers.filter(({ required }) => required > 0)
+  if (wanted.action === 'drop' || named.length === 0) return 'unwanted'
+  if (named.every(({ required, served }) => served >= required)) return 'loaded'
+  return tiers.some((tier) => servingIn(tier) > 0) ? 'partial' : 'missing'
+}
+
+/** Servers of a tier that answer queries with the segment. */
+function servingIn({ served, leaving, dropping }: TierFinding): number {
+  return served + leaving + dropping
+}
+
+function summaryOf(
+  state: SegmentExplanation['state'],
+  tiers: readonly TierFinding[],
+  causes: readonly Cause[],
+): string {
+  const counts = tiers
+    .filter(({ required }) => required > 0)
+    .map(({ tier, required, served }) => `[${tier}] ${served} of ${required}`)
+  const served = tiers.reduce((sum, tier) => sum + servingIn(tier), 0)
+  const reasons = causes.map(({ text }) => text).join('. ')
+  switch (state) {
+    case 'loaded':
+      return `Has all its replicas: ${counts.join(', ')}`
+    case 'partial':
+    case 'missing': {
+      const first = state === 'partial' ? 'Is missing replicas' : 'Is not available for queries'
+      return `${first}: ${counts.join(', ')}. ${reasons}`
+    }
+    default:
+      return served === 0
+        ? reasons
+        : `${reasons}. ${countOf(served, 'server')} still ${served === 1 ? 'serves' : 'serve'} it`
+  }
+}
+
+/** Servers with the segment or a failure first, then those that could load it for the rule. */
+function serverFindings(
+  cluster: ExplainedCluster,
+  row: number,
+  wanted: WantedCopies,
+  tiers: readonly TierFinding[],
+): ServerFinding[] {
+  const named = new Set(tiers.filter(({ required }) => required > 0).map(({ tier }) => tier))
+  const isAsked = (server: LoadingServer): boolean =>
+    named.has(server.tier) && (isHistorical(server) || wanted.action === 'broadcast')
+  const found = cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) }))
+  const isInvolved = ({ state, obstacle }: ServerFinding): boolean =>
+    state === 'serves' || state === 'loads' || state === 'drops' || obstacle === 'loadFailed'
+  const [involved, others] = [true, false].map((is) =>
+    found.filter(({ finding }) => isInvolved(finding) === is),
+  ) as [typeof found, typeof found]
+  return [...involved, ...others.filter(({ server }) => isAsked(server))].map(({ finding }) => finding)
+}
+
+function nextEvents(
+  cluster: ExplainedCluster,
+  { next }: RuleFindings,
+  wanted: WantedCopies,
+  plan: Plan | undefined,
+  listed: readonly ServerFinding[],
+  servers: readonly LoadingServer[],
+): NextEvent[] {
+  const nameOf = new Map(servers.map(({ number, name }) => [number, name]))
+  const events: NextEvent[] = []
+  const request = (code: 'load' | 'cancelLoad' | 'drop', numbers: readonly number[], verb: string) => {
+    const names = numbers.map((number) => `[${nameOf.get(number)}]`)
+    if (names.length > 0)
+      events.push({
+        code,
+        text: `The next run requests that ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''} ${verb} it`,
+      })
+  }
+  if (plan !== undefined && !cluster.isPaused) {
+    if (wanted.action === 'drop') events.push({ code: 'markUnused', text: 'The next run marks it unused' })
+    request('load', plan.loads.servers, 'load')
+    request('cancelLoad', plan.cancelledLoads.servers, 'stop loading')
+    request('drop', plan.drops.servers, 'drop')
+  }
+  for (const { server, failure } of listed)
+    if (failure !== undefined)
+      events.push({
+        code: 'retry',
+        at: failure.retryAt,
+        text: `A run may request it from [${server}] again`,
+      })
+  if (next !== undefined)
+    events.push({
+      code: 'ruleChange',
+      at: next.at,
+      text: `It matches ${describeRule(next.rule)}`,
+    })
+  return events
+}

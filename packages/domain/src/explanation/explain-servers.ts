@@ -1,0 +1,99 @@
+import { copyFlag } from '../inventory/index.ts'
+import { draftOf, hasRoom, type LoadingServer } from '../loading/index.ts'
+import { countOf, formatBytes } from '../text/index.ts'
+import { formatInstant } from '../time/index.ts'
+import type {
+  Candidates,
+  ExplainedCluster,
+  LoadFailure,
+  ServerFinding,
+  ServerObstacle,
+  TierFinding,
+} from './segment-explanation.ts'
+
+const { served, loading, dropping, refused } = copyFlag
+
+/** Returns what a server has to do with a segment, given by row. */
+export function explainServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerFinding {
+  const { name, tier, number } = server
+  const flags = cluster.table.copies.flags(row, number)
+  const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
+  const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
+  if ((flags & dropping) !== 0) return finding('drops', `Drops it${isLeaving}`)
+  if ((flags & loading) !== 0)
+    return finding('loads', `Has it in its queue of ${countOf(server.queuedLoads, 'load')}${isLeaving}`)
+  if ((flags & served) !== 0) return finding('serves', `Serves it${isLeaving}`)
+  const failure = cluster.failureOf(number, cluster.table.idOf(row))
+  const obstacle = obstacleOf(cluster, row, server, flags, failure)
+  if (obstacle === undefined) return finding('canLoad', `Can load it: ${freeText(server)}`)
+  return {
+    ...finding('cannotLoad', obstacleText(cluster, row, server, obstacle, failure)),
+    obstacle,
+    ...(failure === undefined ? {} : { failure }),
+  }
+}
+
+function obstacleOf(
+  { table, limits }: ExplainedCluster,
+  row: number,
+  server: LoadingServer,
+  flags: number,
+  failure: LoadFailure | undefined,
+): ServerObstacle | undefined {
+  if (server.decommissioning) return 'decommissioning'
+  if (failure !== undefined || (flags & refused) !== 0) return 'loadFailed'
+  if (!hasRoom(draftOf(server), table.sizeOf[row]!)) return 'noSpace'
+  return server.queuedLoads >= limits.maxLoadsPerServer ? 'queueFull' : undefined
+}
+
+function obstacleText(
+  { table, limits }: ExplainedCluster,
+  row: number,
+  server: LoadingServer,
+  obstacle: ServerObstacle,
+  failure: LoadFailure | undefined,
+): string {
+  switch (obstacle) {
+    case 'decommissioning':
+      return 'Is decommissioning, so it loads nothing'
+    case 'loadFailed':
+      return failure === undefined
+        ? 'Failed to load it or did not respond; the next attempt is later'
+        : `Failed to load it at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
+    case 'noSpace':
+      return `Has no space: ${freeText(server)}, and the segment has ${formatBytes(table.sizeOf[row]!)}`
+    case 'queueFull':
+      return `Has a full load queue: ${server.queuedLoads} of ${limits.maxLoadsPerServer}`
+  }
+}
+
+function freeText({ maxSizeBytes, usedSizeBytes, loadingSizeBytes }: LoadingServer): string {
+  const freeBytes = Math.max(0, maxSizeBytes - usedSizeBytes - loadingSizeBytes)
+  return `${formatBytes(freeBytes)} of ${formatBytes(maxSizeBytes)} are free`
+}
+
+/** Counts the replicas of a segment in a tier, and the servers that could load one. */
+export function explainTier(
+  cluster: ExplainedCluster,
+  row: number,
+  tier: string,
+  members: readonly LoadingServer[],
+  required: number,
+): TierFinding {
+  const counts = { served: 0, loading: 0, dropping: 0, leaving: 0 }
+  const candidates: { -readonly [Key in keyof Candidates]: Candidates[Key] } = {}
+  for (const server of members) {
+    const { state, obstacle } = explainServer(cluster, row, server)
+    if (state === 'serves') counts[server.decommissioning ? 'leaving' : 'served'] += 1
+    else if (state === 'loads' && isCopy(cluster, row, server)) counts.loading += 1
+    else if (state === 'drops') counts.dropping += 1
+    const candidate = state === 'drops' ? 'beingDropped' : state === 'canLoad' ? state : obstacle
+    if (candidate !== undefined) candidates[candidate] = (candidates[candidate] ?? 0) + 1
+  }
+  const activeServers = members.filter(({ decommissioning }) => !decommissioning).length
+  return { tier, required, ...counts, servers: members.length, activeServers, candidates }
+}
+
+/** Whether a queued load adds a replica: a move does not, because another server drops its replica for it. */
+const isCopy = ({ table }: ExplainedCluster, row: number, server: LoadingServer): boolean =>
+  !server.decommissioning && (table.copies.flags(row, server.number) & copyFlag.moving) === 0

@@ -1,3 +1,0 @@
-/** How long servers take to load segments: rates fitted to measurements, and estimates for many loads. */
-export * from './estimate-duration.ts'
-export * from './load-rate.ts'

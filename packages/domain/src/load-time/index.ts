@@ -1,0 +1,3 @@
+/** How long servers take to load segments: rates fitted to measurements, and estimates for many loads. */
+export * from './estimate-load-time.ts'
+export * from './load-rate.ts'

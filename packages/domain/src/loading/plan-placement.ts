@@ -1,0 +1,462 @@
+import { copyFlag, type SegmentTable } from '../inventory/index.ts'
+import type { WantedCopies } from '../rules/index.ts'
+import type { MoveList, MovePlanner } from './plan-moves.ts'
+import { planReplicas } from './replica-change.ts'
+import { addLoad, draftOf, hasRoom, type LoadingServer, type ServerDraft } from './server-draft.ts'
+import { ServersByFill } from './servers-by-fill.ts'
+
+/** Limits of one run. */
+export interface PlanLimits {
+  /** Max number of queued loads per server, including those queued before this run. */
+  readonly maxLoadsPerServer: number
+  /** Max number of replicas that one run assigns per tier, not counting the first replica of a segment in the tier. */
+  readonly replicationThrottleLimit: number
+}
+
+/** Why this run did not assign a required replica to a server. */
+export type UnplacedReason =
+  /** The load queues of all suitable servers are full. */
+  | 'queueFull'
+  /** The tier reached its replication throttle limit for this run. */
+  | 'replicationThrottled'
+  /** All servers with enough room already hold or are dropping the segment. */
+  | 'noRoom'
+
+/** Required replicas of a tier that a run could not assign, by reason. */
+export interface Unplaced {
+  readonly tier: string
+  readonly reason: UnplacedReason
+  readonly copies: number
+  /** The row of one of the segments, as an example. */
+  readonly exampleRow: number
+}
+
+/** Replicas of segments on servers, as two parallel lists of row and server numbers of the segment table. */
+export interface CopyList {
+  readonly rows: number[]
+  readonly servers: number[]
+}
+
+/** The loads, drops, and cancellations of a run. */
+export interface Plan {
+  readonly loads: CopyList
+  readonly drops: CopyList
+  /**
+   * Loads of earlier runs that are no longer needed. If a load can no longer be canceled, a later run drops the
+   * replica.
+   */
+  readonly cancelledLoads: CopyList
+}
+
+/** What a rule requires, resolved against the servers of this run. Prepared once and used for many segments. */
+export interface PreparedWanted {
+  readonly wanted: WantedCopies
+  /** Key that changes only if the resolved requirements change, not with other changes to the servers. */
+  readonly key: string
+  /** Whether the rule requires replicas on none of the existing tiers. */
+  readonly wantsNoCopy: boolean
+  /** Tiers without servers, with the number of replicas that the rule requires there. */
+  readonly tiersWithoutServers: readonly (readonly [tier: string, copies: number])[]
+  /** Tiers with fewer servers than replicas, with the number of replicas that no server can load. */
+  readonly tiersWithTooFewServers: readonly (readonly [tier: string, copies: number])[]
+  /** Tiers that can load replicas, with the number that each should have. */
+  readonly required: readonly { readonly tier: Tier; readonly required: number }[]
+  /** For each tier by index: 1 if the rule names it. */
+  readonly isNamed: Uint8Array
+}
+
+/** The historicals of one tier. */
+interface Tier {
+  readonly place: number
+  readonly name: string
+  /** Servers that are not decommissioning. */
+  readonly active: readonly ServerDraft[]
+  readonly assignable: ServersByFill
+  furtherCopies: number
+  // Replicas of the segment that is being planned.
+  readonly served: ServerDraft[]
+  readonly loading: ServerDraft[]
+  /** Replicas on decommissioning servers. */
+  readonly leaving: ServerDraft[]
+}
+
+/** Whether it counts as a replica: served and not being dropped, or being loaded other than by a move. */
+const countsAsCopy = (flags: number): boolean =>
+  (flags & copyFlag.served) !== 0
+    ? (flags & copyFlag.dropping) === 0
+    : (flags & (copyFlag.loading | copyFlag.moving)) === copyFlag.loading
+
+const canHoldSegments = ({ server }: ServerDraft): boolean => server.maxSizeBytes > 0
+
+const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
+  // First the servers from which the segment that is being planned is moved away.
+  if (
+    a.leavingFor !== b.leavingFor &&
+    Math.max(a.leavingFor, b.leavingFor) === Math.max(a.takenFor, b.takenFor)
+  )
+    return a.leavingFor > b.leavingFor ? -1 : 1
+  if (a.fill !== b.fill) return a.fill > b.fill ? -1 : 1
+  return a.server.name > b.server.name ? -1 : 1
+}
+
+const fullest = (drafts: readonly ServerDraft[], count: number): readonly ServerDraft[] =>
+  count === 0 ? [] : drafts.toSorted(fullestFirst).slice(0, count)
+
+const noCopies = (): CopyList => ({ rows: [], servers: [] })
+
+/**
+ * Decides where replicas go in one run. Create it from the current servers, then pass each segment once, in any order.
+ * If limits or space run out, earlier segments take precedence.
+ */
+export class PlacementPlanner {
+  private readonly table: SegmentTable
+  private readonly limits: PlanLimits
+  private readonly drafts: (ServerDraft | undefined)[] = []
+  private readonly preparedFor = new Map<WantedCopies, PreparedWanted>()
+  private readonly brokers: readonly ServerDraft[]
+  private readonly tiers: readonly Tier[]
+  private readonly tiersByName: ReadonlyMap<string, Tier>
+  private plan: Plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
+  private readonly unplaced = new Map<string, { -readonly [Key in keyof Unplaced]: Unplaced[Key] }>()
+  private turn = 0
+  private emitted = 0
+
+  // Replicas of the segment that is being planned, apart from those of the tiers.
+  private readonly brokersServing: ServerDraft[] = []
+  private readonly brokersLoading: ServerDraft[] = []
+  /** Loads queued on decommissioning servers. */
+  private readonly leavingLoads: ServerDraft[] = []
+
+  constructor(table: SegmentTable, servers: readonly LoadingServer[], limits: PlanLimits) {
+    this.table = table
+    this.limits = limits
+    const historicals = servers.filter(({ type }) => type === 'historical')
+    this.tiers = [...Map.groupBy(historicals, ({ tier }) => tier)].map(([name, members], place) => {
+      const drafts = members.map((server) => this.addDraft(server, place))
+      const active = drafts.filter((draft) => draft.active)
+      const assignable = new ServersByFill(active, limits.maxLoadsPerServer)
+      return { place, name, active, assignable, furtherCopies: 0, served: [], loading: [], leaving: [] }
+    })
+    this.tiersByName = new Map(this.tiers.map((tier) => [tier.name, tier]))
+    this.brokers = servers
+      .filter(({ type }) => type === 'broker')
+      .map((server) => this.addDraft(server, -1))
+      .filter((draft) => !draft.server.decommissioning && canHoldSegments(draft))
+  }
+
+  private addDraft(server: LoadingServer, tier: number): ServerDraft {
+    const draft = draftOf(server, tier)
+    this.drafts[server.number] = draft
+    return draft
+  }
+
+  /** Resolves what a rule requires against the servers of this run, once for all datasources. */
+  prepare(wanted: WantedCopies): PreparedWanted {
+    let prepared = this.preparedFor.get(wanted)
+    if (prepared === undefined) {
+      prepared = this.prepareAgain(wanted)
+      this.preparedFor.set(wanted, prepared)
+    }
+    return prepared
+  }
+
+  private prepareAgain(wanted: WantedCopies): PreparedWanted {
+    const isNamed = new Uint8Array(this.tiers.length)
+    const nothing = {
+      wanted,
+      wantsNoCopy: false,
+      tiersWithoutServers: [],
+      tiersWithTooFewServers: [],
+      required: [],
+      isNamed,
+    }
+    if (wanted.action === 'drop') return { ...nothing, key: 'drop' }
+    if (wanted.action === 'broadcast') {
+      const able = this.tiers.map(({ active }) =>
+        active.filter(canHoldSegments).map(({ server }) => server.name),
+      )
+      return {
+        ...nothing,
+        key: JSON.stringify(['broadcast', able, this.brokers.map(({ server }) => server.name)]),
+      }
+    }
+    const named = [...wanted.tieredReplicants].map(([name, count]) => ({
+      name,
+      count,
+      tier: this.tiersByName.get(name),
+    }))
+    for (const { tier } of named) if (tier) isNamed[tier.place] = 1
+    const required = named.flatMap(({ tier, count }) =>
+      // If all servers of a tier are decommissioning, the tier keeps its replicas.
+      tier === undefined || tier.active.length === 0
+        ? []
+        : [{ tier, required: Math.min(count, tier.active.length) }],
+    )
+    return {
+      wanted,
+      key: JSON.stringify([
+        'load',
+        named.map(({ name, tier }) => [name, tier !== undefined]),
+        required.map((one) => [one.tier.name, one.required]),
+      ]),
+      wantsNoCopy: named.every(({ tier }) => tier === undefined),
+      tiersWithoutServers: named.flatMap(({ name, count, tier }) => (tier ? [] : [[name, count] as const])),
+      tiersWithTooFewServers: required.flatMap(({ tier, required: loaded }) => {
+        const missing = (wanted.tieredReplicants.get(tier.name) ?? 0) - loaded
+        return missing > 0 ? [[tier.name, missing] as const] : []
+      }),
+      required,
+      isNamed,
+    }
+  }
+
+  /**
+   * Plans the replicas of one used segment. Returns true if the segment must be checked again even if it does not
+   * change, because something was planned or could not be planned.
+   */
+  planSegment(row: number, prepared: PreparedWanted): boolean {
+    if (prepared.wanted.action === 'load' && this.isSettled(row, prepared)) return false
+    const before = this.emitted
+    this.findCopies(row)
+    switch (prepared.wanted.action) {
+      case 'load':
+        this.planLoad(row, prepared)
+        break
+      case 'broadcast':
+        this.planBroadcast(row)
+        break
+      case 'drop':
+        this.dropUnnamed(row, prepared, true)
+        this.drop(row, this.brokersServing)
+        this.cancel(row, this.brokersLoading)
+        this.cancel(row, this.leavingLoads)
+        break
+    }
+    return this.emitted !== before
+  }
+
+  /** Plans drops for all servers that serve an unused segment. Returns whether there is one. */
+  planUnused(row: number): boolean {
+    const { copies } = this.table
+    const before = this.emitted
+    for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+      if ((copies.flagsOf[entry]! & (copyFlag.served | copyFlag.dropping)) !== copyFlag.served) continue
+      const draft = this.drafts[copies.serverOf[entry]!]
+      if (draft) this.drop(row, [draft])
+    }
+    return this.emitted !== before
+  }
+
+  /**
+   * Plans the moves of this run, after everything else has been planned. `planner` remembers where the last run
+   * stopped.
+   */
+  planMoves(
+    planner: MovePlanner,
+    maxSegmentsToMove: number,
+    preparedOf: (row: number) => PreparedWanted | undefined,
+  ): MoveList {
+    return planner.plan(
+      this.drafts,
+      { maxSegmentsToMove, maxLoadsPerServer: this.limits.maxLoadsPerServer },
+      (row) => {
+        const prepared = preparedOf(row)
+        return prepared?.wanted.action === 'load' && this.isSettled(row, prepared)
+      },
+    )
+  }
+
+  /** Returns what was planned since the last call. */
+  take(): Plan {
+    const { plan } = this
+    this.plan = { loads: noCopies(), drops: noCopies(), cancelledLoads: noCopies() }
+    return plan
+  }
+
+  /** Returns the required replicas that could not be assigned so far. */
+  allUnplaced(): readonly Unplaced[] {
+    return [...this.unplaced.values()]
+  }
+
+  /**
+   * Whether every tier that the rule names has or loads its replicas and no other tier has any. That is true for most
+   * segments in most runs, so this check only counts.
+   */
+  private isSettled(row: number, { required, isNamed }: PreparedWanted): boolean {
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    let counted = 0
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+      const draft = this.drafts[serverOf[entry]!]
+      if (draft === undefined || draft.tier < 0) continue
+      if (!countsAsCopy(flagsOf[entry]!)) continue
+      if (!draft.active || isNamed[draft.tier] === 0) return false
+      counted += 1
+    }
+    let wanted = 0
+    for (const { required: copies } of required) wanted += copies
+    if (counted !== wanted) return false
+    // With one tier, comparing the sums is enough.
+    return required.length < 2 || this.isSpread(row, required)
+  }
+
+  private isSpread(row: number, required: PreparedWanted['required']): boolean {
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    for (const { tier, required: copies } of required) {
+      let counted = 0
+      for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+        if (this.drafts[serverOf[entry]!]?.tier !== tier.place) continue
+        if (countsAsCopy(flagsOf[entry]!)) counted += 1
+      }
+      if (counted !== copies) return false
+    }
+    return true
+  }
+
+  private findCopies(row: number): void {
+    this.turn += 1
+    for (const { served, loading, leaving } of this.tiers) {
+      served.length = 0
+      loading.length = 0
+      leaving.length = 0
+    }
+    this.brokersServing.length = 0
+    this.brokersLoading.length = 0
+    this.leavingLoads.length = 0
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+      const draft = this.drafts[serverOf[entry]!]
+      if (draft === undefined) continue
+      draft.takenFor = this.turn
+      const flags = flagsOf[entry]!
+      if ((flags & copyFlag.leaving) !== 0) draft.leavingFor = this.turn
+      const serves = (flags & copyFlag.served) !== 0
+      // Replicas that are being dropped do not count.
+      if (!countsAsCopy(flags)) continue
+      const tier = this.tiers[draft.tier]
+      if (tier === undefined) (serves ? this.brokersServing : this.brokersLoading).push(draft)
+      else if (draft.active) (serves ? tier.served : tier.loading).push(draft)
+      else (serves ? tier.leaving : this.leavingLoads).push(draft)
+    }
+  }
+
+  /**
+   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop their replicas only when all named tiers
+   * serve their replicas. Tiers without servers are ignored. Brokers keep what a broadcast rule assigned to them.
+   */
+  private planLoad(row: number, prepared: PreparedWanted): void {
+    let surplus = 0
+    for (const { served, leaving } of this.tiers) surplus += served.length + leaving.length
+    let isServed = true
+    for (const { tier, required } of prepared.required) {
+      surplus -= required
+      if (tier.served.length < required) {
+        isServed = false
+      } else {
+        // The other servers of the tier serve enough replicas.
+        this.drop(row, tier.leaving)
+        surplus -= tier.leaving.length
+      }
+    }
+    for (const { tier, required } of prepared.required) {
+      const { served, loading, leaving } = tier
+      const change = planReplicas({ served: served.length, loading: loading.length }, required, surplus)
+      const first = served.length + loading.length + leaving.length === 0
+      this.loadInTier(row, tier, change.loads, first)
+      this.cancel(row, fullest(loading, change.cancelledLoads))
+      this.drop(row, fullest(served, change.drops))
+      surplus -= change.drops
+    }
+    this.cancel(row, this.leavingLoads)
+    this.dropUnnamed(row, prepared, isServed)
+  }
+
+  private dropUnnamed(row: number, { isNamed }: PreparedWanted, namedAreServed: boolean): void {
+    for (const { place, served, loading, leaving } of this.tiers) {
+      if (isNamed[place] === 1) continue
+      this.cancel(row, loading)
+      if (!namedAreServed) continue
+      this.drop(row, served)
+      this.drop(row, leaving)
+    }
+  }
+
+  private loadInTier(row: number, tier: Tier, copiesWanted: number, first: boolean): void {
+    const sizeBytes = this.table.sizeOf[row]!
+    for (let planned = 0; planned < copiesWanted; planned += 1) {
+      const isFurther = !first || planned > 0
+      const missing = copiesWanted - planned
+      if (isFurther && tier.furtherCopies >= this.limits.replicationThrottleLimit) {
+        this.noteUnplaced(row, tier.name, 'replicationThrottled', missing)
+        return
+      }
+      const draft = tier.assignable.assign(sizeBytes, this.turn)
+      if (draft === undefined) {
+        this.noteUnplaced(row, tier.name, tier.assignable.someQueueFull ? 'queueFull' : 'noRoom', missing)
+        return
+      }
+      draft.takenFor = this.turn
+      if (isFurther) tier.furtherCopies += 1
+      this.load(row, draft)
+    }
+  }
+
+  /** Plans one replica on every historical and broker that can hold segments. */
+  private planBroadcast(row: number): void {
+    let servedAnywhere = 0
+    for (const { active, assignable, served } of this.tiers) {
+      servedAnywhere += served.length
+      if (this.loadOnEach(row, active.filter(canHoldSegments))) assignable.noteGivenElsewhere()
+    }
+    this.loadOnEach(row, this.brokers)
+    this.cancel(row, this.leavingLoads)
+    if (servedAnywhere > 0) for (const { leaving } of this.tiers) this.drop(row, leaving)
+  }
+
+  private loadOnEach(row: number, drafts: readonly ServerDraft[]): boolean {
+    const sizeBytes = this.table.sizeOf[row]!
+    let anyLoad = false
+    for (const draft of drafts) {
+      if (draft.takenFor === this.turn) continue
+      if (draft.queuedLoads >= this.limits.maxLoadsPerServer) {
+        this.noteUnplaced(row, draft.server.tier, 'queueFull', 1)
+      } else if (!hasRoom(draft, sizeBytes)) {
+        this.noteUnplaced(row, draft.server.tier, 'noRoom', 1)
+      } else {
+        addLoad(draft, sizeBytes)
+        this.load(row, draft)
+        anyLoad = true
+      }
+    }
+    return anyLoad
+  }
+
+  private load(row: number, { server }: ServerDraft): void {
+    this.emitted += 1
+    this.plan.loads.rows.push(row)
+    this.plan.loads.servers.push(server.number)
+  }
+
+  private drop(row: number, drafts: readonly ServerDraft[]): void {
+    for (const { server } of drafts) {
+      this.emitted += 1
+      this.plan.drops.rows.push(row)
+      this.plan.drops.servers.push(server.number)
+    }
+  }
+
+  private cancel(row: number, drafts: readonly ServerDraft[]): void {
+    for (const { server } of drafts) {
+      this.emitted += 1
+      this.plan.cancelledLoads.rows.push(row)
+      this.plan.cancelledLoads.servers.push(server.number)
+    }
+  }
+
+  private noteUnplaced(row: number, tier: string, reason: UnplacedReason, copies: number): void {
+    this.emitted += 1
+    const key = `${reason}/${tier}`
+    const noted = this.unplaced.get(key)
+    if (noted === undefined) this.unplaced.set(key, { tier, reason, copies, exampleRow: row })
+    else noted.copies += copies
+  }
+}

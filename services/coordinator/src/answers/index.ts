@@ -1,0 +1,13 @@
+/** Parts of answers that several endpoints share. */
+export { fullHistoryEntry, fullHistoryEntryShape, historyEntry, historyEntryShape } from './history-entry.ts'
+export { continued, fullDatasource, payloadTextPages } from './payload-pieces.ts'
+export { payloadsWithStatus } from './segment-status.ts'
+export { createServedReader, idsOf, type ServedReader, sizesByInterval } from './served-reader.ts'
+export {
+  datasourceShape,
+  datasourceSizesShape,
+  intervalsShape,
+  servedSegmentShape,
+  sizeAndCountShape,
+} from './served-shapes.ts'
+export { warningsHeader } from './warnings-header.ts'

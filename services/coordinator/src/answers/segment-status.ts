@@ -1,0 +1,71 @@
+import type { SegmentTable } from '@svc/domain/inventory'
+import { type RuleBoundaries, ruleBoundariesOf } from '@svc/domain/rules'
+import { pagesOfUsedSegments } from '@svc/shared/postgres'
+import type { ClusterView } from '../cluster-view.ts'
+
+/** Status of a datasource's used segments: which ones are overshadowed, and how many replicas the current rules require. */
+interface RulesView {
+  readonly overshadowed: ReadonlySet<string>
+  readonly copies: ReadonlyMap<string, number>
+}
+
+/** Yields the payloads of a datasource as JSON. Each one starts with the status of the segment. */
+export async function* payloadsWithStatus(
+  { context, segments, rules }: Pick<ClusterView, 'context' | 'segments' | 'rules'>,
+  dataSource: string,
+): AsyncGenerator<string[]> {
+  const boundaries = ruleBoundariesOf(await rules.current(), dataSource, context.clock.now())
+  const { overshadowed, copies } = viewRules(segments.table, dataSource, boundaries)
+  for await (const page of pagesOfUsedSegments(context.database, dataSource))
+    yield page.map(({ id, totalRows, text }) =>
+      withFieldsFirst(
+        {
+          overshadowed: overshadowed.has(id),
+          replicationFactor: copies.get(id) ?? 0,
+          numRows: totalRows,
+          realtime: false,
+        },
+        text,
+      ),
+    )
+}
+
+/**
+ * Returns the JSON of an object that starts with other fields. Does not parse the object, because that takes ten times as
+ * long: 3.5 s instead of 0.35 s for a million segments.
+ */
+const withFieldsFirst = (fields: object, objectText: string): string =>
+  `${JSON.stringify(fields).slice(0, -1)},${objectText.slice(1)}`
+
+function viewRules(table: SegmentTable, dataSource: string, boundaries: RuleBoundaries): RulesView {
+  const number = table.datasourceNumber(dataSource)
+  const overshadowed = new Set<string>()
+  const copies = new Map<string, number>()
+  const wantedByRule = new Map<number, number>()
+  const wantedCopies = (rule: number): number => {
+    let count = wantedByRule.get(rule)
+    if (count === undefined) {
+      const wanted = boundaries.wantedBy(rule)
+      count = wanted.action === 'load' ? sumOf(wanted.tieredReplicants.values()) : 0
+      wantedByRule.set(rule, count)
+    }
+    return count
+  }
+  for (const group of number < 0 ? [] : table.groupsOf(number)) {
+    const isHidden = table.hiddenOf[group] === 1
+    const interval = { start: table.startOf[group] as number, end: table.endOf[group] as number }
+    const count = isHidden ? 0 : wantedCopies(boundaries.match(interval))
+    table.forEachRow(group, (row) => {
+      const id = table.idOf(row)
+      if (isHidden) overshadowed.add(id)
+      copies.set(id, count)
+    })
+  }
+  return { overshadowed, copies }
+}
+
+const sumOf = (counts: Iterable<number>): number => {
+  let sum = 0
+  for (const count of counts) sum += count
+  return sum
+}

@@ -1,0 +1,149 @@
+import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { z } from 'zod'
+import type { ClusterView } from '../cluster-view.ts'
+import type { Explanations } from '../explanation/index.ts'
+import { atLeader } from '../leadership/index.ts'
+import { pathInterval } from './datasources.ts'
+
+const base = '/svc/coordinator/v1/datasources/:dataSource'
+
+const causeShape = z
+  .object({
+    code: z.string().describe('A stable code, for example noSpace or dropRule'),
+    tier: z.string().optional(),
+    text: z.string(),
+  })
+  .meta({ title: 'Cause' })
+
+const ruleShape = z.object({
+  number: z.int().describe('Position among all rules of the datasource, including the default rules'),
+  place: z.int().describe('Position in its own list'),
+  source: z.enum(['dataSource', 'defaults', 'lastRule']),
+  rule: z.looseObject({ type: z.string() }),
+})
+
+const tierShape = z.object({
+  tier: z.string(),
+  required: z.int(),
+  served: z.int(),
+  loading: z.int(),
+  dropping: z.int(),
+  leaving: z.int().describe('Replicas on decommissioning servers'),
+  servers: z.int(),
+  activeServers: z.int(),
+  candidates: z
+    .record(z.string(), z.int())
+    .optional()
+    .describe('Servers without the segment, by whether they can load it or why not; requires READ on STATE'),
+})
+
+const serverShape = z.object({
+  server: z.string(),
+  tier: z.string(),
+  state: z.enum(['serves', 'loads', 'drops', 'canLoad', 'cannotLoad']),
+  obstacle: z.string().optional(),
+  text: z.string(),
+  failure: z.object({ error: z.string(), at: z.string(), retryAt: z.string() }).optional(),
+})
+
+const common = {
+  segment: z.string(),
+  dataSource: z.string(),
+  interval: z.string(),
+  sizeBytes: z.int(),
+  summary: z.string(),
+  causes: z.array(causeShape),
+}
+
+const usedShape = z
+  .object({
+    ...common,
+    state: z.enum(['loaded', 'partial', 'missing', 'unwanted', 'overshadowed']),
+    rule: ruleShape.describe('The first rule that applies'),
+    earlierRules: z.array(ruleShape.extend({ text: z.string() })).describe('Why earlier rules do not apply'),
+    omittedRules: z.int(),
+    tiers: z.array(tierShape),
+    servers: z.array(serverShape),
+    omittedServers: z.int(),
+    next: z.array(z.object({ code: z.string(), at: z.string().optional(), text: z.string() })),
+  })
+  .meta({ title: 'SegmentExplanation' })
+
+const unusedShape = z
+  .object({ ...common, state: z.literal('unused') })
+  .meta({ title: 'UnusedSegmentExplanation' })
+
+const intervalShape = z
+  .object({
+    dataSource: z.string(),
+    interval: z.string(),
+    segments: z.int(),
+    summary: z.string(),
+    states: z.record(z.string(), z.int()),
+    explained: z.int().describe('Number of segments that were examined'),
+    notLoaded: z.array(
+      z.object({ segment: z.string(), state: z.string(), summary: z.string(), causes: z.array(causeShape) }),
+    ),
+  })
+  .meta({ title: 'IntervalExplanation' })
+
+const clusterShape = z
+  .object({
+    state: z.enum(['unknown', 'paused', 'working', 'settled', 'short']),
+    sentences: z.array(z.string()),
+  })
+  .meta({ title: 'ClusterExplanation' })
+
+const sentencesShape = z.object({ sentences: z.array(z.string()) }).meta({ title: 'Explanation' })
+
+/** Returns the endpoints that explain why segments are where they are, and what the cluster is doing. */
+export function explainRoutes(
+  { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
+  explanations: Explanations,
+): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: `${base}/segments/:segment/explain`,
+      access: datasource('READ'),
+      summary:
+        'Explain a segment: the rule that applies, its replicas by tier, why replicas are missing, and what happens next',
+      answers: [jsonAnswer(z.union([usedShape, unusedShape]))],
+      handle: ({ params, caller }) =>
+        explanations.ofSegment(params.dataSource as string, params.segment as string, caller),
+    }),
+    route({
+      method: 'GET',
+      path: `${base}/intervals/:interval/explain`,
+      access: datasource('READ'),
+      summary: 'Explain the used segments that overlap an interval (start_end)',
+      answers: [jsonAnswer(intervalShape)],
+      handle: ({ params, signal }) =>
+        explanations.ofInterval(params.dataSource as string, pathInterval(params.interval as string), signal),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/cluster/explain',
+      access: state('READ'),
+      summary: 'Summarize what the cluster is doing and what is holding it up',
+      answers: [jsonAnswer(clusterShape)],
+      handle: () => explanations.ofCluster(),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/servers/:server/explain',
+      access: state('READ'),
+      summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofServer(params.server as string),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/tiers/:tier/explain',
+      access: state('READ'),
+      summary: 'Explain a tier: its servers, what they are doing, and which replicas are missing',
+      answers: [jsonAnswer(sentencesShape)],
+      handle: ({ params }) => explanations.ofTier(params.tier as string),
+    }),
+  ].map((one) => atLeader(leadership, context, one))
+}

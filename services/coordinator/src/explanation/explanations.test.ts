@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { type Segment, segmentId } from '@svc/domain/segment'
+import { formatInterval } from '@svc/domain/time'
+import { ReportLog, ServedSegments } from '@svc/shared/data-server'
+import { ensureDefaultRules, markUnused, saveRules, sql, type UnusedCause } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
+import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
+import { firstDefaultRules } from '../api/rules.ts'
+import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
+import { createExplanations } from './index.ts'
+
+const stores = await createTestStores({ after })
+const { database } = stores
+const context = await createTestContext({ after }, stores, 'coordinator')
+const rules = followRules(database)
+const servers = new ServerInventory(60_000)
+const segments = createSegmentInventory(database, servers.table)
+const explanations = createExplanations({
+  context,
+  segments,
+  servers,
+  rules,
+  reportedServers: { awaited: () => [] },
+  clusterState: {
+    lastShortages: () => ({ shortages: [], unplaced: [] }),
+    current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
+  },
+  rateOf: () => undefined,
+})
+const callerWith = (...granted: string[]) =>
+  ({ can: (action: string, type: string) => granted.includes(`${action} ${type}`) }) as unknown as Caller
+const operator = callerWith('READ STATE', 'READ CONFIG')
+const reader = callerWith()
+
+before(() => rules.start())
+beforeEach(async () => {
+  for (const table of [sql`segments`, sql`rules`]) await database.query(sql`DELETE FROM ${table}`)
+  await ensureDefaultRules(database, firstDefaultRules)
+  rules.invalidate()
+  servers.reset()
+})
+
+function segment(start: number, dataSource = 'wiki'): Segment {
+  const key = { dataSource, interval: { start, end: start + 1 }, version: 'v1', partitionNum: 0 }
+  return { ...key, id: segmentId(key), partitions: 1, sizeBytes: 10, totalRows: 1 }
+}
+const audit = { author: '', comment: '', identity: '', ip: '' }
+async function setRules(tieredReplicants: object): Promise<void> {
+  await saveRules(database, 'wiki', JSON.stringify([{ type: 'loadForever', tieredReplicants }]), audit, 0)
+  rules.invalidate()
+}
+const log = new ReportLog(new ServedSegments())
+/** Takes a report of a server in the tier `hot`. */
+function report(name: string, served: readonly Segment[], more: object = {}): void {
+  const next = {
+    ...log.next(),
+    name,
+    process: name,
+    type: 'historical' as const,
+    tier: 'hot',
+    priority: 0,
+    maxSizeBytes: 100,
+    usedSizeBytes: 0,
+    voidUntilMs: 0,
+    term: 1,
+    segments: served.map(({ id }) => id),
+    ...more,
+  }
+  servers.take([next], 1, performance.now())
+}
+const codesOf = (answer: object) =>
+  (answer as { causes: readonly { code: string }[] }).causes.map(({ code }) => code)
+
+describe('the explanation of a segment', () => {
+  it('shows the last failure of a server, but not to callers who may not read servers', async () => {
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ hot: 2 })
+    report('h1', [one])
+    report('h2', [])
+    servers.note('h2', new Map([[one.id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
+    const failures = [{ id: one.id, action: 'load', message: 'secret path: disk full' }]
+    report('h2', [], { session: log.next().session, segments: null, failures })
+    const answer = await explanations.ofSegment('wiki', one.id, operator)
+    const text = JSON.stringify(answer)
+    assert.deepEqual(codesOf(answer), ['loadFailed'])
+    assert.match(text, /Failed to load it at .* \(secret path: disk full\); the next attempt is at/)
+    assert.match(text, /"code":"retry"/)
+    assert.deepEqual(await explanations.ofCluster(), {
+      state: 'working',
+      sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
+    })
+    const { sentences } = await explanations.ofServer('h2')
+    assert.match(sentences.join('. '), /^Is a historical of tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
+    await assert.rejects(explanations.ofServer('h3'), { code: 'notFound' })
+    await assert.rejects(explanations.ofTier('cold'), { code: 'notFound' })
+    assert.match((await explanations.ofTier('hot')).sentences.join('. '), /^Has 2 servers: 0 B of 200 B/)
+    const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
+    assert.match(limited, /"server":"h1"/)
+    assert.doesNotMatch(limited, /secret|h2|candidates/)
+  })
+
+  it('says why an unused segment is unused', async () => {
+    const causes: [cause: UnusedCause, expected: RegExp][] = [
+      [
+        { kind: 'dropRule', rule: '{"type":"dropForever"}', rulesId: 7, defaultRulesId: 0 },
+        /the drop rule \{"type":"dropForever"\} applied \(audit ID of the rules: 7\)/,
+      ],
+      [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
+      [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it unused/],
+      [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it unused/],
+    ]
+    const list = causes.map((_, index) => segment(index))
+    await storeSegments(database, list)
+    await database.transaction(async (transaction) => {
+      await markUnused(
+        transaction,
+        list.map(({ id }) => id),
+        causes.map(([cause]) => cause),
+        Date.UTC(2026, 0, 1),
+      )
+    })
+    for (const [index, [cause, expected]] of causes.entries()) {
+      const answer = (await explanations.ofSegment('wiki', list[index]!.id, operator)) as { summary: string }
+      assert.match(answer.summary, expected)
+      assert.match(answer.summary, /^Is unused since 2026-01-01T00:00:00.000Z/)
+      assert.deepEqual(codesOf(answer), [cause.kind])
+    }
+    assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
+  })
+
+  it('finds segments only in their own datasource', async () => {
+    const one = segment(1)
+    await storeSegments(database, [one])
+    for (const [dataSource, id] of [
+      ['koalas', one.id],
+      ['wiki', 'unknown'],
+    ] as const)
+      await assert.rejects(explanations.ofSegment(dataSource, id, operator), { code: 'notFound' })
+  })
+})
+
+describe('the explanation of an interval', () => {
+  it('counts segments by state and lists those that are not loaded', async () => {
+    const list = [1, 2, 3, 4].map((start) => segment(start))
+    await storeSegments(database, [...list, segment(2, 'koalas')])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    report('h1', list.slice(0, 2))
+    const interval = { start: 2, end: 4 }
+    const answer = await explanations.ofInterval('wiki', interval, new AbortController().signal)
+    assert.deepEqual(JSON.parse(JSON.stringify(answer)), {
+      dataSource: 'wiki',
+      interval: formatInterval(interval),
+      segments: 2,
+      summary: '2 used segments: 1 loaded, 1 missing',
+      states: { loaded: 1, missing: 1 },
+      explained: 2,
+      notLoaded: [
+        {
+          segment: list[2]!.id,
+          state: 'missing',
+          summary: 'Is not available for queries: [hot] 0 of 1. Tier [hot]: the next run requests 1 replica',
+          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run requests 1 replica' }],
+        },
+      ],
+    })
+  })
+})

@@ -1,0 +1,318 @@
+import {
+  type ClusterExplanation,
+  type ExplainedCluster,
+  explainCluster,
+  explainSegment,
+  explainServerWork,
+  explainTierWork,
+  type PlacedRule,
+  type SegmentExplanation,
+  type ServerFinding,
+  type ServerWork,
+} from '@svc/domain/explanation'
+import { notFound } from '@svc/domain/failure'
+import type { LoadRate } from '@svc/domain/load-time'
+import { formatRule } from '@svc/domain/rules'
+import { countOf } from '@svc/domain/text'
+import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
+import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
+import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { createSlices } from '@svc/shared/slices'
+import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import {
+  type FollowedRules,
+  loadCoordinatorConfig,
+  type ReportedServers,
+  type SegmentInventory,
+  type ServerInventory,
+} from '../inventory/index.ts'
+
+/** The state that explanations are based on. */
+interface ExplainedState {
+  readonly context: Pick<ServiceContext, 'clock' | 'database'>
+  readonly segments: SegmentInventory
+  readonly servers: ServerInventory
+  readonly rules: FollowedRules
+  readonly reportedServers: Pick<ReportedServers, 'awaited'>
+  readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
+  /** Returns the measured rate of a server, or undefined if it has not been measured. */
+  readonly rateOf: (server: string) => LoadRate | undefined
+}
+
+/** Explains segments. Answers are ready to be sent as JSON. */
+export interface Explanations {
+  /** Explains a segment. Throws notFound if the datasource has no such segment. */
+  ofSegment(dataSource: string, id: string, caller: Caller): Promise<object>
+  /** Explains the used segments that overlap an interval. */
+  ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
+  /** Returns what the cluster is doing and what is holding it up. */
+  ofCluster(): Promise<ClusterExplanation>
+  /** Explains what a server has and does. Throws notFound for an unknown one. */
+  ofServer(name: string): Promise<Sentences>
+  /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
+  ofTier(tier: string): Promise<Sentences>
+}
+
+/** An explanation in sentences. */
+interface Sentences {
+  readonly sentences: readonly string[]
+}
+
+// An interval may cover a million segments.
+const maxListed = 100
+const maxExplained = 2000
+
+/** Creates the explanations of a leader. */
+export function createExplanations(state: ExplainedState): Explanations {
+  const { context, segments } = state
+  const { table } = segments
+  const slices = createSlices()
+  return {
+    ofSegment: async (dataSource, id, caller) => {
+      const cluster = await clusterOf(state)
+      const row = table.rowOf(id)
+      const isOfDatasource = row >= 0 && table.isUsed(row) && dataSourceOf(row) === dataSource
+      if (!isOfDatasource) return await unusedAnswer(dataSource, id, caller)
+      return answerOf(explainSegment(cluster, row), caller.can('READ', 'STATE', 'STATE'))
+    },
+    ofInterval: async (dataSource, interval, signal) => {
+      const cluster = await clusterOf(state)
+      return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
+    },
+    ofCluster: () => explainWork(state),
+    ofServer: (name) => explainServer(state, name),
+    ofTier: async (tier) => {
+      const { shortages } = state.clusterState.lastShortages()
+      const members = workOf(state).filter(
+        ({ server }) => server.tier === tier && server.type === 'historical',
+      )
+      const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
+      if (members.length === 0 && !isNamed)
+        throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
+      return { sentences: explainTierWork(tier, members, shortages) }
+    },
+  }
+
+  function dataSourceOf(row: number): string | undefined {
+    return table.datasourceNames[table.datasourceOf[table.groupOf[row]!]!]
+  }
+
+  async function unusedAnswer(dataSource: string, id: string, caller: Caller): Promise<object> {
+    const unused = await loadUnused(context.database, dataSource, id)
+    if (unused === undefined)
+      throw notFound(
+        `Datasource [${dataSource}] has no segment [${id}]: it never existed, or a kill task deleted it`,
+      )
+    const since = unused.since === null ? '' : ` since ${formatInstant(unused.since)}`
+    const cause = unusedText(unused.cause, caller.can('READ', 'CONFIG', 'CONFIG'))
+    return {
+      segment: id,
+      dataSource,
+      interval: formatInterval(unused.interval),
+      sizeBytes: unused.sizeBytes,
+      state: 'unused',
+      summary: `Is unused${since}: ${cause}. Its data is kept until a kill task deletes it; until then it can be marked used`,
+      causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
+    }
+  }
+}
+
+async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
+  const { context, clusterState } = state
+  const [config, current] = await Promise.all([
+    loadCoordinatorConfig(context.database),
+    clusterState.current(),
+  ])
+  const { shortages } = clusterState.lastShortages()
+  return explainCluster({
+    ...current,
+    isPaused: config.pauseCoordination,
+    shortages,
+    servers: workOf(state),
+  })
+}
+
+function workOf(
+  { servers, rateOf }: Pick<ExplainedState, 'servers' | 'rateOf'>,
+  leaving?: ServerParts,
+): ServerWork[] {
+  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const queues = servers.queues()
+  return servers.loadingServers(performance.now(), leaving).map((server) => ({
+    server,
+    queuedDrops: queues.get(server.number)?.drops ?? 0,
+    rate: rateOf(server.name),
+    failedLoads: failedOf.get(server.name)?.count ?? 0,
+    lastError: failedOf.get(server.name)?.lastError,
+  }))
+}
+
+async function explainServer(state: ExplainedState, name: string): Promise<Sentences> {
+  const { context, segments, servers, reportedServers } = state
+  const config = await loadCoordinatorConfig(context.database)
+  const parts = serverPartsOf(config)
+  const found = servers.get(name)
+  // Clones are not planned, so they are not among the servers for planning.
+  const all = workOf(state, { ...parts, clones: new Map() })
+  const work = all.find(({ server }) => server.name === name)
+  if (found === undefined || work === undefined) {
+    if (!reportedServers.awaited().some((server) => server.name === name))
+      throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
+    return { sentences: ['The leader waits for its first report'] }
+  }
+  const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
+  const nowMs = performance.now()
+  return {
+    sentences: explainServerWork({
+      ...work,
+      servedSegments: found.served.count(),
+      lastReportAgeMs: nowMs - found.lastReportAtMs,
+      oldestLoadAgeMs: Number.isFinite(oldestMs) ? nowMs - oldestMs : undefined,
+      cloneOf: parts.clones.get(name),
+      maxLoadsPerServer: loadingLimitsOf(config, segments.table.usedCount, all.length).maxLoadsPerServer,
+    }),
+  }
+}
+
+async function clusterOf({
+  context: { clock, database },
+  segments,
+  servers,
+  rules,
+  reportedServers,
+  clusterState,
+}: ExplainedState): Promise<ExplainedCluster> {
+  const [current, config] = await Promise.all([
+    rules.current(),
+    loadCoordinatorConfig(database),
+    segments.refresh(),
+  ])
+  const nowMs = performance.now()
+  const loading = servers.loadingServers(nowMs, serverPartsOf(config))
+  return {
+    table: segments.table,
+    rules: current,
+    servers: loading,
+    limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
+    now: clock.now(),
+    isPaused: config.pauseCoordination,
+    awaited: reportedServers.awaited().map(({ name }) => name),
+    lastUnplaced: clusterState.lastShortages().unplaced,
+    failureOf: (server, id) => {
+      const refusal = servers.refusalOf(server, id, nowMs)
+      if (refusal === undefined) return undefined
+      const { message, atMs, untilMs } = refusal
+      const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
+      return { error: message ?? 'it did not answer in time', at: epochOf(atMs), retryAt: epochOf(untilMs) }
+    },
+  }
+}
+
+/** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
+function answerOf(explained: SegmentExplanation, canReadServers: boolean): object {
+  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, rules } = explained
+  const { matched, passed, omitted } = rules
+  const servers = canReadServers ? explained.servers : explained.servers.filter(hasSegment)
+  return {
+    segment,
+    dataSource,
+    interval: formatInterval(interval),
+    sizeBytes,
+    state,
+    summary,
+    causes,
+    rule: placed(matched),
+    earlierRules: passed.map((rule) => ({ ...placed(rule), text: rule.text })),
+    omittedRules: omitted,
+    tiers: tiers.map(({ candidates, ...tier }) => ({ ...tier, ...(canReadServers ? { candidates } : {}) })),
+    servers: servers.map(serverAnswer),
+    omittedServers: explained.omittedServers + explained.servers.length - servers.length,
+    next: explained.next
+      .filter(({ code }) => canReadServers || code === 'ruleChange' || code === 'markUnused')
+      .map(({ at, ...event }) => ({ ...event, ...(at === undefined ? {} : { at: formatInstant(at) }) })),
+  }
+}
+
+const hasSegment = ({ state }: ServerFinding): boolean =>
+  state === 'serves' || state === 'loads' || state === 'drops'
+
+const placed = ({ number, place, source, rule }: PlacedRule) => ({
+  number,
+  place,
+  source,
+  rule: formatRule(rule),
+})
+
+const serverAnswer = ({ failure, ...finding }: ServerFinding) => ({
+  ...finding,
+  ...(failure === undefined
+    ? {}
+    : {
+        failure: {
+          error: failure.error,
+          at: formatInstant(failure.at),
+          retryAt: formatInstant(failure.retryAt),
+        },
+      }),
+})
+
+/** Explains the segments that overlap an interval, oldest first. Yields regularly. */
+function* explainInterval(
+  cluster: ExplainedCluster,
+  dataSource: string,
+  interval: Interval,
+): Generator<undefined, object> {
+  const { table } = cluster
+  const number = table.datasourceNumber(dataSource)
+  const states: Record<string, number> = {}
+  const listed: object[] = []
+  let explainedCount = 0
+  let count = 0
+  for (const group of number < 0 ? [] : table.groupsOf(number)) {
+    if (table.startOf[group]! >= interval.end || table.endOf[group]! <= interval.start) continue
+    const rows: number[] = []
+    table.forEachRow(group, (row) => rows.push(row))
+    count += rows.length
+    for (const row of rows.slice(0, Math.max(0, maxExplained - explainedCount))) {
+      yield
+      const { segment, state, summary, causes } = explainSegment(cluster, row)
+      explainedCount += 1
+      states[state] = (states[state] ?? 0) + 1
+      if (state !== 'loaded' && listed.length < maxListed) listed.push({ segment, state, summary, causes })
+    }
+  }
+  return {
+    dataSource,
+    interval: formatInterval(interval),
+    segments: count,
+    summary: intervalSummary(count, explainedCount, states),
+    states,
+    explained: explainedCount,
+    notLoaded: listed,
+  }
+}
+
+function intervalSummary(count: number, explained: number, states: Readonly<Record<string, number>>): string {
+  if (count === 0) return 'The interval has no used segments'
+  const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
+  const of = explained < count ? ` (the first ${explained} were examined)` : ''
+  return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
+}
+
+/** Callers who may not read the audit do not see who requested it. */
+function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
+  switch (cause?.kind) {
+    case undefined:
+      return 'the cause was not recorded'
+    case 'dropRule':
+      return `the drop rule ${cause.rule} applied (audit ID of the rules: ${cause.rulesId || cause.defaultRulesId})`
+    case 'overshadowed':
+      return `segments of version [${cause.byVersion}] replaced it`
+    case 'request':
+      return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it unused`
+    case 'task':
+      return `task [${cause.taskId}] marked it unused`
+  }
+}

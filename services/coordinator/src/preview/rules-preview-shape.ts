@@ -1,0 +1,170 @@
+import type { EffectName } from '@svc/domain/preview'
+import { ruleTypes } from '@svc/domain/rules'
+import { z } from 'zod'
+
+const ruleReferenceShape = z
+  .object({ index: z.int(), type: z.enum(ruleTypes), source: z.enum(['datasource', 'default']) })
+  .meta({ title: 'RuleReference', description: 'A rule with its index in its list, starting at 0' })
+
+const segmentShape = z
+  .object({
+    dataSource: z.string(),
+    interval: z.string(),
+    version: z.string(),
+    partitionNum: z.int(),
+    overshadowed: z.boolean(),
+    rule: ruleReferenceShape.nullable(),
+    action: z.enum(['load', 'drop', 'broadcast']),
+    loaded: z.record(z.string(), z.int()),
+    brokers: z.int(),
+  })
+  .meta({ title: 'PreviewedSegment', description: 'The field loaded has the number of replicas by tier' })
+
+const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
+const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int() })
+const tierChangeShape = z
+  .object({ before: copiesShape, after: copiesShape, loaded: copiesShape, dropped: copiesShape })
+  .meta({ title: 'PreviewedTierChange' })
+
+const extent = {
+  segments: z.int(),
+  bytes: z.int(),
+  days: z.int().nullable().describe('Number of UTC days with such segments; null if it is unlimited'),
+  interval: z
+    .string()
+    .nullable()
+    .describe('From the start of the first segment to the end of the last; null without segments'),
+}
+const affected = (description: string, more: z.ZodRawShape = {}) =>
+  z.object({ ...extent, ...more }).describe(description)
+const copies = { copies: z.int() }
+const effectsShape = z
+  .object({
+    unqueryable: affected('Segments without any replica afterward, used or not', {
+      queryableBefore: z.int().describe('How many of them have a replica before the change'),
+    }),
+    unused: affected('Segments that a drop rule marks unused'),
+    overshadowed: affected('Segments that are marked unused because newer versions cover them'),
+    underReplicated: affected(
+      'Queryable segments with fewer replicas than their rule requires, and the missing replicas',
+      copies,
+    ),
+    doesNotFit: affected('Replicas that no server has space for', copies),
+    waitingForTier: affected('Replicas that rules require in tiers without servers', {
+      ...copies,
+      tiers: z.array(z.string()).describe('The first of these tiers'),
+    }),
+    moved: affected('Replicas that are dropped from one tier and loaded in another', copies),
+    loaded: affected('Other replicas that historicals load', copies),
+    dropped: affected('Other replicas that historicals drop', copies),
+  } satisfies Record<EffectName, unknown>)
+  .meta({ title: 'PreviewedEffects' })
+
+const datasource = {
+  tiers: z.record(z.string(), tierChangeShape),
+  markedUnused: tallyShape,
+  oldestInterval: z.string().nullable(),
+  newestInterval: z.string().nullable(),
+}
+const tier = {
+  servers: z.int(),
+  capacityBytes: z.int().nullable(),
+  bytesBefore: z.int(),
+  bytesAfter: z.int(),
+  doesNotFit: copiesShape,
+}
+const doesNotFitFrom = z
+  .string()
+  .nullable()
+  .describe('First time at which replicas do not fit, up to the horizon; null if all fit')
+const bytesShape = z.array(z.int())
+const bucketsShape = z
+  .object({
+    start: z.string(),
+    widthMs: z.int(),
+    count: z.int(),
+    tiers: z
+      .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
+      .describe('Bytes of all replicas, without overshadowed segments'),
+    unqueryable: bytesShape.describe('Bytes of segments without any replica afterward'),
+    unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
+  })
+  .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
+const extentShape = {
+  segments: z.int(),
+  bytes: z.int(),
+  interval: z.string().nullable().describe('From the start of the first segment to the end of the last'),
+}
+const restorableShape = z
+  .object({
+    included: z.boolean().describe('Whether the preview counts these segments as used'),
+    ...extentShape,
+    killed: z
+      .object(extentShape)
+      .describe('Segments that kill tasks have deleted, which the rules would keep'),
+  })
+  .meta({
+    title: 'RestorableSegments',
+    description: 'Unused segments of the cluster that drop rules marked and that the rules keep',
+  })
+const durationShape = z.int().nullable().describe('Null if no server of the tier has been measured')
+const loadTimeShape = z
+  .object({
+    durationMs: durationShape,
+    tiers: z.record(
+      z.string(),
+      z.object({
+        durationMs: durationShape,
+        limitedBy: z
+          .enum(['servers', 'maxSegmentsInNodeLoadingQueue', 'replicationThrottleLimit'])
+          .nullable(),
+        loads: z.int(),
+        bytes: z.int(),
+        servers: z.int(),
+        measuredServers: z.int(),
+      }),
+    ),
+    assumptions: z.array(z.string()),
+  })
+  .meta({
+    title: 'PreviewedLoadTime',
+    description:
+      'Estimate of how long it takes to load all replicas, from load rates that this cluster measured',
+  })
+const stepShape = z
+  .object({
+    now: z.string(),
+    datasources: z.record(z.string(), z.object(datasource)),
+    tiers: z.record(z.string(), z.object(tier)).optional(),
+  })
+  .meta({ title: 'PreviewStep' })
+
+/** Shape of the preview of a rule change. */
+export const rulesPreviewShape = z
+  .object({
+    now: z.string(),
+    known: z
+      .boolean()
+      .describe('Whether the leader has a report from every server; there is no preview until then'),
+    reasons: z.array(z.string()).optional().describe('Why the cluster is not known'),
+    segmentsTotal: z.int().optional(),
+    segments: z.array(segmentShape).optional(),
+    summary: z
+      .object({
+        effects: effectsShape,
+        restorable: restorableShape.optional(),
+        loadTime: loadTimeShape.optional(),
+        buckets: bucketsShape.optional(),
+        datasources: z.record(
+          z.string(),
+          z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+        ),
+        tiers: z
+          .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
+          .optional(),
+        steps: z.array(stepShape).optional(),
+      })
+      .optional(),
+    warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ title: 'RulesPreview' })

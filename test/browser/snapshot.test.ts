@@ -1,0 +1,187 @@
+// The console without a cluster, in Chromium: ./svc console with a snapshot, and the page as static files.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, get, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import type { Browser, Page } from 'playwright-core'
+import { svcCommand } from '../support/svc-command.ts'
+import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
+import { type ConsolePage, chromiumFile, openBrowser, openPage } from './open-browser.ts'
+import { writeSampleInventory } from './sample-inventory.ts'
+
+const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
+const pictures = path.join(repositoryRoot, 'docs/console')
+
+/** Serves a folder as any web server would, and records which paths were requested. */
+async function serveFolder(folder: string): Promise<{ server: Server; url: string; requests: string[] }> {
+  const requests: string[] = []
+  const types: Readonly<Record<string, string>> = {
+    '.html': 'text/html',
+    '.js': 'text/javascript',
+    '.css': 'text/css',
+    '.svg': 'image/svg+xml',
+  }
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url!, 'http://localhost')
+    requests.push(`${request.method} ${request.url}`)
+    const file = path.join(folder, pathname.replace('/team/rules/', '') || 'index.html')
+    try {
+      const content = readFileSync(file)
+      response
+        .writeHead(200, { 'Content-Type': types[path.extname(file)] ?? 'application/json' })
+        .end(content)
+    } catch {
+      response.writeHead(404).end()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/team/rules/`, requests }
+}
+
+/** Returns the status of the rules of the snapshot for a request that names a host. */
+async function statusFor(url: string, host: string): Promise<number | undefined> {
+  const request = get(`${url}snapshot/rules.json`, { headers: { Host: host } })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
+}
+
+describe('the console without a cluster', { skip }, () => {
+  const snapshot = newTestFolder()
+  const site = newTestFolder()
+  let browser: Browser
+  let dark: ConsolePage
+  let page: Page
+  let served: Awaited<ReturnType<typeof serveFolder>>
+  let command: ChildProcess | undefined
+
+  const draw = async (of: Page, name: string): Promise<void> => {
+    if (process.env.SVC_DOCS_UPDATE === '1') await of.screenshot({ path: path.join(pictures, `${name}.png`) })
+  }
+  const filesOfSnapshot = () => readdirSync(snapshot).map((name) => path.join(snapshot, name))
+  const openWikipedia = async (of: Page) => {
+    await of.getByRole('link', { name: 'Datasources', exact: true }).click()
+    await of.getByRole('link', { name: 'wikipedia', exact: true }).click()
+    await of.getByRole('region', { name: 'Timeline' }).waitFor()
+  }
+
+  before(async () => {
+    writeSampleInventory(snapshot)
+    const written = spawn(svcCommand, ['console', '--write', path.join(site, 'page')], { stdio: 'inherit' })
+    assert.deepEqual(await once(written, 'exit'), [0, null])
+    served = await serveFolder(path.join(site, 'page'))
+    browser = await openBrowser()
+    dark = await openPage(browser)
+    page = dark.page
+  })
+  after(async () => {
+    command?.kill()
+    await browser?.close()
+    served?.server.closeAllConnections()
+    served?.server.close()
+    removeTestFolder(snapshot)
+    removeTestFolder(site)
+  })
+  afterEach(() => {
+    assert.deepEqual(dark.problems.splice(0), [])
+  })
+
+  test('asks for a snapshot, and says what is wrong with one', async () => {
+    await page.goto(served.url)
+    await page.getByRole('heading', { name: 'Rehearse rules on a snapshot' }).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'choose-snapshot')
+    const isNeeded = (name: string) => !name.endsWith('servers.json')
+    await page.getByLabel('Choose files').setInputFiles(filesOfSnapshot().filter(isNeeded))
+    await page.getByText('Missing file [servers.json]').waitFor()
+    const broken = path.join(site, 'rules.json')
+    writeFileSync(broken, '{')
+    await page
+      .getByLabel('Choose files')
+      .setInputFiles([...filesOfSnapshot().filter((name) => !name.endsWith('rules.json')), broken])
+    await page.getByText('Invalid file [rules.json]: expected JSON').waitFor()
+  })
+
+  test('opens files that were saved from the API, and sends nothing', async () => {
+    const before = served.requests.length
+    await page.getByLabel('Choose files').setInputFiles(filesOfSnapshot())
+    await page.getByText(/5 datasources/).waitFor()
+    await page.getByText('replicas are assumed to be where its rules require them').waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()
+    await openWikipedia(page)
+    await page.getByText('780 segments').waitFor()
+    await page.getByText('Nothing: every replica is where the rules require it.').waitFor()
+    const isPage = (request: string) => /^GET \/team\/rules\/assets\/[\w-]+\.(js|css|svg)$/.test(request)
+    assert.deepEqual(
+      served.requests.slice(before).filter((request) => !isPage(request)),
+      [],
+    )
+  })
+
+  test('previews an edit, and shares it as a link that never reaches a server', async () => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: /Load by period P13M/ }).click()
+    await page.getByLabel(/^Period/).fill('P1Y')
+    await page.getByText(/days become unqueryable/).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Apply' }).count(), 0)
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'snapshot')
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByText('Copied').waitFor()
+    const link = (await page.evaluate('navigator.clipboard.readText()')) as string
+    assert.ok(link.startsWith(`${served.url}#/datasources/wikipedia;rules=`), link)
+    const other = await openPage(browser, 'light')
+    await other.page.goto(link)
+    await other.page.getByLabel('Choose files').setInputFiles(filesOfSnapshot())
+    await other.page.getByText('was P13M').waitFor()
+    await other.page.getByText(/days become unqueryable/).waitFor()
+    assert.deepEqual(await other.findings(), [])
+    assert.deepEqual(other.problems, [])
+    assert.ok(served.requests.every((request) => !request.includes('rules=')))
+    await other.context.close()
+  })
+
+  test('explains segments, previews the future, and opens another snapshot', async () => {
+    await page.keyboard.press('Escape')
+    await page.getByRole('group', { name: /Time axis/ }).focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    await page
+      .getByText(/Rule 0 applies\. hot: 2 of 2 served/)
+      .first()
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: '+1 month' }).click()
+    await page.getByText(/days become unqueryable/).waitFor()
+    await page.getByRole('button', { name: 'Open another' }).click()
+    await page.getByRole('heading', { name: 'Rehearse rules on a snapshot' }).waitFor()
+  })
+
+  test('./svc console opens a snapshot on a port of this machine', async () => {
+    command = spawn(svcCommand, ['console', snapshot, '--port', '19188'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [printed] = (await once(command.stdout!, 'data')) as [Buffer]
+    const url = /http:\S+/.exec(String(printed))![0]
+    await page.goto(url)
+    await page.getByText(/5 datasources/).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Open another' }).count(), 0)
+    await openWikipedia(page)
+    await page.getByText('780 segments').waitFor()
+    assert.equal(await statusFor(url, 'evil.example'), 403)
+    assert.equal(await statusFor(url, '127.0.0.1:1'), 200)
+    assert.equal((await fetch(`${url}snapshot/../../package.json`)).status, 404)
+    command.kill('SIGINT')
+    await once(command, 'exit')
+    command = undefined
+  })
+})

@@ -1,0 +1,63 @@
+import { startDruidSystem } from './druid-system.ts'
+import { describe, kindOf, type Report, summarize } from './report.ts'
+import { minimize, runSeed, type SeedResult, type UnlistedDifference } from './run-seed.ts'
+import { startSvc } from './svc-system.ts'
+
+/** How much to run. */
+export interface DifferentialOptions {
+  readonly firstSeed: number
+  readonly seeds: number
+  /** Number of requests for each seed. */
+  readonly requests: number
+}
+
+/** Starts both systems, runs all seeds, and reports their differences. Always stops both. */
+export async function runDifferential(
+  { firstSeed, seeds, requests }: DifferentialOptions,
+  print: (line: string) => void,
+): Promise<Report> {
+  const druid = await startDruidSystem()
+  try {
+    const svc = await startSvc()
+    try {
+      const results: SeedResult[] = []
+      const minimized = new Map<string, UnlistedDifference>()
+      for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+        const startedAt = performance.now()
+        const result = await runSeed({ druid, svc }, seed, requests)
+        results.push(result)
+        const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+        print(
+          `Seed ${seed}: ${result.requests} requests in ${seconds} s, ${result.unlisted.length} unlisted differences`,
+        )
+        for (const found of result.unlisted) {
+          if (minimized.has(kindOf(found))) continue
+          const small = await minimize({ druid, svc }, found)
+          minimized.set(kindOf(found), small)
+          print(JSON.stringify(describe(small)))
+        }
+      }
+      const report = summarize(results, [...minimized.values()])
+      printSummary(report, print)
+      return report
+    } finally {
+      await svc.stop()
+    }
+  } finally {
+    await druid.stop()
+  }
+}
+
+function printSummary(report: Report, print: (line: string) => void): void {
+  print(
+    `\n${report.requests} requests over ${report.seeds.length} seeds, ${report.unsettled} times not settled`,
+  )
+  for (const [name, { requests, percent }] of Object.entries(report.listed))
+    print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)} %  ${name}`)
+  for (const name of report.tooFrequent) print(`The listed difference [${name}] covers too many requests`)
+  print(
+    report.unlisted.length === 0
+      ? 'passed'
+      : `FAILED: ${report.unlisted.length} kinds of unlisted differences`,
+  )
+}

@@ -1,0 +1,291 @@
+// What a plan shows is what apply does, in real processes: files are pulled, edited, planned, and applied, over the paths of
+// svc and over those of Druid.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { createHttpClient, waitUntil } from '@svc/shared/testing'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parse } from 'yaml'
+import { flights, flightsTask, runTask } from './support/flights.ts'
+import { runSvc } from './support/svc-command.ts'
+import { startTestCluster } from './support/test-cluster.ts'
+import { newTestFolder } from './support/test-folder.ts'
+import { untilLoaded } from './support/until-loaded.ts'
+
+const cluster = await startTestCluster({
+  profile: 'secure',
+  historicals: 'hot=1,_default_tier=1',
+  set: ['svc.api.aliases=["druid"]', 'coordinator.svc.coordinator.period=PT2S'],
+})
+after(() => cluster.end())
+const { router, home } = cluster
+const folder = newTestFolder()
+const state = path.join(folder, 'state')
+const planFile = path.join(folder, 'plan.json')
+
+/** A router that has only the paths of Druid. */
+const relay = createServer(async (request, response) => {
+  const { method = 'GET', url = '/' } = request
+  const body = await buffer(request)
+  if (!/^(\/proxy\/coordinator)?\/druid/.test(url)) {
+    response.writeHead(404).end()
+    return
+  }
+  const client = createHttpClient(cluster.urls.router!, { trusted: cluster.trusted })
+  const headers = Object.entries(request.headers).filter(([name]) =>
+    /^(authorization|content-type|x-)/.test(name),
+  )
+  const answer = await client.send({
+    method,
+    path: url,
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    ...(body.length > 0 ? { text: body } : {}),
+  })
+  const type = String(answer.headers['content-type'] ?? 'text/plain')
+  response.writeHead(answer.status, { 'content-type': type }).end(answer.text)
+  client.close()
+})
+after(() => {
+  relay.closeAllConnections()
+  relay.close()
+})
+let druid: string[] = []
+
+const svc = (command: string, ...args: string[]) => runSvc(command, ...args, '--home', home.root)
+
+const rulesFile = path.join(state, 'team-rules.yaml')
+const edit = (file: string, change: (text: string) => string): void =>
+  writeFileSync(path.join(state, file), change(readFileSync(path.join(state, file), 'utf8')))
+
+const newRules = `rules:
+  # Two months.
+  flights:
+    - type: loadByInterval
+      interval: 2001-03-01/2001-04-01
+      tieredReplicants:
+        hot: 1
+    - type: loadByInterval
+      interval: 2001-02-01/2001-03-01
+      tieredReplicants:
+        _default_tier: 1
+    - type: dropForever
+`
+const otherChanges = (authenticator: string, authorizer: string) => `compaction:
+  datasources:
+    flights: {skipOffsetFromLatest: P30D}
+authenticators:
+  ${authenticator}:
+    users:
+      rita: {password: {environment: RITA_PASSWORD}}
+authorizers:
+  ${authorizer}:
+    roles:
+      reader:
+        - {resource: {type: DATASOURCE, name: ".*"}, action: READ}
+        - {resource: {type: STATE, name: STATE}, action: READ}
+        - {resource: {type: CONFIG, name: CONFIG}, action: READ}
+    users:
+      rita: [reader]
+`
+
+interface Plan {
+  readonly id: string
+  readonly changes: { readonly path: string[]; readonly action: string }[]
+  readonly losses: Record<string, { unqueryable: number; unused: number }>
+  readonly steps: { readonly phase: string; readonly entries: string[][] }[]
+  readonly preview: {
+    readonly summary: { readonly effects: Record<string, { segments: number }>; readonly datasources: object }
+  } | null
+}
+
+before(async () => {
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  const passwordFile = path.join(folder, 'admin-password')
+  writeFileSync(passwordFile, cluster.adminPassword!)
+  const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
+  druid = ['--url', url, '--user', 'admin', '--password-file', passwordFile]
+  await runTask(router, flightsTask())
+  await router.post('/svc/coordinator/v1/rules/_default', [
+    { type: 'loadForever', tieredReplicants: { _default_tier: 1 } },
+  ])
+  await untilLoaded(router)
+})
+
+describe('pull', () => {
+  test('writes files that a plan accepts without changes, and that the schema describes', async () => {
+    const pulled = await svc('pull', state)
+    assert.equal(pulled.status, 0, pulled.stderr)
+    const files = ['compaction.yaml', 'coordinator.yaml', 'rules.yaml', 'security.yaml']
+    assert.deepEqual(readdirSync(state).sort(), [...files, 'state.schema.json'])
+    const planned = await svc('plan', state)
+    assert.equal(planned.status, 0, planned.stderr)
+    assert.match(planned.stdout, /^Plan \S+ for \S+:\nNo changes\.\n$/)
+    const schema = JSON.parse(
+      readFileSync(path.join(repositoryRoot, 'docs/state.schema.json'), 'utf8'),
+    ) as object
+    const validate = new Ajv2020({ strict: false, allErrors: true }).compile(schema)
+    for (const file of files) {
+      const text = readFileSync(path.join(state, file), 'utf8')
+      assert.match(text, /^# yaml-language-server: \$schema=\.\/state\.schema\.json\n/)
+      assert.ok(validate(parse(text)), `${file}: ${JSON.stringify(validate.errors)}`)
+    }
+    assert.ok(!validate({ ruls: {} }))
+  })
+
+  test('over the paths of Druid, writes the same files', async () => {
+    const other = path.join(folder, 'druid')
+    const pulled = await runSvc('pull', other, ...druid)
+    assert.equal(pulled.status, 0, pulled.stderr)
+    for (const file of readdirSync(state))
+      assert.equal(readFileSync(path.join(other, file), 'utf8'), readFileSync(path.join(state, file), 'utf8'))
+  })
+})
+
+describe('plan and apply', () => {
+  test('a plan shows all changes and what they do, and saves them', async () => {
+    writeFileSync(rulesFile, newRules)
+    const security = parse(readFileSync(path.join(state, 'security.yaml'), 'utf8')) as Record<string, object>
+    const [authenticator, authorizer] = ['authenticators', 'authorizers'].map(
+      (kind) => Object.keys(security[kind]!)[0]!,
+    )
+    writeFileSync(path.join(state, 'others.yaml'), otherChanges(authenticator!, authorizer!))
+    edit('coordinator.yaml', (text) => text.replace(/maxSegmentsToMove: \d+/, 'maxSegmentsToMove: 7'))
+    process.env.RITA_PASSWORD = 'rita-password'
+    const html = path.join(folder, 'plan.html')
+    const { status, stdout, stderr } = await svc('plan', state, '--json', '--out', planFile, '--html', html)
+    assert.equal(status, 5, stderr)
+    const plan = JSON.parse(stdout) as Plan
+    assert.deepEqual(plan.changes.map(({ path: at }) => at.at(-1)).sort(), [
+      'flights',
+      'flights',
+      'maxSegmentsToMove',
+      'reader',
+      'rita',
+      'rita',
+    ])
+    assert.deepEqual(plan.losses, { [flights.dataSource]: { unqueryable: 31, unused: 31 } })
+    assert.deepEqual(
+      plan.steps.map(({ phase }) => phase),
+      ['access', 'configuration', 'losses'],
+    )
+    assert.match(
+      readFileSync(html, 'utf8'),
+      /<ins>\+ \{&quot;type&quot;:&quot;dropForever&quot;\}<\/ins>|dropForever/,
+    )
+    const markdown = await svc('plan', state, '--markdown')
+    assert.match(markdown.stdout, /\+ \{"type":"dropForever"\}[\s\S]*31 segments/)
+  })
+
+  test('over the paths of Druid, the preview is the same, although it is computed here', async () => {
+    const [here, there] = await Promise.all([
+      svc('plan', state, '--json'),
+      runSvc('plan', state, '--json', ...druid),
+    ])
+    assert.equal(there.status, 5, there.stderr)
+    const [ofSvc, ofDruid] = [here, there].map(({ stdout }) => (JSON.parse(stdout) as Plan).preview!.summary)
+    assert.deepEqual(ofDruid!.effects, ofSvc!.effects)
+    assert.deepEqual(ofDruid!.datasources, ofSvc!.datasources)
+  })
+
+  test('without a terminal or --yes, nothing is applied', async () => {
+    const { status, stderr } = await svc('apply', planFile)
+    assert.equal(status, 2)
+    assert.match(stderr, /requires --yes/)
+  })
+
+  test('applying the saved plan reaches the state that it shows, and a plan then has no changes', async () => {
+    const applied = await svc('apply', planFile, '--yes', '--author', 'ci', '--comment', 'two months')
+    assert.equal(applied.status, 0, applied.stderr)
+    assert.match(applied.stdout, /^Applied plan \[\w+\]: 6 of 6 changes\.\n$/)
+    const served = await router.post('/svc/v2/sql', {
+      query:
+        'SELECT tier, count(*) FROM sys.server_segments JOIN sys.servers USING (server) GROUP BY tier ORDER BY tier',
+      resultFormat: 'array',
+    })
+    assert.deepEqual(served.json, [
+      ['_default_tier', 28],
+      ['hot', 31],
+    ])
+    const planned = await svc('plan', state)
+    assert.equal(planned.status, 0, planned.stdout)
+    const { id } = JSON.parse(readFileSync(planFile, 'utf8')) as Plan
+    const [entry] = await router.get<{ auditInfo: { author: string; comment: string } }[]>(
+      `/svc/coordinator/v1/rules/${flights.dataSource}/history?count=1`,
+    )
+    assert.equal(entry?.auditInfo.author, 'ci')
+    assert.equal(entry?.auditInfo.comment, `two months (plan ${id})`)
+  })
+
+  test('applying it again changes nothing', async () => {
+    for (const target of [planFile, state]) {
+      const { status, stdout } = await svc('apply', target, '--yes')
+      assert.equal(status, 0)
+      assert.match(stdout, /0 of 6 changes|already has this configuration/)
+    }
+  })
+
+  test('a user without permission is refused before anything is applied', async () => {
+    edit('team-rules.yaml', (text) => text.replace('hot: 1', 'hot: 2'))
+    const rita = ['--user', 'rita:rita-password']
+    await waitUntil(
+      'all servers know the new user',
+      () => svc('plan', rulesFile, ...rita),
+      ({ status }) => status === 5,
+    )
+    const refused = await svc('apply', rulesFile, '--yes', ...rita)
+    assert.equal(refused.status, 4, refused.stderr)
+    assert.match(refused.stderr, /Nothing was applied: the user may not change \[rules\.flights\]/)
+    const unseen = await svc('plan', state, ...rita)
+    assert.equal(unseen.status, 4)
+    assert.match(unseen.stderr, /security\.yaml:\d+:\d+: No access: /)
+  })
+
+  test('drift shows what others changed, and a plan from before is refused', async () => {
+    const saved = await svc('plan', rulesFile, '--out', planFile)
+    assert.equal(saved.status, 5)
+    const changed = [{ type: 'loadForever', tieredReplicants: { hot: 1 }, useDefaultTierForNull: true }]
+    await router.post(`/svc/coordinator/v1/rules/${flights.dataSource}`, changed)
+    const drifted = await svc('drift', rulesFile)
+    assert.equal(drifted.status, 5)
+    assert.match(
+      drifted.stdout,
+      /^rules\.flights\n {2}- \{"type":"loadForever","tieredReplicants":\{"hot":1\}\}\n/,
+    )
+    const refused = await svc('apply', planFile, '--yes')
+    assert.equal(refused.status, 4)
+    assert.match(
+      refused.stderr,
+      /The configuration was changed after plan \[\w+\] was made: \[rules\.flights\]/,
+    )
+  })
+
+  test('over the paths of Druid, apply waits until replicas are loaded', async () => {
+    edit('team-rules.yaml', (text) => text.replace('hot: 2', '_default_tier: 1'))
+    const applied = await runSvc('apply', rulesFile, '--yes', '--author', 'ci', ...druid)
+    assert.equal(applied.status, 0, applied.stderr)
+    const drifted = await runSvc('drift', state, ...druid)
+    assert.equal(drifted.status, 0, drifted.stdout)
+    const [entry] = await router.get<{ auditInfo: { author: string } }[]>(
+      `/svc/coordinator/v1/rules/${flights.dataSource}/history?count=1`,
+    )
+    assert.equal(entry?.auditInfo.author, 'ci')
+  })
+
+  test('a typo in a datasource is shown with its position', async () => {
+    edit('team-rules.yaml', (text) => `${text}  flihgts:\n    - type: dropForever\n`)
+    const { status, stderr } = await svc('plan', state)
+    assert.equal(status, 2)
+    assert.match(
+      stderr,
+      /team-rules\.yaml:\d+:3: Unknown datasource \[flihgts\]: .*Similar names are \[flights\]/,
+    )
+  })
+})
