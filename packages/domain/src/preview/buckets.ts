@@ -110,7 +110,7 @@ export interface Share {
  * Adds the segments from position `from` to `to`, exclusive, which are in one chain. Segments within one bucket are added
  * together.
  */
-export function addPositions(
+function addPositions(
   { starts, ends, bytesBefore }: SegmentColumns,
   axis: Axis,
   range: { readonly from: number; readonly to: number },

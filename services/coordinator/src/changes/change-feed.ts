@@ -40,7 +40,7 @@ export interface FeedPosition {
   readonly journalPosition: number
 }
 
-/** Follows the cluster while somebody is interested in its changes. */
+/** Follows the cluster while callers are interested in its changes. */
 export interface ChangeFeed {
   /** Looks for changes now, and returns the position after them. Starts to follow the cluster. */
   current(): Promise<FeedPosition>
@@ -83,7 +83,7 @@ interface Seen {
 }
 
 const periodMs = 1000
-// Nobody is interested any more, unless a page that has lost its connection comes back.
+// How long after its last use the feed still follows, so that pages can reconnect.
 const idleMs = 60_000
 // Older events are forgotten. A page that has missed more must read everything again.
 const maxEvents = 1000
