@@ -7,13 +7,20 @@ export interface ServerEvent {
 
 /** Yields the events of a stream, and undefined for each heartbeat in between. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent | undefined> {
+  // Not every browser can iterate over a stream.
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
   let rest = ''
-  for await (const text of body.pipeThrough(
-    new TextDecoderStream() as never,
-  ) as unknown as AsyncIterable<string>) {
-    const blocks = (rest + text).split('\n\n')
-    rest = blocks.pop()!
-    for (const block of blocks) yield eventOf(block)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
+      rest = blocks.pop()!
+      for (const block of blocks) yield eventOf(block)
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
   }
 }
 

@@ -40,11 +40,9 @@ export class Follower {
     let pauseMs = firstPauseMs
     while (!signal.aborted) {
       try {
-        await this.readStream(signal, () => {
-          pauseMs = firstPauseMs
-        })
-        // A stream that ended in order continues at once.
-        if (pauseMs === firstPauseMs) continue
+        await this.readStream(signal)
+        // It ended in order, so the next one continues soon.
+        pauseMs = firstPauseMs
       } catch (error) {
         if (signal.aborted) return
         const { status, message } = error as Error & { readonly status?: number }
@@ -56,20 +54,23 @@ export class Follower {
     }
   }
 
-  private async readStream(signal: AbortSignal, onEvent: () => void): Promise<void> {
+  /** Reads a stream until it ends in order. Throws if it is interrupted. */
+  private async readStream(signal: AbortSignal): Promise<void> {
     const silence = new AbortController()
-    let timer = setTimeout(() => silence.abort(), maxSilenceMs)
+    const giveUp = (): void => silence.abort(new Error('The cluster has not responded for 25 seconds.'))
+    let timer = setTimeout(giveUp, maxSilenceMs)
     try {
       const response = await this.connection.open(this.last, AbortSignal.any([signal, silence.signal]))
       this.connection.report({ kind: 'connected' })
       for await (const event of eventsOf(response.body!)) {
         clearTimeout(timer)
-        timer = setTimeout(() => silence.abort(), maxSilenceMs)
-        onEvent()
+        timer = setTimeout(giveUp, maxSilenceMs)
         this.last = event?.id ?? this.last
         if (event?.name === 'changes')
           this.connection.report({ kind: 'changes', changes: JSON.parse(event.data) as ClusterChanges })
-        else if (event?.name === 'reset' || event?.name === 'start') this.connection.report({ kind: 'reset' })
+        // The first event of a stream that must begin again is its only one.
+        else if (event?.name === 'reset' || event?.name === 'start')
+          return this.connection.report({ kind: 'reset' })
         else if (event?.name === 'end') return
       }
       throw new Error('The stream of changes was interrupted.')
