@@ -18,6 +18,7 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
   ) {
     throw new Error('this system has no apt-get')
   }
+  const isReplacing = existsSync(folder)
   const staging = `${folder}.new-${process.pid}`
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(path.join(staging, 'packages'), { recursive: true })
@@ -27,10 +28,19 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
     for (const file of readdirSync(path.join(staging, 'packages'))) {
       if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', path.join(staging, 'packages', file), unpacked])
     }
-    rmSync(folder, { recursive: true, force: true })
-    renameSync(unpacked, folder)
+    if (isReplacing) rmSync(folder, { recursive: true, force: true })
+    renameUnlessThere(unpacked, folder)
   } finally {
     rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Another process may have unpacked the same packages in the meantime, and use them already. */
+function renameUnlessThere(unpacked, folder) {
+  try {
+    renameSync(unpacked, folder)
+  } catch (error) {
+    if (!existsSync(folder)) throw error
   }
 }
 

@@ -1,56 +1,6 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
-import { interfaceVersion } from '@svc/shared/runtime'
-import { Command, CommanderError } from 'commander'
-import { addCommands } from './commands/index.ts'
-import { exitStatus, exitStatusHelp, exitStatusOf } from './exit/index.ts'
-import { repositoryRoot } from './home/index.ts'
+// The ./svc command of a checkout.
+import { addDev } from './commands/dev.ts'
+import { addCommands, runCommandLine } from './commands/index.ts'
 
-/** The version of svc, and of the Druid whose management interface it has. */
-function versionText(): string {
-  const { version } = JSON.parse(readFileSync(path.join(repositoryRoot, 'package.json'), 'utf8')) as {
-    version: string
-  }
-  return `svc ${version} (management interface of Apache Druid ${interfaceVersion})`
-}
-
-const program = new Command('svc')
-  .description(
-    'Run a cluster on this machine: router, coordinator, overlord, broker, historicals, Postgres, and Redis.',
-  )
-  .usage('<command> [options]')
-  .version(versionText(), '--version', 'Show the version')
-  .helpOption('-h, --help', 'Show help')
-  .configureHelp({
-    // Commander would print defaults as JSON, with quotes.
-    optionDescription: ({ description, defaultValue }) =>
-      defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
-  })
-  .helpCommand('help [command]', 'Show help for a command')
-  .showHelpAfterError('Run ./svc <command> --help for usage.')
-  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
-  .exitOverride()
-  .addHelpText('after', exitStatusHelp())
-addCommands(program)
-
-// A closed pipe, such as `| head`, is not a failure, and must not stop a cluster.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
-
-/** Help of a nested command: `svc help rules preview` means `svc rules preview --help`. */
-function expandHelp([first, ...command]: readonly string[]): string[] {
-  const isNested = first === 'help' && command.length > 1
-  return isNested ? [...command, '--help'] : [first, ...command].filter((word) => word !== undefined)
-}
-
-try {
-  process.exitCode = exitStatus.done
-  await program.parseAsync(expandHelp(process.argv.slice(2)), { from: 'user' })
-} catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? exitStatus.done : exitStatus.invalidInput
-  } else {
-    process.exitCode = exitStatusOf(error)
-  }
-}
+// The room of commands does not export those for developers, because the package contains everything that it exports.
+await runCommandLine(addCommands, addDev)

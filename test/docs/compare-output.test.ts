@@ -11,6 +11,7 @@ describe('outputDifference', () => {
       'Task index_flights_abcdefgh_2026-11-22T18:24:09.429Z',
       'Task index_flights_hgfedcba_2026-11-22T18:24:09.000Z',
     ],
+    ['IDs of plans', 'plan [cb4b295906cc186b]', 'plan [0123456789abcdef]'],
     ['process ids', 'ldap://127.0.0.1:10389  123  ready', 'ldap://127.0.0.1:10389  45678  ready'],
     ['passwords', 'TsBStWyJlfxrhh4nEJdXp_a7fsUKkO82', 'xxBStWyJlfxrhh4nEJdXp_a7fsUKkO82'],
     ['column widths', 'a    b\n──────', 'a b\n───'],

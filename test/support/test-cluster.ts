@@ -3,13 +3,11 @@ import path from 'node:path'
 import {
   type Cluster,
   commonPropertiesFile,
-  pickPortOffset,
+  type FreePortsOptions,
   runtimePropertiesFile,
-  type StartOptions,
-  startCluster,
+  startAtFreePorts,
 } from '@svc/cli/cluster'
 import { logFile } from '@svc/cli/home'
-import { Failure } from '@svc/domain/failure'
 import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from '@svc/shared/testing'
@@ -36,9 +34,7 @@ export interface TestCluster extends Cluster {
 }
 
 /** Options of a test cluster. */
-export interface TestClusterOptions extends Omit<StartOptions, 'home' | 'portOffset'> {
-  /** Called before each start attempt, with the offset of the plan's ports. */
-  readonly beforeStart?: (portOffset: number) => Promise<void>
+export interface TestClusterOptions extends Omit<FreePortsOptions, 'home'> {
   /** Called once with the path of the home before it exists, so that an existing home can be copied there. */
   readonly placeHome?: (home: string) => void
   /**
@@ -60,7 +56,7 @@ export async function startTestCluster({
   let cluster: Cluster | undefined
   try {
     placeHome(home)
-    cluster = await startAtFreePorts(home, options)
+    cluster = await startAtFreePorts({ ...options, home })
     if (cluster.notReady.length > 0 && options.readyTimeoutMs === undefined) {
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
@@ -82,22 +78,6 @@ function withCheapPasswords(options: TestClusterOptions): TestClusterOptions {
     ...options.environment?.(instance),
   })
   return { ...options, environment }
-}
-
-/** Another cluster may take the ports between the check and the start. */
-async function startAtFreePorts(
-  home: string,
-  { beforeStart, ...options }: TestClusterOptions,
-): Promise<Cluster> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const portOffset = await pickPortOffset(options)
-      await beforeStart?.(portOffset)
-      return await startCluster({ ...options, home, portOffset })
-    } catch (error) {
-      if (attempt === 3 || !(error instanceof Failure) || error.code !== 'conflict') throw error
-    }
-  }
 }
 
 function describeCluster(cluster: Cluster, folder: string): TestCluster {

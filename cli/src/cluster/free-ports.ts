@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { conflict, unavailable } from '@svc/domain/failure'
@@ -42,6 +43,53 @@ async function freePortOffset(
 export async function pickPortOffset(options: WrittenOptions = {}): Promise<number> {
   const surroundings = { home: homeLayout('.'), dataFolder: '' }
   return freePortOffset(planCluster(parseOptions({ ...options, portOffset: 0 }), surroundings), atRandom())
+}
+
+/** An offset at which the ports of a cluster are free, and which no other `reservePortOffset` returns until `release`. */
+export interface PortReservation {
+  readonly portOffset: number
+  release(): void
+}
+
+/**
+ * Picks an offset like `pickPortOffset`, and reserves it among all processes of this machine that call this: a
+ * cluster listens on its ports only seconds later.
+ */
+export async function reservePortOffset(options: WrittenOptions = {}): Promise<PortReservation> {
+  for (let attempt = 0; attempt < maxReservations; attempt++) {
+    const portOffset = await pickPortOffset(options)
+    const surroundings = { home: homeLayout('.'), dataFolder: '' }
+    const plan = planCluster(parseOptions({ ...options, portOffset }), surroundings)
+    const release = await reservePorts(portsInUse(plan).map(({ port }) => port))
+    if (release) return { portOffset, release }
+  }
+  throw unavailable('Found no --port-offset at which all ports are free')
+}
+
+const maxReservations = 100
+
+/**
+ * Reserves ports by listening on the UDP ports with the same numbers, which no server of a cluster uses: the system
+ * releases them even if this process is killed. Returns how to release them; undefined if one is already reserved.
+ */
+async function reservePorts(ports: readonly number[]): Promise<(() => void) | undefined> {
+  const sockets: Socket[] = []
+  const release = () => {
+    for (const socket of sockets) socket.close()
+  }
+  try {
+    for (const port of ports) {
+      const socket = createSocket('udp4')
+      sockets.push(socket)
+      socket.bind({ address: '127.0.0.1', port, exclusive: true }).unref()
+      await once(socket, 'listening')
+    }
+    return release
+  } catch (error) {
+    release()
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined
+    throw error
+  }
 }
 
 /** Keeps all ports below the ephemeral ports, which start at 32768. */

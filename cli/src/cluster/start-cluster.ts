@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { conflict, unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
 import {
+  cacheFolder,
   deleteHome,
   type HomeLayout,
   homeLayout,
@@ -116,8 +117,7 @@ function asClause(message: string): string {
   return (isName ? message : message.charAt(0).toLowerCase() + message.slice(1)).replace(/\.$/, '')
 }
 
-/** Downloads are stored here, for all homes of this checkout. */
-const redisCache = path.join(repositoryRoot, '.cache/redis')
+const redisCache = path.join(cacheFolder, 'redis')
 
 /**
  * Starts a cluster. Returns when all services are ready, or after a timeout while they keep running. If the start

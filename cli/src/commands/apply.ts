@@ -7,7 +7,7 @@ import { exitStatus, stopRequest } from '../exit/index.ts'
 import { parsePositiveInteger, withConnection } from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
-import { connectForPlan, type PartOptions, type PlannedCluster, withParts } from './plan-options.ts'
+import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
 
 interface ApplyOptions extends PartOptions {
@@ -56,28 +56,28 @@ Examples:
       const { auditHeaders } = await import('../rules/index.ts')
       const { author, comment = 'Applied with svc' } = options
       auditHeaders({ author, comment })
-      const cluster = await connectForPlan(options)
-      const { plan, remaining } = isSavedPlan(target)
-        ? await openPlan(cluster, target, options)
-        : await planFiles(cluster, target, options)
+      const { client, plan, remaining } = isSavedPlan(target)
+        ? await openPlan(target, options)
+        : await planFiles(target, options)
       const total = plan.changes.length
-      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes were applied before.`)
+      if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
       if (remaining.steps.length === 0) {
         printResult(plan, 0, options)
         return
       }
-      if (!options.yes && !(await isConfirmed(cluster.client))) {
+      if (!options.yes && !(await isConfirmed(client))) {
         process.stdout.write('Nothing was changed.\n')
         process.exitCode = exitStatus.failed
         return
       }
       const headers = auditHeaders({ author, comment: `${comment} (plan ${plan.id})` })
-      await applyRemaining(cluster.client, remaining, { headers, timeoutMs, wait: options.wait })
+      await applyRemaining(client, remaining, { headers, timeoutMs, wait: options.wait })
       printResult(plan, total - remaining.done, options)
     })
 }
 
 interface OpenedPlan {
+  readonly client: ClusterClient
   readonly plan: Plan
   readonly remaining: RemainingSteps
 }
@@ -85,38 +85,36 @@ interface OpenedPlan {
 const isSavedPlan = (target: string): boolean =>
   target.endsWith('.json') && statSync(target, { throwIfNoEntry: false })?.isFile() === true
 
-async function openPlan(
-  { client, preview }: PlannedCluster,
-  file: string,
-  { target, create }: ApplyOptions,
-): Promise<OpenedPlan> {
+async function openPlan(file: string, options: ApplyOptions): Promise<OpenedPlan> {
+  const { target, create } = options
   if (target !== undefined || create)
-    throw invalidInput('Options --target and --create are for ./svc plan if a saved plan is applied')
+    throw invalidInput(
+      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+    )
   const [{ parsePlan }, { remainingSteps }, { parseInputJson }] = await Promise.all([
     import('../declared-state/index.ts'),
     import('../plan/index.ts'),
     import('../client/index.ts'),
   ])
   const plan = parsePlan(parseInputJson(readFileSync(file, 'utf8'), 'plan', `file [${file}]`), file)
+  const { client, preview } = await connectForPlan(options)
   const remaining = await remainingSteps(client, plan, preview)
   if (remaining.steps.length > 0) {
     const { blocksOf, diffText, summaryOf } = await import('../plan/index.ts')
     const changes = remaining.steps.flatMap((step) => step.changes)
     printProgress([`Plan ${plan.id}:`, summaryOf(changes), '', ...diffText(blocksOf(changes))].join('\n'))
   }
-  return { plan, remaining }
+  return { client, plan, remaining }
 }
 
-async function planFiles(
-  { client, preview }: PlannedCluster,
-  target: string,
-  { target: parts = [], create = false, json }: ApplyOptions,
-): Promise<OpenedPlan> {
-  const { compareFiles, makePlan } = await import('../plan/index.ts')
-  const compared = await compareFiles(client, { target, parts, create })
+async function planFiles(target: string, options: ApplyOptions): Promise<OpenedPlan> {
+  const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
+  const files = readDeclaredFiles(target)
+  const { client, preview } = await connectForPlan(options)
+  const compared = await compareFiles(client, files, compareOptions(options))
   const made = await makePlan(client, compared, preview, new Date())
-  if (!json && made.plan.changes.length > 0) await printPlan(client, made, {})
-  return { plan: made.plan, remaining: { steps: made.steps, done: 0 } }
+  if (!options.json && made.plan.changes.length > 0) await printPlan(client, made, {})
+  return { client, plan: made.plan, remaining: { steps: made.steps, done: 0 } }
 }
 
 interface ApplyContext {
@@ -160,20 +158,22 @@ async function applyRemaining(
 
 /** Waits until an svc cluster has settled, or until servers of Druid have loaded all replicas. Prints what is missing. */
 async function waitForServers(client: ClusterClient, timeoutMs: number, signal: AbortSignal): Promise<void> {
-  const { clusterIsSettled, segmentsAreLoaded, waitUntil } = await import('../waiting/index.ts')
-  const condition =
+  const waiting = await import('../waiting/index.ts')
+  const conditions =
     client.interfaceName === 'svc'
-      ? clusterIsSettled(client, printNotices)
-      : segmentsAreLoaded(client, { allReplicas: true })
-  let shown = ''
-  const shownCondition = async () => {
-    const lacking = await condition()
-    const text = lacking.join('; ')
-    if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
-    shown = text
-    return lacking
+      ? [waiting.clusterIsSettled(client, printNotices)]
+      : [waiting.rulesAreEvaluated(client), waiting.segmentsAreLoaded(client, { allReplicas: true })]
+  for (const condition of conditions) {
+    let shown = ''
+    const shownCondition = async () => {
+      const lacking = await condition()
+      const text = lacking.join('; ')
+      if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
+      shown = text
+      return lacking
+    }
+    await waiting.waitUntil(shownCondition, { timeoutMs, signal })
   }
-  await waitUntil(shownCondition, { timeoutMs, signal })
 }
 
 function printResult({ id, changes }: Plan, applied: number, { json }: ApplyOptions): void {

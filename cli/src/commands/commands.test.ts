@@ -63,6 +63,11 @@ async function untilPrinted(child: ChildProcess, text: string): Promise<void> {
   }
 }
 
+const badState = path.join(folder, 'state.yaml')
+writeFileSync(badState, '# comment\nruls: {}\n')
+const badPlan = path.join(folder, 'plan.json')
+writeFileSync(badPlan, '{"version": 2}')
+
 describe('invalid usage exits with status 2 and says what is expected', () => {
   const cases: { given: string[]; stderr: RegExp }[] = [
     { given: [], stderr: /^Usage: svc <command>/ },
@@ -96,6 +101,12 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     { given: ['tiers', '--home', 'x', '--url', 'http://x'], stderr: /--home and --url cannot be combined/ },
     { given: ['tiers', '--url', 'router:9088'], stderr: /^svc: Invalid URL \[router:9088\]: expected a URL/ },
     { given: ['tiers', '--url', 'http://x', '--user', 'me'], stderr: /--user has no password/ },
+    {
+      given: ['plan', badState],
+      stderr: /^svc: .*state\.yaml:2:1: Unknown field \[ruls\] with value \[\{\}\]: expected one of /,
+    },
+    { given: ['apply', badPlan], stderr: /^svc: Invalid value \[2\] for \[version\]: expected \[1\]/ },
+    { given: ['apply', badPlan, '--target', 'rules'], stderr: /^svc: Options --target and --create are for/ },
     { given: ['wait', 'forever'], stderr: /^svc: Invalid value \[forever\] for \[state\]: expected one of/ },
     { given: ['wait', 'tasks', '--replicas'], stderr: /--replicas requires the state loaded/ },
     { given: ['wait', 'ready', '--datasource', 'x'], stderr: /--datasource requires the state/ },
@@ -128,6 +139,10 @@ describe('every command has help', () => {
     ['dev'],
     ['dev', 'test'],
     ['wait'],
+    ['pull'],
+    ['plan'],
+    ['apply'],
+    ['drift'],
     ['tiers'],
     ['datasources'],
     ['segments'],
@@ -214,8 +229,12 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
     'hot=1,cold=1',
   )
   assert.equal(up.status, 0, up.stderr)
+  assert.equal(up.stdout.indexOf('\n'), up.stdout.length - 1, 'one line')
   const summary = JSON.parse(up.stdout)
   assert.equal(summary.processes.length, 8)
+  assert.equal(summary.processes[0].port, 9088 + Number(offset))
+  assert.equal(summary.coordinatorUrl, `https://127.0.0.1:${8281 + Number(offset)}`)
+  assert.equal(summary.certificate, readFileSync(summary.certificateFile, 'utf8'))
   assert.equal(summary.routerUrl, `https://127.0.0.1:${9088 + Number(offset)}`)
   assert.match(up.stderr, /^ +\d+\.\d s {2}Started historical-cold-1$/m)
   const processes = processesOf(home)

@@ -12,6 +12,7 @@ export function addBench(dev: Command): void {
     addCompaction,
     addRewriting,
     addImport,
+    addDurations,
     addSql,
     addRequests,
     addSecurity,
@@ -130,6 +131,21 @@ function addImport(bench: Command): void {
       const { benchImport } = await import('../development/index.ts')
       const count = parsePositiveInteger('--segments', segments, 9_999_999)
       printFigures(await benchImport(count, printProgress), json)
+    })
+}
+
+function addDurations(bench: Command): void {
+  bench
+    .command('durations')
+    .description(
+      'Compare the load times that previews predict with measured load times, on virtual and real servers',
+    )
+    .option('--only <n>', 'Only one of the clusters: 1 and 2 have virtual servers, and 3 has real ones')
+    .option('--json', 'Print JSON')
+    .action(async ({ only, json }: { only?: string; json?: boolean }) => {
+      const { benchDurations } = await import('../development/index.ts')
+      const cluster = only === undefined ? undefined : parsePositiveInteger('--only', only, 3)
+      printFigures(await benchDurations(cluster, printProgress), json)
     })
 }
 

@@ -8,6 +8,7 @@ interface TestOptions {
   readonly compose?: true
   readonly interop?: true
   readonly kubernetes?: true
+  readonly package?: true
   readonly surroundings?: true
 }
 
@@ -36,6 +37,7 @@ export function addTest(dev: Command): void {
       '--kubernetes',
       'Run only the test of deploy/kubernetes (needs a single-node Kubernetes on this machine)',
     )
+    .option('--package', 'Run only the tests of the npm package (need the package registry)')
     .option(
       '--surroundings',
       'Run only the tests of several machines and of Prometheus (need Debian and root)',
@@ -53,6 +55,7 @@ async function runSuite(pattern: string | undefined, options: TestOptions): Prom
   if (options.compose) return await development.runComposeTests(pattern, isUpdating)
   if (options.interop) return await development.runInteropTests()
   if (options.kubernetes) return await development.runKubernetesTests()
+  if (options.package) return await development.runPackageTests()
   if (options.surroundings) return await development.runSurroundingsTests(pattern, isUpdating)
   return await development.runTests(pattern, options.concurrency)
 }

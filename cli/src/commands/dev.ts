@@ -44,11 +44,19 @@ export function addDev(program: Command): void {
       await buildConsole()
       process.stdout.write('Built the console. The router serves it at /console/.\n')
     })
+  dev
+    .command('pack')
+    .argument('[folder]', 'Folder for the tarball (default: .cache/package)')
+    .description('Create the npm package, with the console')
+    .action(async (folder: string | undefined) => {
+      const { createPackage } = await import('../development/index.ts')
+      process.stdout.write(`${await createPackage(folder)}\n`)
+    })
   addWriting(dev)
   addBench(dev)
   addFaults(dev)
   addHostile(dev)
-  addDifferential(dev)
+  addComparisons(dev)
   addTest(dev)
 }
 
@@ -80,18 +88,22 @@ function addHostile(dev: Command): void {
     })
 }
 
-/** Adds `./svc dev differential`, whose own program reads the options. */
-function addDifferential(dev: Command): void {
-  dev
-    .command('differential')
-    .description(
-      'Compare the answers of svc and Druid 37 to the same random requests; --help lists the options',
-    )
-    .argument('[options...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .action(async (options: readonly string[]) => {
-      const { runDifferential } = await import('../development/index.ts')
-      process.exitCode = await runDifferential(options)
-    })
+/** Adds the comparisons with Druid 37, whose own programs read the options. */
+function addComparisons(dev: Command): void {
+  const descriptions = {
+    differential: 'Compare the answers of svc and Druid 37 to the same random requests',
+    previews: 'Compare previews of random rule changes on imports of Druid 37 with what Druid does',
+  } as const
+  for (const [name, description] of Object.entries(descriptions)) {
+    dev
+      .command(name)
+      .description(`${description}; --help lists the options`)
+      .argument('[options...]')
+      .helpOption(false)
+      .allowUnknownOption()
+      .action(async (options: readonly string[]) => {
+        const { runComparison } = await import('../development/index.ts')
+        process.exitCode = await runComparison(name as keyof typeof descriptions, options)
+      })
+  }
 }

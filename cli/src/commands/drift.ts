@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import { connect, withConnection } from '../options/index.ts'
 import { printJson } from '../output/index.ts'
-import { type PartOptions, withParts } from './plan-options.ts'
+import { compareOptions, type PartOptions, withParts } from './plan-options.ts'
 
 interface DriftOptions extends PartOptions {
   readonly json?: boolean
@@ -27,16 +27,12 @@ Compares only the configuration, without a preview. Lines with + are only in the
 Example:
   ./svc drift state`,
     )
-    .action(async (dir: string, { json, target, create, ...connection }: DriftOptions) => {
-      const client = await connect(connection)
+    .action(async (dir: string, options: DriftOptions) => {
       const room = await import('../plan/index.ts')
-      const { changes } = await room.compareFiles(client, {
-        target: dir,
-        parts: target ?? [],
-        create: create ?? false,
-      })
+      const files = room.readDeclaredFiles(dir)
+      const { changes } = await room.compareFiles(await connect(options), files, compareOptions(options))
       if (changes.length > 0) process.exitCode = exitStatus.differs
-      if (json) {
+      if (options.json) {
         printJson(changes)
         return
       }

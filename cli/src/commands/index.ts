@@ -9,7 +9,6 @@ import { addCompaction } from './compaction.ts'
 import { addConsole } from './console.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
-import { addDev } from './dev.ts'
 import { addDown } from './down.ts'
 import { addDrift } from './drift.ts'
 import { addExplain } from './explain.ts'
@@ -36,7 +35,9 @@ import { addUsers } from './users.ts'
 import { addWait } from './wait.ts'
 import { addWorker } from './worker.ts'
 
-/** Adds all commands, in the order in which help lists them. */
+export { runCommandLine } from './run-command-line.ts'
+
+/** Adds all commands except those for developers, in the order in which help lists them. */
 export function addCommands(program: Command): void {
   for (const add of [
     addUp,
@@ -74,7 +75,6 @@ export function addCommands(program: Command): void {
     addDemo,
     addSimulate,
     addFault,
-    addDev,
   ])
     add(program)
 }

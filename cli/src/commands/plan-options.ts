@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
-import type { PreviewRules } from '../plan/index.ts'
+import type { CompareOptions, PreviewRules } from '../plan/index.ts'
 import { pictureColumns } from './rules-output.ts'
 
 /** Which part of a declared state a command is about. */
@@ -15,11 +15,17 @@ export function withParts(command: Command): Command {
   return command
     .option(
       '--target <part>',
-      'Only this part, such as rules.flights or coordinator; can be repeated (default: all)',
+      'Include only this part, for example rules.flights or coordinator (repeatable, default: all)',
       collect,
     )
     .option('--create', 'Also accept datasources that do not exist yet')
 }
+
+/** What to compare, as the options of a command say. */
+export const compareOptions = ({ target = [], create = false }: PartOptions): CompareOptions => ({
+  parts: target,
+  create,
+})
 
 /** A cluster, and how to preview rules in it. */
 export interface PlannedCluster {

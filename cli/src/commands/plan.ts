@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import { withConnection } from '../options/index.ts'
 import { printProgress } from '../output/index.ts'
-import { connectForPlan, type PartOptions, withParts } from './plan-options.ts'
+import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
 import type { PreviewFormat } from './rules-output.ts'
 
@@ -30,7 +30,7 @@ export function addPlan(program: Command): void {
     .addHelpText(
       'after',
       `
-Shows the changes of the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
+Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
 Changes nothing. A section that the files have is complete: the plan removes whatever else the cluster has there. Sections
 that the files do not have are left alone.
 
@@ -42,13 +42,10 @@ Examples:
   ./svc plan state --target rules.flights`,
     )
     .action(async (dir: string, options: PlanOptions) => {
+      const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
+      const files = readDeclaredFiles(dir)
       const { client, preview } = await connectForPlan(options)
-      const { compareFiles, makePlan } = await import('../plan/index.ts')
-      const compared = await compareFiles(client, {
-        target: dir,
-        parts: options.target ?? [],
-        create: options.create ?? false,
-      })
+      const compared = await compareFiles(client, files, compareOptions(options))
       const made = await makePlan(client, compared, preview, new Date())
       if (made.plan.changes.length > 0) process.exitCode = exitStatus.differs
       await printPlan(client, made, options)

@@ -46,7 +46,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     detached: true,
     cwd: home.root,
     stdio: ['ignore', log, log, 'ipc'],
-    execArgv: process.execArgv,
+    execArgv: ['--max-semi-space-size=1'],
   })
   const { requested } = stopRequest()
   void requested.then(() => child.kill('SIGTERM'))

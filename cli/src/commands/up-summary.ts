@@ -2,7 +2,6 @@ import { loadSettings, requiresLogin } from '@svc/shared/config'
 import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { type SampleUser, sampleUsers } from '../ldap/index.ts'
-import { printJson } from '../output/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 
@@ -11,10 +10,12 @@ export interface Summary {
   readonly home: string
   readonly profile: string
   readonly routerUrl: string
+  readonly coordinatorUrl: string
   readonly processes: readonly {
     readonly role: string
     readonly instance: string
     readonly url: string
+    readonly port: number
     readonly pid: number | null
     readonly state: string
   }[]
@@ -22,6 +23,8 @@ export interface Summary {
   /** Files with the admin's password and the certificate to trust; null in the plain profile. */
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
+  /** The certificate to trust, PEM; null in the plain profile. */
+  readonly certificate: string | null
   /** Whether the router requires logins. Properties can enable them even in the plain profile. */
   readonly requiresLogin: boolean
   /** The users of the sample directory; none without --ldap. */
@@ -35,10 +38,12 @@ export function summarize(cluster: Cluster): Summary {
     home: cluster.home.root,
     profile: cluster.plan.options.profile,
     routerUrl: cluster.routerUrl,
+    coordinatorUrl: cluster.urls.coordinator!,
     processes: cluster.processes().map(({ role, instance, url, process }) => ({
       role,
       instance,
       url,
+      port: Number(new URL(url).port),
       pid: process?.pid ?? null,
       state: notReady.has(instance) ? 'not ready' : 'ready',
     })),
@@ -46,6 +51,7 @@ export function summarize(cluster: Cluster): Summary {
     adminPasswordFile:
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
+    certificate: cluster.trusted ?? null,
     requiresLogin: routerRequiresLogin(cluster),
     directoryUsers: cluster.plan.options.ldap ? sampleUsers : [],
   }
@@ -100,11 +106,11 @@ export function stepDisplay(out: StepOutput): StepDisplay {
 
 const stepText = (step: string): string => `${formatSeconds(sinceCommandMs()).padStart(8)}  ${step}`
 
-/** Prints the summary as JSON, or as a table with the next steps. */
+/** Prints the summary as one line of JSON, or as a table with the next steps. */
 export function printSummary(summary: Summary, options: { json?: boolean | undefined }): void {
   const tookMs = Math.round(sinceCommandMs())
   if (options.json) {
-    printJson({ ...summary, tookMs })
+    process.stdout.write(`${JSON.stringify({ ...summary, tookMs })}\n`)
     return
   }
   const rows = summary.processes.map(({ role, instance, url, pid, state }) => [

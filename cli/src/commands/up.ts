@@ -13,6 +13,7 @@ interface UpOptions {
   readonly adminPassword?: string
   readonly ldap?: boolean
   readonly detach?: boolean
+  readonly wait?: boolean
   readonly json?: boolean
 }
 
@@ -41,7 +42,8 @@ export function addUp(program: Command): void {
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')
-    .option('--json', 'Print JSON')
+    .option('--wait', 'The same as --detach, as with docker compose')
+    .option('--json', 'Print one line of JSON when the cluster is ready')
     .addHelpText(
       'after',
       `
@@ -51,13 +53,14 @@ Examples:
   ./svc up
   ./svc up --historicals hot=2,_default_tier=3,cold=1 --detach
   ./svc up --home /var/tmp/second --port-offset 1000 --profile plain
+  ./svc up --detach --json > cluster.json
   ./svc up --set svc.coordinator.period=PT1S --set historical.svc.server.maxSize=1g`,
     )
     .action(async (options: UpOptions) => {
       const home = options.home ?? defaultHome
       const layout = homeLayout(home)
       if (!isHome(layout)) assertNoFailedImport(layout)
-      if (options.detach) {
+      if (options.detach || options.wait) {
         const { runDetached } = await import('./up-detached.ts')
         await runDetached({ ...options, home })
       } else {

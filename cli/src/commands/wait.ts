@@ -18,7 +18,7 @@ interface WaitOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-const states = ['ready', 'known', 'settled', 'loaded', 'tasks'] as const
+const states = ['ready', 'known', 'settled', 'loaded', 'tasks', 'compaction'] as const
 
 const reached: Readonly<Record<(typeof states)[number], string>> = {
   ready: 'The cluster is ready',
@@ -26,6 +26,7 @@ const reached: Readonly<Record<(typeof states)[number], string>> = {
   settled: 'The cluster is settled',
   loaded: 'Segments are loaded',
   tasks: 'All tasks are done',
+  compaction: 'Compaction is done',
 }
 
 /** Adds `./svc wait`. */
@@ -36,7 +37,7 @@ export function addWait(program: Command): void {
       .description('Wait until a cluster has reached a state (known and settled: svc clusters only)'),
   )
     .argument('<state>', `State: ${states.join(', ')}`)
-    .option('--datasource <name>', 'Wait only for this datasource (states loaded and tasks)')
+    .option('--datasource <name>', 'Wait only for this datasource (states loaded, tasks, and compaction)')
     .option(
       '--replicas',
       'Wait for every replica that rules require, instead of one replica per segment (state loaded)',
@@ -47,11 +48,12 @@ export function addWait(program: Command): void {
       'after',
       `
 States:
-  ready    every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
-  known    the leader has a report from every server, so that previews are possible
-  settled  the cluster is known, load queues are empty, and a complete duty run changed nothing
-  loaded   servers have loaded the segments that rules require
-  tasks    all tasks are done: none is running or waiting
+  ready       every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
+  known       the leader has a report from every server, so that previews are possible
+  settled     the cluster is known, load queues are empty, and a complete duty run changed nothing
+  loaded      servers have loaded the segments that rules require
+  tasks       all tasks are done: none is running or waiting
+  compaction  everything that auto-compaction covers is compacted, and its tasks are done
 
 Exit status: 0 when the state is reached, 6 if it times out; the error lists what is missing.
 
@@ -59,7 +61,8 @@ Examples:
   ./svc wait ready
   ./svc wait settled
   ./svc wait loaded --datasource flights --replicas
-  ./svc wait tasks --timeout 60`,
+  ./svc wait tasks --timeout 60
+  ./svc wait compaction --datasource flights`,
     )
     .action(async (state: string, options: WaitOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
@@ -79,8 +82,8 @@ Examples:
 async function conditionOf(state: string, options: WaitOptions): Promise<Condition> {
   const { datasource: dataSource, replicas = false } = options
   if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state loaded')
-  if (dataSource !== undefined && state !== 'loaded' && state !== 'tasks')
-    throw invalidInput('Option --datasource requires the state loaded or tasks')
+  if (dataSource !== undefined && !['loaded', 'tasks', 'compaction'].includes(state))
+    throw invalidInput('Option --datasource requires the state loaded, tasks, or compaction')
   const waiting = await import('../waiting/index.ts')
   switch (state) {
     case 'ready':
@@ -97,6 +100,8 @@ async function conditionOf(state: string, options: WaitOptions): Promise<Conditi
       )
     case 'tasks':
       return connected(options, (client) => waiting.tasksAreDone(client, dataSource))
+    case 'compaction':
+      return connected(options, (client) => waiting.compactionIsDone(client, dataSource))
     default:
       throw invalidInput(`Invalid value [${state}] for [state]: expected one of [${states.join(', ')}]`)
   }

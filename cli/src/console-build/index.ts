@@ -1,3 +1,3 @@
 /** The build of the console, which the router serves, and the console without a cluster. */
-export { buildConsole, keepConsoleCurrent } from './build-console.ts'
+export { buildConsole, ensureConsole, keepConsoleCurrent } from './build-console.ts'
 export { type ServedPage, serveSnapshotPage, writeSnapshotPage } from './snapshot-page.ts'

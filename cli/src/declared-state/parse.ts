@@ -64,7 +64,7 @@ class Reading implements DeclaredState {
   private readonly ruleSetsByName = new Map<string, { readonly source: string; readonly list: unknown }>()
 
   /** Reads a part, and notes what is wrong with it. */
-  attempt(source: string, field: string, read: () => void, unlessLive?: readonly string[]): void {
+  attempt(source: string, field: string, read: () => unknown, unlessLive?: readonly string[]): void {
     try {
       read()
     } catch (error) {
@@ -146,7 +146,9 @@ class Reading implements DeclaredState {
       this.attempt(source, field, () =>
         section.entries.set(name, kind === 'rules' ? this.ruleSets.compile(value, field) : value),
       )
-      this.attempt(source, field, () => definitionOf(kind).check(value, name, field), entry)
+      const { readName, check } = definitionOf(kind)
+      this.attempt(source, field, () => readName(name, field), entry)
+      this.attempt(source, field, () => check(value, name, field), entry)
     }
   }
 }

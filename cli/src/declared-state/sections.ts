@@ -14,10 +14,14 @@ import {
   isJsonObject,
   type JsonObject,
   omittable,
+  type Reader,
+  readDatasourceName,
   readFields,
   readList,
   readName,
+  readRulesName,
   readShortText,
+  readText,
   refuse,
   schemaOf,
   withoutNulls,
@@ -47,6 +51,8 @@ export interface SectionDefinition {
   readonly isPartial: boolean
   /** The JSON schema of an entry; undefined if the schema of each entry is in `schema`. */
   readonly schema: () => JsonObject
+  /** Reads the name of an entry. */
+  readonly readName: Reader<string>
   /** Throws invalidInput if an entry is invalid. `field` is its path in messages. */
   readonly check: (value: unknown, name: string, field: string) => void
   /** Returns what an entry means: defaults are filled in, and the order does not matter where it has no meaning. */
@@ -99,6 +105,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'rules',
     path: ['rules'],
     isPartial: false,
+    readName: readRulesName,
     schema: () => entriesSchema(ruleListSchema),
     check: (value, _, field) => checkLiteralRules(value, field),
     meaning: (value) => (Array.isArray(value) ? value.map(meaningOfRule) : value),
@@ -107,6 +114,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'compactionCluster',
     path: ['compaction', 'cluster'],
     isPartial: true,
+    readName: readText,
     schema: () => optionalFields(schemaOf(readClusterConfig)),
     check: (value, name, field) =>
       void parseClusterConfig({ ...withSupervisors(name), [name]: value }, parentOf(field, name)),
@@ -117,6 +125,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'compactionDatasources',
     path: ['compaction', 'datasources'],
     isPartial: false,
+    readName: readDatasourceName,
     schema: () => entriesSchema(withoutDatasource(schemaOf(readCompactionConfig))),
     check: (value, name, field) => void parseCompactionConfig(withDatasource(value, name, field), field),
     meaning: (value, name) => {
@@ -130,6 +139,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'coordinator',
     path: ['coordinator'],
     isPartial: true,
+    readName: readText,
     schema: () => schemaOf(readConfigChange),
     check: (value, name, field) => void readConfigChange({ [name]: value }, parentOf(field, name)),
     meaning: (value, name) => {
@@ -142,6 +152,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'roles',
     path: ['authorizers', '*', 'roles'],
     isPartial: false,
+    readName: readName(),
     schema: () => entriesSchema(permissionsSchema()),
     check: (value, _, field) => void permissionsOf(value, field),
     meaning: (value) => sortedByText(parsePermissions(value, isNamePattern)),
@@ -150,6 +161,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'users',
     path: ['authorizers', '*', 'users'],
     isPartial: false,
+    readName: readName(),
     schema: () => entriesSchema(schemaOf(readRoleNames)),
     check: (value, _, field) => void readRoleNames(value, field),
     meaning: (value) => sortedByText([...new Set(readRoleNames(value, ''))]),
@@ -158,6 +170,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'groupMappings',
     path: ['authorizers', '*', 'groupMappings'],
     isPartial: false,
+    readName: readName(),
     schema: () => entriesSchema(schemaOf(readGroupMapping)),
     check: (value, _, field) => void readGroupMapping(value, field),
     meaning: (value) => {
@@ -169,6 +182,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     kind: 'logins',
     path: ['authenticators', '*', 'users'],
     isPartial: false,
+    readName: readName(),
     schema: () => entriesSchema(schemaOf(readLogin)),
     check: (value, _, field) => void readLogin(value, field),
     // A password cannot be read from a cluster, so it is never a difference.
@@ -217,7 +231,7 @@ const parentOf = (field: string, name: string): string => field.slice(0, -name.l
 function withDatasource(value: unknown, dataSource: string, field: string): unknown {
   if (!isJsonObject(value)) throw refuse(field, value, 'a compaction configuration')
   if (Object.hasOwn(value, 'dataSource') && value.dataSource !== dataSource)
-    throw refuse(`${field}.dataSource`, value.dataSource, `[${dataSource}], or no such field`)
+    throw refuse(`${field}.dataSource`, value.dataSource, `[${dataSource}], or no value`)
   return { ...value, dataSource }
 }
 

@@ -18,26 +18,23 @@ export interface Step {
 export interface RulesEffects {
   /** By datasource, and `_default`. A list that is missing here may lose data. */
   readonly effects: ReadonlyMap<string, RulesEffect>
-  /** Datasources whose new rules would lose data with the old cluster defaults. */
+  /** Datasources whose new rules would lose more data with the old cluster defaults than with the new ones. */
   readonly afterDefaults: ReadonlySet<string>
 }
 
 /**
  * Returns the changes in a safe order: roles before users, rules that only add replicas before those that move or lose data,
- * and removed roles and users last. Rules that depend on changed cluster defaults follow them at once.
+ * and removed roles and users last. The cluster defaults follow all other rules, except those that depend on them, which
+ * follow them at once.
  */
 export function stepsOf(changes: readonly Change[], { effects, afterDefaults }: RulesEffects): Step[] {
-  const worst = (name: string): RulesEffect => effects.get(name) ?? 'losses'
-  const nameOf = ({ path }: Change): string => path.at(-1)!
-  const defaults = changes.find((change) => isDefaults(change))
-  const followsDefaults = (change: Change): boolean =>
-    defaults !== undefined && (afterDefaults.has(nameOf(change)) || change.action === 'remove')
+  const effectOf = ({ path }: Change): RulesEffect => effects.get(path.at(-1)!) ?? 'losses'
+  const rules = changes.filter(({ kind }) => kind === 'rules')
+  const followsDefaults = ({ path }: Change): boolean => afterDefaults.has(path.at(-1)!)
+  const last = rules.reduce((max, change) => Math.max(max, phases.indexOf(effectOf(change))), 0)
   const phaseOf = (change: Change): Phase => {
-    if (change.kind === 'rules') {
-      const own = worst(nameOf(change))
-      if (!followsDefaults(change)) return own
-      return phases[Math.max(phases.indexOf(own), phases.indexOf(worst(defaultRulesName)))]!
-    }
+    if (change.kind === 'rules')
+      return isDefaults(change) || followsDefaults(change) ? phases[last]! : effectOf(change)
     if (!accessKinds.includes(change.kind)) return 'configuration'
     return change.action === 'remove' ? 'removals' : 'access'
   }

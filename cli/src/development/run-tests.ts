@@ -8,6 +8,7 @@ import { buildConsole } from '../console-build/index.ts'
 import { repositoryRoot } from '../home/index.ts'
 import { checkEngine } from './check-engine.ts'
 import { checkJava } from './check-java.ts'
+import { createPackage } from './create-package.ts'
 import { batchPureTests } from './pure-tests.ts'
 import { outputOf } from './run-program.ts'
 import { startTestStores } from './test-stores.ts'
@@ -26,14 +27,15 @@ export async function runTests(
   if (concurrency !== undefined && !/^[1-9]\d?$/.test(concurrency)) {
     throw invalidInput(`Invalid value [${concurrency}] for [--concurrency]: expected a number from 1 to 99`)
   }
-  // These need a browser, a container engine, Java, Kubernetes, network namespaces and Prometheus, or the default ports (pages), so
-  // they have separate commands.
+  // These need a browser, a container engine, Java, Kubernetes, the package registry, network namespaces and Prometheus, or the
+  // default ports (pages), so they have separate commands.
   const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
     'test/browser/**',
     'test/compose/**',
     'test/docs/pages.test.ts',
     'test/interop/**',
     'test/kubernetes/**',
+    'test/package/**',
     'test/surroundings/**',
   ])
 
@@ -80,6 +82,17 @@ export async function runComposeTests(pattern: string | undefined, isUpdating: b
 export async function runBrowserTests(pattern: string | undefined, isUpdating: boolean): Promise<number> {
   await buildConsole()
   return await runNodeTests(findTests('test/browser/*.test.ts', pattern), '1', updating(isUpdating))
+}
+
+/** Creates the npm package and runs its tests, which install it from the registry; returns the exit status. */
+export async function runPackageTests(): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-package-'))
+  try {
+    const environment = { SVC_PACKAGE: await createPackage(folder) }
+    return await runNodeTests(findTests('test/package/*.test.ts', undefined), '1', environment)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */
@@ -129,10 +142,13 @@ export async function runHostile(options: readonly string[]): Promise<number> {
   return await runProgram('test/hostile/main.ts', options)
 }
 
-/** Runs the program of `npm run test:differential` with its own options; returns the exit status. */
-export async function runDifferential(options: readonly string[]): Promise<number> {
+/** Runs a comparison with Druid 37, such as `npm run test:differential`, with its own options; returns the exit status. */
+export async function runComparison(
+  name: 'differential' | 'previews',
+  options: readonly string[],
+): Promise<number> {
   await checkJava()
-  return await runProgram('test/druid/differential/main.ts', options)
+  return await runProgram(`test/druid/${name}/main.ts`, options)
 }
 
 async function runProgram(file: string, options: readonly string[]): Promise<number> {

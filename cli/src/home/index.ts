@@ -1,6 +1,7 @@
 /** The folder with all state of one cluster: its layout, secrets, lock, and running processes. */
 export * from './added-processes.ts'
 export * from './failed-import.ts'
+export * from './installation.ts'
 export * from './layout.ts'
 export * from './lock.ts'
 export * from './new-folder.ts'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { defaultHome } from './installation.ts'
 
 /** The paths of one cluster's state; all are absolute. */
 export interface HomeLayout {
@@ -30,12 +30,6 @@ export interface HomeLayout {
   /** What an import read, and how it differs from its source; only in homes that ./svc import created. */
   readonly importReport: string
 }
-
-/** The root of this checkout. */
-export const repositoryRoot = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)))
-
-/** The default home: next to the ./svc command, whatever the working directory. */
-export const defaultHome = path.join(repositoryRoot, '.svc')
 
 /** The argument that a suggested command needs for this home. */
 export function homeArgument(root: string): string {

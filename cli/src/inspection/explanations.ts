@@ -99,7 +99,7 @@ export interface AnsweredCompaction {
   }[]
 }
 
-/** Returns why the intervals that overlap an interval are or are not compacted. */
+/** Returns why each interval that overlaps the given one is or is not compacted. */
 export async function readCompactionExplanation(
   client: ClusterClient,
   dataSource: string,

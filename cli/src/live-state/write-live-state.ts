@@ -110,7 +110,7 @@ export async function assertMayWrite(client: ClusterClient, changes: readonly Ch
     await client.send('POST', path, invalidBody).catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
       if (error.code === 'forbidden') missing.push(`[${entry.join('.')}]`)
-      else if (error.code === 'unavailable' || error.code === 'unauthorized') throw error
+      else if (error.code === 'unauthorized') throw error
     })
   }
   if (missing.length > 0)

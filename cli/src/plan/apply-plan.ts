@@ -89,7 +89,7 @@ export async function applySteps(
         const progress = progressOf(change, present)
         if (progress === 'conflict')
           throw forbidden(
-            `[${fieldAt(change.path)}] was changed by someone else meanwhile. Applied ${applied} of ${countOf(total, 'change')}. Make a new plan.`,
+            `[${fieldAt(change.path)}] was changed by someone else in the meantime. Applied ${applied} of ${countOf(total, 'change')}. Make a new plan.`,
           )
         if (progress === 'open') open.push(change)
         if (progress === 'open' && !isField(change)) await writeEntry(context, change, present)

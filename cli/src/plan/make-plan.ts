@@ -27,13 +27,26 @@ import {
   unknownDatasource,
   unknownReason,
 } from '../rules/index.ts'
-import { problemsFailure, readStateFiles } from '../state-files/index.ts'
+import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
 import { effectsOf, lossesOf, type PreviewRules, previewBodyOf } from './rules-effects.ts'
 
-/** Which files to compare, and how. */
-export interface PlanRequest {
-  /** A file or folder. */
-  readonly target: string
+/** Files, and the configuration that they declare. */
+export interface DeclaredFiles {
+  readonly files: readonly StateFile[]
+  readonly declared: DeclaredState
+}
+
+/** Reads a file or folder. Throws a Failure with all problems that no cluster can solve, each with file, line, and column. */
+export function readDeclaredFiles(target: string): DeclaredFiles {
+  const files = readStateFiles(target)
+  const declared = parseState(files)
+  const problems = declared.problems.filter(({ unlessLive }) => unlessLive === undefined)
+  if (problems.length > 0) throw problemsFailure(files, problems)
+  return { files, declared }
+}
+
+/** What to compare. */
+export interface CompareOptions {
   /** Parts such as `rules.wikipedia`; all if it is empty. */
   readonly parts: readonly string[]
   /** Datasources may have rules before they have data. */
@@ -46,16 +59,12 @@ export interface ComparedState {
   readonly changes: readonly Change[]
 }
 
-/** Compares files with a cluster. Throws invalidInput with all problems, each with file, line, and column. */
+/** Compares files with a cluster. Throws a Failure with all problems, each with file, line, and column. */
 export async function compareFiles(
   client: ClusterClient,
-  { target, parts, create }: PlanRequest,
+  { files, declared }: DeclaredFiles,
+  { parts, create }: CompareOptions,
 ): Promise<ComparedState> {
-  const files = readStateFiles(target)
-  const declared = parseState(files)
-  // Problems that no cluster can solve are shown before anything is read.
-  const certain = declared.problems.filter(({ unlessLive }) => unlessLive === undefined)
-  if (certain.length > 0) throw problemsFailure(files, certain)
   const names = new Set([...declared.sections.values()].map((section) => section.path[0]!))
   const live = await readLiveState(client, names)
   const { changes, problems } = compareStates(declared, live)

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@svc/domain/validation'
+import { escapeControlCharacters, isJsonObject, type JsonObject } from '@svc/domain/validation'
 import {
   type Change,
   fieldAt,
@@ -67,7 +67,7 @@ export function summaryOf(changes: readonly Change[]): string {
 export function blocksOf(changes: readonly Change[]): PlanBlock[] {
   const blocks = new Map<string, PlanLine[]>()
   for (const change of changes) {
-    const heading = fieldAt(isField(change) ? change.path.slice(0, -1) : change.path)
+    const heading = escapeControlCharacters(fieldAt(isField(change) ? change.path.slice(0, -1) : change.path))
     const lines = isField(change) ? linesOfField(change) : linesOf(change)
     blocks.set(heading, [...(blocks.get(heading) ?? []), ...lines])
   }

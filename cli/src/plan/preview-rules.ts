@@ -77,9 +77,9 @@ async function readInventory(source: SnapshotSource): Promise<ReadInventory> {
   )
   const warnings = [
     ...(unreadable.segments > 0
-      ? [`The preview is without ${countOf(unreadable.segments, 'segment')} that svc cannot read`]
+      ? [`The preview leaves out ${countOf(unreadable.segments, 'segment')} that svc cannot read`]
       : []),
-    ...unreadable.lists.map((name) => `The preview is without the rules of [${name}], which svc cannot read`),
+    ...unreadable.lists.map((name) => `The preview leaves out the rules of [${name}], which svc cannot read`),
   ].map((message) => ({ type: 'incompletePreview', message }))
   return { cluster: { now: Date.now(), datasources, servers, rules: read }, warnings }
 }

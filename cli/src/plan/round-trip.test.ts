@@ -19,6 +19,7 @@ import {
   planHtml,
   planMarkdown,
   planReport,
+  readDeclaredFiles,
   readPasswords,
   remainingSteps,
 } from './index.ts'
@@ -55,7 +56,7 @@ async function pull(cluster: ConfiguredCluster, folder: string) {
 }
 
 const compare = (cluster: ConfiguredCluster, folder: string) =>
-  compareFiles(cluster, { target: folder, parts: [], create: true })
+  compareFiles(cluster, readDeclaredFiles(folder), { parts: [], create: true })
 
 const events = {
   signal: new AbortController().signal,
@@ -324,8 +325,10 @@ describe('apply', () => {
   }
   const context = (client: ConfiguredCluster) => ({ client, headers: {}, passwordOf: () => undefined })
 
-  test('changes the cluster defaults before rules of datasources are removed, and after they are added', async () => {
-    const { cluster, steps } = await twoRules()
+  test('changes the cluster defaults after other rules, and then at once the rules that depend on them', async () => {
+    const { cluster, folder } = await twoRules()
+    const dependent: PreviewRules = (body) => previewWith({ a: 0, b: 'defaultRules' in body ? 0 : 1 })(body)
+    const { steps } = await makePlan(cluster, await compare(cluster, folder), dependent, now)
     await applySteps(context(cluster), steps, events)
     assert.deepEqual(
       cluster.written,
@@ -342,7 +345,7 @@ describe('apply', () => {
       ...events,
       untilLoaded: async (phase) => void waits.push(`${phase} after ${cluster.written.length}`),
     })
-    assert.deepEqual(waits, ['losses after 2'])
+    assert.deepEqual(waits, ['losses after 1'])
   })
 
   test('refuses a plan if the configuration has changed since, and says what', async () => {
@@ -399,7 +402,7 @@ describe('apply', () => {
       },
     })
     await assert.rejects(racing, {
-      message: /^\[rules\.b\] was changed by someone else meanwhile\. Applied 2 of 3 changes/,
+      message: /^\[rules\.b\] was changed by someone else in the meantime\. Applied 1 of 3 changes/,
     })
   })
 
@@ -450,7 +453,7 @@ describe('plan', () => {
   }
   const message = async (cluster: ConfiguredCluster, text: string, create = false): Promise<string> => {
     const folder = folderWith(text)
-    return await compareFiles(cluster, { target: folder, parts: [], create }).then(
+    return await compareFiles(cluster, readDeclaredFiles(folder), { parts: [], create }).then(
       () => '',
       (error: Error) => error.message.replaceAll(`${folder}/`, ''),
     )
@@ -484,7 +487,7 @@ describe('plan', () => {
     const cluster = configuredCluster()
     const folder = folderWith('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
     const changesOf = async (part: string) =>
-      (await compareFiles(cluster, { target: folder, parts: [part], create: true })).changes.map(
+      (await compareFiles(cluster, readDeclaredFiles(folder), { parts: [part], create: true })).changes.map(
         (one) => one.path,
       )
     assert.deepEqual(await changesOf('rules.a.b'), [['rules', 'a.b']])

@@ -63,8 +63,9 @@ async function followingDefaults(
   const others = changes.filter(({ kind, path }) => kind === 'rules' && path.at(-1) !== defaultRulesName)
   const body = previewBodyOf(others)
   const hasDefaults = changes.some(({ kind, path }) => kind === 'rules' && path.at(-1) === defaultRulesName)
-  const answer = hasDefaults && body !== undefined ? await preview(body) : undefined
-  if (answer === undefined || !isKnown(answer)) return new Set()
+  if (!hasDefaults || body === undefined) return new Set()
+  const answer = await preview(body)
+  if (!isKnown(answer)) return new Set(others.map(({ path }) => path.at(-1)!))
   const early = lossesOf(answer)
   return new Set(Object.keys(early).filter((name) => isWorse(early[name], losses[name])))
 }

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { repositoryRoot } from '../home/index.ts'
+import { cacheFolder } from '../home/index.ts'
 import type { RunAs } from './run-as.ts'
 
-/** Templates of data folders are stored here, for all homes of this checkout. */
-const templates = path.join(repositoryRoot, '.cache/postgres')
+/** Templates of data folders. */
+const templates = path.join(cacheFolder, 'postgres')
 
 /**
  * The path of the data folder that new homes copy, because that is faster than initdb. One for each version of Postgres

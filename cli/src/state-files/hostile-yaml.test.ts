@@ -124,7 +124,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'another datasource in a compaction configuration',
       'compaction:\n  datasources:\n    wiki:\n      dataSource: wikipedia',
-      'state.yaml:4:19: Invalid value [wikipedia] for [compaction.datasources.wiki.dataSource]: expected [wiki], or no such field',
+      'state.yaml:4:19: Invalid value [wikipedia] for [compaction.datasources.wiki.dataSource]: expected [wiki], or no value',
     ],
     [
       'a password',
@@ -140,6 +140,11 @@ describe('invalid files have one clear message with line and column', () => {
       'an invalid permission',
       'authorizers:\n  basic:\n    roles:\n      reader:\n        - action: LOOK\n          resource: {type: DATASOURCE, name: a}',
       /^state\.yaml:5:19: Invalid value \[LOOK\] for \[authorizers\.basic\.roles\.reader\[0\]\.action\]: expected one of/,
+    ],
+    [
+      'a control character in a name',
+      'rules:\n  "a\\e[2J": []',
+      /^state\.yaml:2:3: Invalid value \[a\\u001b\[2J\] for \[.*expected a datasource name/,
     ],
     ['a list as a key', 'rules:\n  [a, b]: []', /^state\.yaml:2:3: Invalid key: expected a name/],
   ]

@@ -1,3 +1,4 @@
+import type { CompactionStatus } from '@svc/domain/compaction'
 import type { ClusterClient } from '../client/index.ts'
 import { clusterStatus } from '../cluster/index.ts'
 import type { HomeLayout } from '../home/index.ts'
@@ -65,18 +66,45 @@ async function missingReplicas(client: ClusterClient): Promise<Readonly<Record<s
   return counts
 }
 
+/** Auto-compaction has compacted everything that its configurations cover, and none of its tasks is left. */
+export const compactionIsDone =
+  (client: ClusterClient, dataSource: string | undefined): Condition =>
+  async () => {
+    const { latestStatus } = (await client.send('GET', '/svc/indexer/v1/compaction/status/datasources')) as {
+      latestStatus: CompactionStatus[]
+    }
+    const statuses = latestStatus.filter(
+      (status) => dataSource === undefined || status.dataSource === dataSource,
+    )
+    if (dataSource !== undefined && statuses.length === 0)
+      return [`datasource [${dataSource}] has no auto-compaction`]
+    const awaiting = statuses.filter(({ intervalCountAwaitingCompaction: count }) => count > 0)
+    if (awaiting.length === 0) return await unfinishedTasks(client, dataSource, 'compact')
+    return awaiting.map(
+      ({ dataSource: name, intervalCountAwaitingCompaction: count }) =>
+        `${countOf(count, 'interval')} of datasource [${name}] ${count === 1 ? 'awaits' : 'await'} compaction`,
+    )
+  }
+
 /** No task is running, or waits to run. */
 export const tasksAreDone =
   (client: ClusterClient, dataSource: string | undefined): Condition =>
-  async () => {
-    const query = dataSource === undefined ? '' : `&datasource=${encodeURIComponent(dataSource)}`
-    const lists = await Promise.all(
-      ['running', 'pending', 'waiting'].map(async (state) => {
-        const tasks = (await client.send('GET', `/svc/indexer/v1/tasks?state=${state}${query}`)) as unknown[]
-        return { state, count: tasks.length }
-      }),
-    )
-    return lists
-      .filter(({ count }) => count > 0)
-      .map(({ state, count }) => `${countOf(count, 'task')} ${count === 1 ? 'is' : 'are'} ${state}`)
-  }
+  () =>
+    unfinishedTasks(client, dataSource)
+
+async function unfinishedTasks(
+  client: ClusterClient,
+  dataSource: string | undefined,
+  type?: string,
+): Promise<string[]> {
+  const query = `${type === undefined ? '' : `&type=${type}`}${dataSource === undefined ? '' : `&datasource=${encodeURIComponent(dataSource)}`}`
+  const lists = await Promise.all(
+    ['running', 'pending', 'waiting'].map(async (state) => {
+      const tasks = (await client.send('GET', `/svc/indexer/v1/tasks?state=${state}${query}`)) as unknown[]
+      return { state, count: tasks.length }
+    }),
+  )
+  return lists
+    .filter(({ count }) => count > 0)
+    .map(({ state, count }) => `${countOf(count, 'task')} ${count === 1 ? 'is' : 'are'} ${state}`)
+}

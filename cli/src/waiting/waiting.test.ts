@@ -5,7 +5,9 @@ import { testClient } from '../testing/index.ts'
 import {
   clusterIsKnown,
   clusterIsSettled,
+  compactionIsDone,
   leadersAnswer,
+  rulesAreEvaluated,
   segmentsAreLoaded,
   tasksAreDone,
   waitUntil,
@@ -100,6 +102,35 @@ describe('a cluster', () => {
     assert.deepEqual(await tasksAreDone(tasks, undefined)(), ['2 tasks are running', '1 task is waiting'])
   })
 
+  const statusOf = (dataSource: string, count: number) => ({
+    dataSource,
+    intervalCountAwaitingCompaction: count,
+  })
+  const compacting = (counts: readonly [x: number, y: number, tasks: number]) =>
+    testClient({
+      'GET /svc/indexer/v1/compaction/status/datasources': {
+        latestStatus: [statusOf('x', counts[0]), statusOf('y', counts[1])],
+      },
+      ...Object.fromEntries(
+        ['', '&datasource=y'].flatMap((query) =>
+          ['running', 'pending', 'waiting'].map((state) => [
+            `GET /svc/indexer/v1/tasks?state=${state}&type=compact${query}`,
+            Array(state === 'running' ? counts[2] : 0).fill({}),
+          ]),
+        ),
+      ),
+    })
+  for (const [counts, dataSource, lacking] of [
+    [[2, 0, 0], undefined, ['2 intervals of datasource [x] await compaction']],
+    [[2, 0, 0], 'y', []],
+    [[0, 0, 1], 'y', ['1 task is running']],
+    [[0, 0, 0], undefined, []],
+    [[0, 0, 0], 'z', ['datasource [z] has no auto-compaction']],
+  ] as const)
+    it(`is compacted with the counts [${counts}] of [${dataSource}]: lacks [${lacking}]`, async () => {
+      assert.deepEqual(await compactionIsDone(compacting(counts), dataSource)(), lacking)
+    })
+
   it('is ready at a URL if the leaders answer and there is a broker', async () => {
     const answers = {
       [`${coordinator}/leader`]: 'a',
@@ -111,5 +142,28 @@ describe('a cluster', () => {
     assert.deepEqual(await leadersAnswer(testClient(without))(), ['no broker is available'])
     const leaderless = { ...answers, [`${coordinator}/leader`]: unavailable('No leader') }
     await assert.rejects(leadersAnswer(testClient(leaderless))(), { code: 'unavailable' })
+  })
+
+  it('has evaluated new rules after two complete runs of the duties', async () => {
+    const runs: [start: string | null, end: string | null, isEvaluated: boolean][] = [
+      ['1', '2', false],
+      ['1', '2', false],
+      ['3', '2', false],
+      ['3', '4', false],
+      ['5', '4', false],
+      ['5', '6', true],
+    ]
+    let group = {}
+    const client = { ...testClient({}), send: async () => ({ dutyGroups: [{ dutyNames: ['x'] }, group] }) }
+    const condition = rulesAreEvaluated(client)
+    for (const [lastRunStart, lastRunEnd, isEvaluated] of runs) {
+      group = { dutyNames: ['org.apache.druid.server.coordinator.duty.RunRules'], lastRunStart, lastRunEnd }
+      assert.equal((await condition()).length === 0, isEvaluated, `${lastRunStart} ${lastRunEnd}`)
+    }
+    assert.deepEqual(
+      await rulesAreEvaluated(testClient({}))(),
+      [],
+      'a cluster that does not report its duties',
+    )
   })
 })

@@ -32,7 +32,7 @@ export function GrantForm({
     event.preventDefault()
     const actions = levels.find(([name]) => name === level)![1]
     const create: Change[] = [
-      { method: 'POST', path: rolePath },
+      { method: 'POST', path: rolePath, undo: { method: 'DELETE', path: rolePath } },
       {
         method: 'POST',
         path: `${rolePath}/permissions`,
@@ -42,14 +42,12 @@ export function GrantForm({
         })),
       },
     ]
-    void changes.apply(
-      `${user} may ${level} ${dataSource} now.`,
-      [...(isNew ? create : []), { method: 'POST', path: userRolePath }],
-      [
-        { method: 'DELETE', path: userRolePath },
-        ...(isNew ? [{ method: 'DELETE' as const, path: rolePath }] : []),
-      ],
-    )
+    const assign: Change = {
+      method: 'POST',
+      path: userRolePath,
+      undo: { method: 'DELETE', path: userRolePath },
+    }
+    void changes.apply(`${user} may ${level} ${dataSource} now.`, [...(isNew ? create : []), assign])
   }
   const hasRole = directory.users[user]?.includes(role) === true
   return (

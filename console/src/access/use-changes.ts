@@ -2,44 +2,55 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../session/index.ts'
 
-/** A request that changes users or roles. */
-export interface Change {
+interface SentChange {
   readonly method: 'POST' | 'DELETE'
   readonly path: string
   readonly body?: unknown
 }
 
+/** A request that changes users or roles, and the one that undoes it, if there is one. */
+export interface Change extends SentChange {
+  readonly undo?: SentChange
+}
+
 /** What was changed, and how to undo it. */
 interface Done {
   readonly text: string
-  readonly undo: readonly Change[]
+  readonly undo: readonly SentChange[]
 }
 
-/** Sends changes one after the other. Reports the first failure, and offers to undo what was changed. */
+/** Returns the requests that undo changes, the last one first. */
+const undoOf = (changes: readonly Change[]): readonly SentChange[] =>
+  changes.flatMap(({ undo }) => undo ?? []).toReversed()
+
+/**
+ * Sends changes one after the other. If one fails, undoes those before it and reports the failure. Otherwise, offers to
+ * undo them.
+ */
 export function useChanges() {
   const queries = useQueryClient()
   const [done, setDone] = useState<Done>()
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
-  async function apply(
-    text: string,
-    changes: readonly Change[],
-    undo: readonly Change[] = [],
-  ): Promise<boolean> {
+  async function apply(text: string, changes: readonly Change[]): Promise<boolean> {
     setIsBusy(true)
     setProblem(undefined)
     setDone(undefined)
-    let isDone = false
+    const completed: Change[] = []
     try {
-      for (const { path, ...options } of changes) await send(path, options)
-      setDone({ text, undo })
-      isDone = true
+      for (const change of changes) {
+        const { path, method, body } = change
+        await send(path, { method, body })
+        completed.push(change)
+      }
+      setDone({ text, undo: undoOf(completed) })
     } catch (error) {
       setProblem((error as Error).message)
+      for (const { path, ...options } of undoOf(completed)) await send(path, options).catch(() => undefined)
     }
     await queries.invalidateQueries()
     setIsBusy(false)
-    return isDone
+    return completed.length === changes.length
   }
   return {
     done,

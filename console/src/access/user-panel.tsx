@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import type { AccessDirectory } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
 import { GrantForm } from './grant-form.tsx'
-import type { Changes } from './use-changes.ts'
+import type { Change, Changes } from './use-changes.ts'
 
 /** One user: roles, access to a datasource, password, and deletion. */
 export function UserPanel({
@@ -25,8 +25,7 @@ export function UserPanel({
     const remove = { method: 'DELETE', path: rolePath(role) } as const
     void changes.apply(
       has ? `${user} no longer has the role ${role}.` : `${user} has the role ${role} now.`,
-      [has ? remove : assign],
-      [has ? assign : remove],
+      [has ? { ...remove, undo: assign } : { ...assign, undo: remove }],
     )
   }
   return (
@@ -164,17 +163,13 @@ export function NewUserForm({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const user = encodeURIComponent(name)
-    const undo = [`${accountsPath}/users/${user}`, `${loginsPath}/${user}`]
+    const create = (path: string): Change => ({ method: 'POST', path, undo: { method: 'DELETE', path } })
     void changes
-      .apply(
-        `${name} can log in now, and has no permissions yet.`,
-        [
-          { method: 'POST', path: `${loginsPath}/${user}` },
-          { method: 'POST', path: `${accountsPath}/users/${user}` },
-          { method: 'POST', path: `${loginsPath}/${user}/credentials`, body: { password } },
-        ],
-        undo.map((path) => ({ method: 'DELETE', path })),
-      )
+      .apply(`${name} can log in now, and has no permissions yet.`, [
+        create(`${loginsPath}/${user}`),
+        create(`${accountsPath}/users/${user}`),
+        { method: 'POST', path: `${loginsPath}/${user}/credentials`, body: { password } },
+      ])
       .then((isDone) => {
         if (!isDone) return
         setName('')

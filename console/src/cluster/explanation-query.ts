@@ -41,7 +41,8 @@ export interface SegmentExplanation {
   readonly tiers?: readonly ExplainedTier[]
   readonly servers?: readonly ExplainedServer[]
   readonly omittedServers?: number
-  readonly next?: readonly { readonly code: string; readonly text: string }[]
+  /** What happens next, in the next run unless there is a time. */
+  readonly next?: readonly { readonly code: string; readonly at?: string; readonly text: string }[]
 }
 
 /** The coordinator's explanation of a segment, refetched while it is shown. A snapshot has none. */

@@ -84,8 +84,11 @@ function Explanation({ explained }: { readonly explained: SegmentExplanation }) 
       {next.length > 0 && (
         <Part title="What happens next">
           <ul>
-            {next.map(({ code, text }, index) => (
-              <li key={`${code} ${index}`}>{text}</li>
+            {next.map(({ code, at, text }, index) => (
+              <li key={`${code} ${index}`}>
+                {at !== undefined && <span className="dim numbers">{formatMinute(Date.parse(at))}: </span>}
+                {text}
+              </li>
             ))}
           </ul>
         </Part>

@@ -22,15 +22,20 @@ export function certificateEnds(metrics: Metrics): ReadonlyMap<string, number> {
   return new Map(samples.map(({ labels, value }) => [labels.certificate ?? '', value * 1000]))
 }
 
-/** Returns the certificates that expire soon or have expired. */
+/** Returns the certificates that expire soon or have expired. Certificates that expire together share a sentence. */
 export function certificateConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] {
-  return [...metrics].flatMap(([role, one]) =>
-    [...certificateEnds(one)].flatMap(([use, ms]) => {
-      if (ms >= certificateNoticeDays * dayMs) return []
-      const name = `The ${use} certificate of the ${role}`
-      return [{ text: ms < 0 ? `${name} has expired.` : `${name} expires in ${formatSpan(ms)}.` }]
-    }),
+  const ending = [...metrics].flatMap(([role, one]) =>
+    [...certificateEnds(one)]
+      .filter(([, ms]) => ms < certificateNoticeDays * dayMs)
+      .map(([use, ms]) => ({ role, use, when: ms < 0 ? undefined : formatSpan(ms) })),
   )
+  return [...Map.groupBy(ending, ({ use, when }) => `${use} ${when}`).values()].map((list) => {
+    const { use, when } = list[0]!
+    const roles = list.map(({ role }) => `the ${role}`).join(' and ')
+    const subject = `The ${use} ${list.length === 1 ? 'certificate' : 'certificates'} of ${roles}`
+    if (when === undefined) return { text: `${subject} ${list.length === 1 ? 'has' : 'have'} expired.` }
+    return { text: `${subject} ${list.length === 1 ? 'expires' : 'expire'} in ${when}.` }
+  })
 }
 
 /** Returns what the servers report about themselves, their load queues, and their tasks. */

@@ -32,6 +32,7 @@ import { TierFills } from './tier-fills.tsx'
 export function OverviewScreen() {
   const inventory = useInventory()
   const future = useFuture()
+  const { data: caller } = useCaller()
   if (inventory.error && !inventory.data)
     return (
       <Empty title="The cluster cannot be shown">
@@ -40,6 +41,7 @@ export function OverviewScreen() {
     )
   if (!inventory.data) return <Empty title="Loading" />
   const { data } = inventory
+  const isAllowed = hasCluster() && caller?.state.read === true
   if (future.isFuture) return <FutureOverview {...future} />
   return (
     <div className="page overview">
@@ -54,12 +56,12 @@ export function OverviewScreen() {
         </Notice>
       )}
       {data.isLocal && <Lead inventory={data} />}
-      {hasCluster() ? <Attention inventory={data} /> : <SnapshotNotes />}
+      {hasCluster() ? isAllowed && <Attention inventory={data} /> : <SnapshotNotes />}
       <div className="columns">
         {data.isLocal && <TiersSection inventory={data} />}
-        {hasCluster() && <Services />}
+        {isAllowed && <Services />}
         {hasCluster() && <RuleChanges inventory={data} />}
-        {hasCluster() && <Certificates />}
+        {isAllowed && <Certificates />}
       </div>
     </div>
   )
@@ -134,6 +136,7 @@ function Activity() {
   const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
   const unfinished = (tasks ?? []).filter(({ status }) => status === 'RUNNING')
   const running = unfinished.filter(({ runnerStatusCode }) => runnerStatusCode === 'RUNNING').length
+  const waiting = unfinished.length - running
   return (
     <p className="sentence" role="status">
       {state === undefined
@@ -148,7 +151,7 @@ function Activity() {
       {tasks &&
         (unfinished.length === 0
           ? ' No task is running.'
-          : ` ${countOf(running, 'task is', 'tasks are')} running, and ${formatCount(unfinished.length - running)} waiting.`)}
+          : ` ${countOf(running, 'task is', 'tasks are')} running${waiting > 0 ? `, and ${formatCount(waiting)} waiting` : ''}.`)}
     </p>
   )
 }
@@ -192,14 +195,12 @@ function unservedText(unserved: number, underReplicated: number): ReactNode {
 }
 
 function useConcerns(): Concern[] {
-  const { data: caller } = useCaller()
   const { data: state } = useClusterState()
   const { data: metrics } = useMetrics()
   const { data: servers } = useDataServers()
   const { data: duties } = useDuties()
   const { data: tasks } = useTasks(100)
   const { data: inventory } = useInventory()
-  if (caller?.state.read !== true) return []
   const texts = [
     ...(state?.known === false || state?.settled === false ? state.reasons : []),
     ...(state?.shortages ?? []),

@@ -11,9 +11,11 @@ const logBytes = 30_000
 export function TaskPanel({ task }: { readonly task: TaskStatus }) {
   const path = `/svc/indexer/v1/task/${encodeURIComponent(task.id)}`
   const isUnfinished = task.status === 'RUNNING'
+  const hasStarted = task.runnerStatusCode !== 'WAITING' && task.runnerStatusCode !== 'PENDING'
   const log = useQuery({
     queryKey: ['taskLog', task.id],
     queryFn: async () => await (await send(`${path}/log?offset=-${logBytes}`)).text(),
+    enabled: hasStarted,
     retry: false,
     refetchInterval: isUnfinished ? 2000 : false,
   })
@@ -39,6 +41,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       )}
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}
       <h3>Log</h3>
+      {!hasStarted && <p className="dim">The task waits for a free slot, a lock, or a limit.</p>}
       {log.error && <p className="dim">{log.error.message}</p>}
       {log.data !== undefined && (
         <pre className="log" tabIndex={0}>

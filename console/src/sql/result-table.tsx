@@ -22,7 +22,7 @@ export function ResultTable({ result: { columns, types, rows } }: { readonly res
   if (rows.length === 0) return <p className="dim">The query returned no rows.</p>
   return (
     <div ref={box} className="scroll framed" tabIndex={0} role="group" aria-label="Result">
-      <table className="list" aria-rowcount={rows.length + 1}>
+      <table className="list fit" aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
             {columns.map((name, index) => (

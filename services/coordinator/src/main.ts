@@ -1,6 +1,5 @@
 import { type CompactionPlanner, createCompactionPlanner } from '@svc/shared/compaction'
 import type { Election } from '@svc/shared/discovery'
-import type { DutyGroup } from '@svc/shared/duties'
 import type { Route } from '@svc/shared/http'
 import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
@@ -29,7 +28,7 @@ import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
-import { createDutyGroups } from './duties/index.ts'
+import { createDutyGroups, type DutyGroups } from './duties/index.ts'
 import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
@@ -78,7 +77,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
       createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
       loadMeter,
       planner,
-      dutyGroups.compaction,
+      dutyGroups,
       followers,
     ),
     start: async () => {
@@ -149,11 +148,14 @@ function coordinatorRoutes(
   explanations: Explanations,
   loadMeter: LoadMeter,
   planner: CompactionPlanner,
-  compactionDuties: DutyGroup,
+  dutyGroups: DutyGroups,
   followers: DirectoryFollowers,
 ): Route[] {
   const { context, leadership, segments, servers, rules } = view
-  const previews = createPreviews(view, clusterState, loadMeter.rateOf)
+  const previews = createPreviews(view, clusterState, {
+    rateOf: loadMeter.rateOf,
+    untilNextRunMs: dutyGroups.loading.untilNextRunMs,
+  })
   const feed = createChangeFeed(view, clusterState)
   const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
@@ -166,13 +168,13 @@ function coordinatorRoutes(
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
-    ...serverRoutes(view),
+    ...serverRoutes(view, loadMeter.rateOf),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),
-    ...compactionStatusRoutes(context, planner, compactionDuties.wake),
+    ...compactionStatusRoutes(context, planner, dutyGroups.compaction.wake),
     ...segmentUseRoutes(context, '/svc/coordinator/v1'),
     killIntervalRoute(context),
     ...internalRoutes(context, leadership, segments, servers, followers),

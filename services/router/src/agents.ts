@@ -16,6 +16,8 @@ export function createAgents(stores: ServiceContext['stores']): Agents {
       connections: 128,
       headersTimeout: headersTimeoutMs,
       bodyTimeout: 0,
+      // Servers close idle connections after 65 s, possibly while a request is on its way, so close them well before.
+      keepAliveMaxTimeout: 30_000,
       connect: { ...stores.current().client, timeout: 5000 },
     })
   let agent = createAgent()

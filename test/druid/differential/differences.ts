@@ -16,6 +16,10 @@ export interface Difference {
   explains(exchange: Exchange): boolean
 }
 
+interface CompactionStatuses {
+  readonly latestStatus?: readonly { readonly dataSource: string }[]
+}
+
 /** The message of an error answer. */
 const messageOf = ({ json }: Exchange['svc']): string => JSON.stringify(json ?? '')
 
@@ -81,25 +85,152 @@ export const differences: readonly Difference[] = [
       svc.text === '{"latestStatus":[]}',
   },
   {
+    name: 'compaction status of a datasource without segments',
+    endpoint: '`GET …/compaction/status`, `GET …/compaction/status/datasources`',
+    condition: 'a datasource has a compaction configuration, and no used segments',
+    druid: 'omits it',
+    svc: 'lists it as `RUNNING`, with counts of 0',
+    reason: 'The documented answer lists all datasources for which automatic compaction is enabled.',
+    explains: bothSucceed((exchange) => {
+      const statusOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
+      const known = new Set(statusOf(exchange.druid).map(({ dataSource }) => dataSource))
+      const isEmpty = (status: object) =>
+        Object.values(status).every((value) => typeof value !== 'number' || value === 0)
+      const latestStatus = statusOf(exchange.svc).filter(
+        (status) => known.has(status.dataSource) || !isEmpty(status),
+      )
+      return (
+        /\/compaction\/status(\/datasources)?$/.test(exchange.request.endpoint) &&
+        isSame({ ...exchange, svc: { ...exchange.svc, json: { latestStatus } } })
+      )
+    }),
+  },
+  {
     name: 'rows of unused segments',
     endpoint: '`GET …/metadata/datasources/{dataSource}/unusedSegments`',
     condition: 'the datasource has unused segments',
     druid: '`numRows` is null unless segment schemas are stored centrally',
     svc: '`numRows` is the number of rows',
     reason: 'svc always knows the number.',
-    explains: equalWithout('numRows', (endpoint) => endpoint.endsWith('/unusedSegments')),
+    explains: equalWithout({ numRows: undefined }, (endpoint) => endpoint.endsWith('/unusedSegments')),
   },
   {
-    name: 'type of a compaction configuration',
+    name: 'type and projections of a compaction configuration',
     endpoint: '`GET …/config/compaction…`, `GET …/compaction/config/datasources…`, and their histories',
     condition: 'the datasource has a compaction configuration',
-    druid: 'adds `"type":"inline"`',
-    svc: 'omits the type, and accepts it',
-    reason: 'It is the only type, and the field is not part of the documented configuration.',
-    explains: equalWithout(
-      'type',
-      (endpoint) => /compaction\/config|config\/compaction/.test(endpoint),
-      'inline',
+    druid: 'adds `"type":"inline"` and `"projections":null`',
+    svc: 'omits both, and accepts this type',
+    reason:
+      'It is the only type, svc has no projections, and neither field is part of the documented configuration.',
+    explains: equalWithout({ type: 'inline', projections: null }, (endpoint) =>
+      /compaction\/config|config\/compaction/.test(endpoint),
+    ),
+  },
+  {
+    name: 'datasources without used segments in lists',
+    endpoint: '`GET …/loadstatus`, `GET …/metadata/datasources`',
+    condition: 'all segments of a datasource have become unused',
+    druid: 'still lists it, for example as 0 or `"NaN"`, until it restarts',
+    svc: 'omits it',
+    reason: 'The lists are about used segments. `"NaN"` is not a percentage.',
+    explains: bothSucceed(
+      (exchange) =>
+        /v1\/(loadstatus|metadata\/datasources)$/.test(exchange.request.endpoint) &&
+        isSame({
+          ...exchange,
+          druid: {
+            ...exchange.druid,
+            json: withoutEmpty(exchange.druid.json as object, exchange.svc.json as object),
+          },
+        }),
+    ),
+  },
+  {
+    name: 'load status where no replicas are required',
+    endpoint: '`GET …/loadstatus`, `GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'rules require no replicas of some segments',
+    druid: 'counts these segments as not loaded, except in `GET …/loadstatus?simple`',
+    svc: 'counts only segments of which rules require replicas',
+    reason: 'Otherwise, nobody who waits for 100 would ever see it.',
+    explains: bothSucceed(
+      ({ request, druid, svc }) =>
+        /\/loadstatus$/.test(request.endpoint) &&
+        !request.path.includes('full') &&
+        numbersOf(druid).every(([name, value]) => {
+          const own = new Map(numbersOf(svc)).get(name) as number
+          return request.path.includes('simple') ? own <= value : own >= value
+        }),
+    ),
+  },
+  {
+    name: 'tiers without missing replicas in the load status',
+    endpoint: '`GET …/loadstatus?full`, `GET …/datasources/{dataSource}/loadstatus?full`',
+    condition: 'a load rule names no tier, or a tier with 0 replicas',
+    druid: 'lists the tier, or `_default_tier`, with 0 missing replicas',
+    svc: 'lists only tiers in which replicas are required or served',
+    reason: 'Nothing can be missing there.',
+    explains: bothSucceed(
+      (exchange) =>
+        /\/loadstatus$/.test(exchange.request.endpoint) &&
+        exchange.request.path.includes('full') &&
+        isSame({
+          ...exchange,
+          druid: { ...exchange.druid, json: withoutEmpty(exchange.druid.json as object, {}) },
+          svc: { ...exchange.svc, json: withoutEmpty(exchange.svc.json as object, {}) },
+        }),
+    ),
+  },
+  {
+    name: 'a datasource without used segments',
+    endpoint:
+      '`GET …/metadata/datasources/{dataSource}`, `GET …/metadata/datasources/{dataSource}/segments`, `GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'all its segments have become unused',
+    druid: '200 with an empty list or a text, until it restarts; then 404 or 204',
+    svc: '404 or 204',
+    reason: 'The answer does not depend on when a server was started.',
+    explains: ({ request, druid, svc }) =>
+      /\/datasources\/:dataSource(\/segments|\/loadstatus)?$/.test(request.endpoint) &&
+      druid.status === 200 &&
+      (svc.status === 404 || svc.status === 204) &&
+      /^\[\]$|"segments":\[\]\}$|^No used segment/.test(druid.text),
+  },
+  {
+    name: 'load status of a datasource without an interval',
+    endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'no `interval` is given, and the datasource has segments that are older than two weeks',
+    druid: 'covers only segments of the last two weeks; 204 if there are none',
+    svc: 'covers all used segments',
+    reason: 'Whether old data is loaded matters as much; `interval` selects a part of it.',
+    explains: ({ request, druid, state }) =>
+      request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
+      !request.path.includes('interval=') &&
+      druid.status < 300 &&
+      state.segments.some(({ payload }) => isOld(payload.interval)),
+  },
+  {
+    name: 'load status without forceMetadataRefresh',
+    endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'no `forceMetadataRefresh` is given',
+    druid: '400',
+    svc: 'the load status',
+    reason: 'svc always reads the current metadata, so that the parameter is not needed.',
+    explains: ({ request, druid, svc }) =>
+      request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
+      !request.path.includes('forceMetadataRefresh=') &&
+      druid.status === 400 &&
+      svc.status < 300,
+  },
+  {
+    name: 'newest entries of a compaction history',
+    endpoint:
+      '`GET …/config/compaction/{dataSource}/history`, `GET …/compaction/config/datasources/{dataSource}/history`',
+    condition: '`count` is given',
+    druid:
+      'reads the newest changes of all datasources, and shows those after which the configuration differs from the one after the next change',
+    svc: 'the newest changes of the datasource',
+    reason: 'Entries of Druid have the time and author of another change, or are missing.',
+    explains: bothSucceed(
+      ({ request }) => /compaction.*\/history$/.test(request.endpoint) && /[?&]count=/.test(request.path),
     ),
   },
   {
@@ -125,16 +256,17 @@ function bothSucceed(applies: Difference['explains']): Difference['explains'] {
   return (exchange) => exchange.druid.status < 300 && exchange.svc.status < 300 && applies(exchange)
 }
 
-/** The condition for answers that are equal without the fields of this name, or only those with this value. */
+/** The condition for answers that are equal without these fields; those with a value only if they have this value. */
 function equalWithout(
-  name: string,
+  fields: Readonly<Record<string, unknown>>,
   concerns: (endpoint: string) => boolean,
-  value?: string,
 ): Difference['explains'] {
   const omit = (json: unknown): unknown =>
     JSON.parse(
       JSON.stringify(json ?? null, (key, inner: unknown) =>
-        key === name && (value === undefined || inner === value) ? undefined : inner,
+        Object.hasOwn(fields, key) && (fields[key] === undefined || inner === fields[key])
+          ? undefined
+          : inner,
       ),
     )
   return bothSucceed(
@@ -147,6 +279,31 @@ function equalWithout(
       }),
   )
 }
+
+/** Returns an answer of Druid without the datasources that have no used segments and that svc does not list. */
+function withoutEmpty(druid: object, svc: object): object {
+  if (Array.isArray(druid)) {
+    const names = new Set(svc as unknown[])
+    return druid.filter((item) => (typeof item === 'string' ? names.has(item) : item.segments.length > 0))
+  }
+  const known = new Map(Object.entries(svc))
+  return Object.fromEntries(
+    Object.entries(druid).flatMap(([name, value]): [string, unknown][] => {
+      const other: unknown = known.get(name)
+      if (typeof value !== 'object')
+        return other === undefined && (value === 'NaN' || value === 0) ? [] : [[name, value]]
+      const kept = withoutEmpty(value as object, (other ?? {}) as object)
+      return other === undefined && Object.keys(kept).length === 0 ? [] : [[name, kept]]
+    }),
+  )
+}
+
+/** Whether an interval ends before the last two weeks. */
+const isOld = (interval: string): boolean =>
+  Date.parse(interval.slice(interval.indexOf('/') + 1)) < Date.now() - 14 * 86_400_000
+
+const numbersOf = ({ json }: Exchange['svc']): [name: string, value: number][] =>
+  Object.entries((json ?? {}) as Record<string, number>)
 
 const namesOf = ({ json }: Exchange['svc']): string[] => Object.keys(json ?? {})
 

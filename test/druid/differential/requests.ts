@@ -41,7 +41,7 @@ function segmentOf(choices: Choices, state: State, dataSource: string): string {
     ({ payload }) => payload.identifier,
   )
   return ids.length === 0 || choices.chance(0.1)
-    ? choices.one(['nosuch', `${dataSource}_nosuch`])
+    ? choices.one(['nosuch', `${dataSource}_nosuch`, ...ids.slice(0, 1).map((id) => `${id}_0`)])
     : choices.one(ids)
 }
 
@@ -75,7 +75,7 @@ const historyQuery = (choices: Choices, state: State): string =>
   })
 
 /** A random list of rules, sometimes with a mistake. */
-function randomRules(choices: Choices, state: State): unknown {
+function randomRules(choices: Choices, state: State, isDefault: boolean): unknown {
   if (choices.chance(0.08)) {
     return choices.one<unknown>([
       {},
@@ -94,7 +94,9 @@ function randomRules(choices: Choices, state: State): unknown {
     ])
   }
   const rules = Array.from({ length: choices.whole(0, 3) }, () => randomRule(choices, state))
-  if (choices.chance(0.7)) rules.push({ type: choices.one(['loadForever', 'loadForever', 'dropForever']) })
+  // Some rule applies to every segment: otherwise, Druid does nothing, and svc loads it as the interface requires.
+  if (choices.chance(0.7) || isDefault)
+    rules.push({ type: choices.one(['loadForever', 'loadForever', 'dropForever']) })
   return rules
 }
 
@@ -523,10 +525,13 @@ const withBody =
 
 /** Changes. Segments are marked at the coordinator and at the overlord. */
 const changes: readonly Endpoint[] = [
-  change('POST', `${coordinator}/rules/:dataSource`, 8, (choices, state) => ({
-    path: `${coordinator}/rules/${encode(choices.chance(0.25) ? '_default' : dataSourceOf(choices, state))}`,
-    ...(choices.chance(0.02) ? { text: '[{' } : { json: randomRules(choices, state) }),
-  })),
+  change('POST', `${coordinator}/rules/:dataSource`, 8, (choices, state) => {
+    const isDefault = choices.chance(0.25)
+    return {
+      path: `${coordinator}/rules/${encode(isDefault ? '_default' : dataSourceOf(choices, state))}`,
+      ...(choices.chance(0.02) ? { text: '[{' } : { json: randomRules(choices, state, isDefault) }),
+    }
+  }),
   change('POST', `${coordinator}/config`, 3, (choices) => ({
     path: `${coordinator}/config`,
     json: randomDynamicConfig(choices),

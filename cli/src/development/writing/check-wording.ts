@@ -9,7 +9,7 @@ const checkedFiles = [
   '{data,docs}/**/*.md',
   '{deploy,test}/**/*.{yml,yaml,sh}',
   'deploy/monitoring/dashboard.json',
-  'launcher/**/*.{mjs,mts}',
+  'launcher/**/*.{mjs,mts,md}',
   '{packages,services}/*/src/**/*.ts',
   '{cli,container}/src/**/*.ts',
   'console/src/**/*.{ts,tsx}',

@@ -128,7 +128,7 @@ describe('the explanation of compaction', () => {
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),
-      'not compacted yet. It waits in place [3], after 200 B in 2 intervals; it needs 1 slot, and running tasks use 0 of 1',
+      'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot, and running tasks use 0 of 1',
     )
   })
 

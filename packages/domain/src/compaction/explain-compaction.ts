@@ -114,6 +114,6 @@ function whyAwaiting(
   const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
   return [
     'WAITING',
-    `It waits in place [${place}]${ahead}; it needs ${countOf(demand.min, 'slot')}, and running tasks use ${slotsTaken} of ${plan.slots}`,
+    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}, and running tasks use ${slotsTaken} of ${plan.slots}`,
   ]
 }

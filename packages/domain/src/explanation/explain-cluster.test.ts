@@ -118,7 +118,7 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
   ...more,
 })
 const first =
-  'Is a historical of tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report came 2 s ago'
+  'Is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report came 2 s ago'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   ['idle', facts(work('h', 'hot')), [first]],
   [

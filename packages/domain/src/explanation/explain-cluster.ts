@@ -84,7 +84,7 @@ export function explainServerWork(facts: ServerFacts): string[] {
   const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
   const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
   return [
-    `Is a ${type} of tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
+    `Is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
     ...(cloneOf === undefined ? [] : [`Copies the segments of [${cloneOf}], and gets no others`]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
     ...(queuedDrops > 0 ? [`Is dropping ${countOf(queuedDrops, 'segment')}`] : []),

@@ -58,7 +58,7 @@ function obstacleText(
       return 'Is decommissioning, so it loads nothing'
     case 'loadFailed':
       return failure === undefined
-        ? 'Failed to load it or did not respond; the next attempt is later'
+        ? 'Failed to load it or did not respond; it will be retried later'
         : `Failed to load it at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
     case 'noSpace':
       return `Has no space: ${freeText(server)}, and the segment has ${formatBytes(table.sizeOf[row]!)}`

@@ -1,8 +1,11 @@
-import { type LoadRate, meanRate } from './load-rate.ts'
+import { Heap } from '../heap/index.ts'
+import { type LoadRate, meanRate, timeOf } from './load-rate.ts'
 
 /** Replicas to load in a tier, and its servers. */
 export interface TierLoads {
   readonly servers: readonly TierServer[]
+  /** Segments of which replicas are loaded. A server loads at most one of each. */
+  readonly segments: number
   /** First replicas of segments in the tier, which no throttle limits. */
   readonly firstCopies: number
   readonly furtherCopies: number
@@ -14,6 +17,10 @@ export interface TierLoads {
 export interface TierServer {
   /** Undefined if this server has not been measured. */
   readonly rate: LoadRate | undefined
+  /** Infinity means no limit. */
+  readonly maxSizeBytes: number
+  /** Size of the segments that it serves. */
+  readonly usedSizeBytes: number
   /** Loads that are in its queue now. */
   readonly queuedLoads: number
   readonly queuedBytes: number
@@ -23,6 +30,8 @@ export interface TierServer {
 export interface LoadTimeLimits {
   /** Time between two runs. */
   readonly periodMs: number
+  /** Time until the next run, which is the first to load something. */
+  readonly untilNextRunMs: number
   readonly maxLoadsPerServer: number
   readonly replicationThrottleLimit: number
 }
@@ -36,6 +45,8 @@ export interface LoadTimeEstimate {
 
 interface Queue {
   readonly msPerLoad: number
+  /** Its part of all loads, from 0 to 1. */
+  readonly share: number
   /** Milliseconds until the queue is empty. */
   queuedMs: number
 }
@@ -44,24 +55,26 @@ interface Queue {
 const maxRuns = 10_000
 
 /**
- * Estimates when the last replica is loaded, from one run of the coordinator to the next; the first run is half a period
- * from now. Returns undefined if no server of the tier has been measured.
+ * Estimates when the last replica is loaded, from one run of the coordinator to the next. Returns undefined if no server of
+ * the tier has been measured.
  */
 export function estimateLoadTime(
-  { servers, firstCopies, furtherCopies, bytes }: TierLoads,
-  { periodMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits,
+  loads: TierLoads,
+  { periodMs, untilNextRunMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits,
 ): LoadTimeEstimate | undefined {
+  const { servers, firstCopies, furtherCopies, bytes } = loads
   const copies = firstCopies + furtherCopies
   if (copies === 0) return { durationMs: 0, limitedBy: 'servers' }
   const mean = meanRate(servers.flatMap(({ rate }) => rate ?? []))
   if (mean === undefined) return undefined
   const sizeBytes = bytes / copies
-  const queues = servers.map(({ rate = mean, queuedLoads, queuedBytes }): Queue => {
-    const msOf = (loads: number, size: number) => loads * rate.msPerSegment + size * rate.msPerByte
-    return { msPerLoad: Math.max(msOf(1, sizeBytes), 0.001), queuedMs: msOf(queuedLoads, queuedBytes) }
+  const shares = sharesOf(loads)
+  const queues = servers.map(({ rate = mean, queuedLoads, queuedBytes }, index): Queue => {
+    const msPerLoad = Math.max(timeOf(rate, 1, sizeBytes), 0.001)
+    return { msPerLoad, share: shares[index]!, queuedMs: timeOf(rate, queuedLoads, queuedBytes) }
   })
   let [first, further] = [firstCopies, furtherCopies]
-  let now = periodMs / 2
+  let now = untilNextRunMs
   for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - now)
   const waits = { queue: 0, throttle: 0 }
   for (let run = 1; ; run += 1) {
@@ -89,16 +102,48 @@ const limitOf = (
   return queue > throttle ? 'maxSegmentsInNodeLoadingQueue' : 'replicationThrottleLimit'
 }
 
-/** Adds loads to the queues in equal parts, as far as they have room. Returns how many. */
+// The loads are divided among the servers in this many pieces for each server.
+const piecesPerServer = 100
+
+/**
+ * Returns which part of the loads each server gets. Like the planner, gives each piece to the server where the least part
+ * of the space is used. A server gets at most one replica of each segment.
+ */
+function sharesOf({ servers, segments, firstCopies, furtherCopies, bytes }: TierLoads): number[] {
+  const count = piecesPerServer * servers.length
+  const maxPieces = Math.ceil(count * Math.max(segments / (firstCopies + furtherCopies), 1 / servers.length))
+  const parts = servers.map(({ maxSizeBytes, usedSizeBytes, queuedBytes }) => ({
+    maxSizeBytes,
+    filledBytes: usedSizeBytes + queuedBytes,
+    pieces: 0,
+  }))
+  const fillOf = (part: (typeof parts)[number]) => part.filledBytes / part.maxSizeBytes
+  const open = new Heap<(typeof parts)[number]>(
+    (a, b) => fillOf(a) < fillOf(b) || (fillOf(a) === fillOf(b) && a.pieces < b.pieces),
+  )
+  for (const part of parts) open.push(part)
+  for (let piece = 0; piece < count; piece += 1) {
+    const part = open.pop()
+    if (part === undefined) break
+    part.pieces += 1
+    part.filledBytes += bytes / count
+    if (part.pieces < maxPieces) open.push(part)
+  }
+  return parts.map(({ pieces }) => pieces / count)
+}
+
+/** Adds loads to the queues by their shares, as far as they have room. Returns how many. */
 function assign(queues: readonly Queue[], loads: number, maxLoads: number): number {
   const open = queues
     .map((queue) => ({ queue, room: Math.max(0, maxLoads - Math.ceil(queue.queuedMs / queue.msPerLoad)) }))
-    .sort((a, b) => a.room - b.room)
+    .sort((a, b) => a.room / a.queue.share - b.room / b.queue.share || 0)
   let left = loads
-  for (const [index, { queue, room }] of open.entries()) {
-    const part = Math.min(room, Math.ceil(left / (open.length - index)))
+  let shares = open.reduce((sum, { queue }) => sum + queue.share, 0)
+  for (const { queue, room } of open) {
+    const part = shares > 0 ? Math.min(room, left, Math.ceil((left * queue.share) / shares - 1e-9)) : 0
     queue.queuedMs += part * queue.msPerLoad
     left -= part
+    shares -= queue.share
   }
   return loads - left
 }

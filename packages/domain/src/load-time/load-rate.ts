@@ -79,6 +79,10 @@ export function rateOf(sums: LoadSums): LoadRate | undefined {
   return { msPerSegment, msPerByte }
 }
 
+/** Returns how long loads of this many bytes take, one after the other, in milliseconds. */
+export const timeOf = ({ msPerSegment, msPerByte }: LoadRate, segments: number, bytes: number): number =>
+  segments * msPerSegment + bytes * msPerByte
+
 /** Returns the mean of several rates, or undefined if there are none. */
 export function meanRate(rates: readonly LoadRate[]): LoadRate | undefined {
   if (rates.length === 0) return undefined

@@ -10,13 +10,12 @@ import {
   noLoads,
   rateOf,
   type TierLoads,
+  timeOf,
 } from './index.ts'
 
 const second = 1000
 const megabyte = 1_000_000
 const sumsOf = (measured: readonly MeasuredLoads[]): LoadSums => measured.reduce(addMeasured, noLoads)
-const timeOf = ({ msPerSegment, msPerByte }: LoadRate, segments: number, bytes: number): number =>
-  segments * msPerSegment + bytes * msPerByte
 
 describe('the load rate of a server', () => {
   const same = Array.from({ length: 20 }, () => ({ ms: second, segments: 10, bytes: 100 * megabyte }))
@@ -64,10 +63,17 @@ describe('the load rate of a server', () => {
 })
 
 describe('an estimate', () => {
-  const idle = { rate: { msPerSegment: 0, msPerByte: second / megabyte }, queuedLoads: 0, queuedBytes: 0 }
+  const idle = {
+    rate: { msPerSegment: 0, msPerByte: second / megabyte },
+    maxSizeBytes: 1e12,
+    usedSizeBytes: 0,
+    queuedLoads: 0,
+    queuedBytes: 0,
+  }
   const servers = (count: number) => Array.from({ length: count }, () => idle)
   const limits: LoadTimeLimits = {
     periodMs: 10 * second,
+    untilNextRunMs: 5 * second,
     maxLoadsPerServer: 1000,
     replicationThrottleLimit: 1000,
   }
@@ -78,16 +84,22 @@ describe('an estimate', () => {
     seconds: number | undefined,
     limitedBy?: string,
   ][] = [
-    ['of nothing is 0', { servers: [], firstCopies: 0, furtherCopies: 0, bytes: 0 }, {}, 0, 'servers'],
+    [
+      'of nothing is 0',
+      { servers: [], segments: 0, firstCopies: 0, furtherCopies: 0, bytes: 0 },
+      {},
+      0,
+      'servers',
+    ],
     [
       'without measurements is unknown',
-      { servers: [{ ...idle, rate: undefined }], firstCopies: 1, furtherCopies: 0, bytes: 1 },
+      { servers: [{ ...idle, rate: undefined }], segments: 1, firstCopies: 1, furtherCopies: 0, bytes: 1 },
       {},
       undefined,
     ],
     [
       'divides loads among servers',
-      { servers: servers(2), firstCopies: 100, furtherCopies: 0, bytes: 100 * megabyte },
+      { servers: servers(2), segments: 100, firstCopies: 100, furtherCopies: 0, bytes: 100 * megabyte },
       {},
       5 + 50,
       'servers',
@@ -96,6 +108,7 @@ describe('an estimate', () => {
       'uses the mean of the tier for a server without measurements',
       {
         servers: [idle, { ...idle, rate: undefined }],
+        segments: 100,
         firstCopies: 100,
         furtherCopies: 0,
         bytes: 100 * megabyte,
@@ -108,6 +121,7 @@ describe('an estimate', () => {
       'starts after the loads that are queued now',
       {
         servers: [{ ...idle, queuedLoads: 25, queuedBytes: 25 * megabyte }],
+        segments: 10,
         firstCopies: 10,
         furtherCopies: 0,
         bytes: 10 * megabyte,
@@ -117,22 +131,74 @@ describe('an estimate', () => {
       'servers',
     ],
     [
+      'loads more on larger servers',
+      {
+        servers: [idle, { ...idle, maxSizeBytes: 4e12 }],
+        segments: 100,
+        firstCopies: 100,
+        furtherCopies: 0,
+        bytes: 100 * megabyte,
+      },
+      {},
+      5 + 80,
+      'servers',
+    ],
+    [
+      'loads less on servers that already have more',
+      {
+        servers: [idle, { ...idle, usedSizeBytes: 40 * megabyte }],
+        segments: 100,
+        firstCopies: 100,
+        furtherCopies: 0,
+        bytes: 100 * megabyte,
+      },
+      {},
+      5 + 70,
+      'servers',
+    ],
+    [
+      'loads at most one replica of a segment on a server',
+      {
+        servers: [idle, { ...idle, maxSizeBytes: 4e12 }],
+        segments: 100,
+        firstCopies: 100,
+        furtherCopies: 100,
+        bytes: 200 * megabyte,
+      },
+      {},
+      5 + 100,
+      'servers',
+    ],
+    [
+      'starts with the next run',
+      { servers: servers(2), segments: 100, firstCopies: 100, furtherCopies: 0, bytes: 100 * megabyte },
+      { untilNextRunMs: second },
+      1 + 50,
+      'servers',
+    ],
+    [
       'waits for the next run if queues are full',
-      { servers: servers(1), firstCopies: 20, furtherCopies: 0, bytes: 20 * megabyte },
+      { servers: servers(1), segments: 20, firstCopies: 20, furtherCopies: 0, bytes: 20 * megabyte },
       { maxLoadsPerServer: 5 },
       5 + 3 * 10 + 5,
       'maxSegmentsInNodeLoadingQueue',
     ],
     [
       'throttles further replicas, but not the first of a segment',
-      { servers: servers(2), firstCopies: 2, furtherCopies: 6, bytes: 8 * megabyte },
+      { servers: servers(2), segments: 4, firstCopies: 2, furtherCopies: 6, bytes: 8 * megabyte },
       { replicationThrottleLimit: 2 },
       5 + 2 * 10 + 1,
       'replicationThrottleLimit',
     ],
     [
       'extrapolates very many runs',
-      { servers: servers(1), firstCopies: 1_000_000, furtherCopies: 0, bytes: 1_000_000 * megabyte },
+      {
+        servers: servers(1),
+        segments: 1_000_000,
+        firstCopies: 1_000_000,
+        furtherCopies: 0,
+        bytes: 1_000_000 * megabyte,
+      },
       { maxLoadsPerServer: 5 },
       2_000_000,
       'maxSegmentsInNodeLoadingQueue',

@@ -98,6 +98,24 @@ const cases: readonly { name: string; servers: SimulatedServer[]; wanted: Wanted
     plan: ['drop a'],
   },
   {
+    name: 'drops only as many replicas of a tier that is no longer named as the new tier serves',
+    servers: [
+      ...[holding('a', 'hot'), holding('b', 'hot'), holding('c', 'cold')],
+      simulatedServer({ name: 'd', tier: 'cold', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ cold: 2 }),
+    plan: ['drop b'],
+  },
+  {
+    name: 'drops the replica on a decommissioning server first in a tier that is no longer named',
+    servers: [
+      ...[holding('a', 'hot', { decommissioning: true }), holding('b', 'hot'), holding('c', 'cold')],
+      simulatedServer({ name: 'd', tier: 'cold', maxSizeBytes: 0 }),
+    ],
+    wanted: load({ cold: 2 }),
+    plan: ['drop a'],
+  },
+  {
     name: 'ignores a tier without servers',
     servers: [holding('a', 'hot')],
     wanted: load({ nosuchtier: 1 }),

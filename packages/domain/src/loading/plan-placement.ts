@@ -226,7 +226,7 @@ export class PlacementPlanner {
         this.planBroadcast(row)
         break
       case 'drop':
-        this.dropUnnamed(row, prepared, true)
+        this.dropUnnamed(row, prepared, Infinity)
         this.drop(row, this.brokersServing)
         this.cancel(row, this.brokersLoading)
         this.cancel(row, this.leavingLoads)
@@ -340,18 +340,15 @@ export class PlacementPlanner {
   }
 
   /**
-   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop their replicas only when all named tiers
-   * serve their replicas. Tiers without servers are ignored. Brokers keep what a broadcast rule assigned to them.
+   * Plans loads and drops so that every named tier gets its replicas. Other tiers drop their replicas only when the named
+   * tiers serve as many. Tiers without servers are ignored. Brokers keep what a broadcast rule assigned to them.
    */
   private planLoad(row: number, prepared: PreparedWanted): void {
     let surplus = 0
     for (const { served, leaving } of this.tiers) surplus += served.length + leaving.length
-    let isServed = true
     for (const { tier, required } of prepared.required) {
       surplus -= required
-      if (tier.served.length < required) {
-        isServed = false
-      } else {
+      if (tier.served.length >= required) {
         // The other servers of the tier serve enough replicas.
         this.drop(row, tier.leaving)
         surplus -= tier.leaving.length
@@ -367,16 +364,20 @@ export class PlacementPlanner {
       surplus -= change.drops
     }
     this.cancel(row, this.leavingLoads)
-    this.dropUnnamed(row, prepared, isServed)
+    this.dropUnnamed(row, prepared, surplus)
   }
 
-  private dropUnnamed(row: number, { isNamed }: PreparedWanted, namedAreServed: boolean): void {
+  /** Plans at most `surplus` drops in tiers that the rule does not name, on decommissioning servers first. */
+  private dropUnnamed(row: number, { isNamed }: PreparedWanted, surplus: number): void {
+    let left = surplus
     for (const { place, served, loading, leaving } of this.tiers) {
       if (isNamed[place] === 1) continue
       this.cancel(row, loading)
-      if (!namedAreServed) continue
-      this.drop(row, served)
-      this.drop(row, leaving)
+      const count = Math.max(0, Math.min(left, served.length + leaving.length))
+      const ofLeaving = leaving.slice(0, count)
+      this.drop(row, ofLeaving)
+      this.drop(row, fullest(served, count - ofLeaving.length))
+      left -= count
     }
   }
 

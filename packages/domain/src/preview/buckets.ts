@@ -1,5 +1,6 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 import type { SegmentColumns } from './segments.ts'
 import { lowerBound, upperBound } from './sorted.ts'

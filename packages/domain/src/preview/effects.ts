@@ -1,5 +1,5 @@
 import { Affected } from './affected.ts'
-import type { DatasourceOutcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 
 /** What a rule change does to segments. A segment may count for several effects. */

@@ -1,6 +1,7 @@
 import { RuleBoundaries } from '../rules/index.ts'
 import { addPeriod, type Period, periodOf } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { Tally } from './segments.ts'
 import { stretchesOf } from './stretches.ts'

@@ -1,6 +1,7 @@
 import { Affected } from './affected.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
+import type { Stretch } from './stretches.ts'
 import { addCopies, type CopyTally, noCopies } from './tallies.ts'
 
 /** The replicas of a segment by tier, before a change. Segments with equal replicas share one object. */
@@ -28,6 +29,8 @@ interface HeldOvershadowed {
   readonly dropped: Affected
   /** Their replicas, in the order of the tiers. */
   readonly byTier: readonly CopyTally[]
+  /** Their replicas on brokers. */
+  readonly onBrokers: CopyTally
 }
 
 // Number of segments between two pauses.
@@ -62,19 +65,44 @@ export function* heldRunsOf(
     segments: new Affected(),
     dropped: new Affected(),
     byTier: tiers.map(noCopies),
+    onBrokers: noCopies(),
   }
   for (const [at, index] of overshadowedIndexes.entries()) {
     if (at % slice === 0) yield
     const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
     overshadowed.segments.add(start, end, 1, sizeBytes)
     let dropped = 0
-    for (const [tier, held] of kinds.of(segments, index).byTier) {
+    const { byTier, brokers } = kinds.of(segments, index)
+    addCopies(overshadowed.onBrokers, 1, brokers, sizeBytes)
+    for (const [tier, held] of byTier) {
       dropped += held
       addCopies(overshadowed.byTier[tier]!, 1, held, sizeBytes)
     }
     if (dropped > 0) overshadowed.dropped.add(start, end, dropped, sizeBytes)
   }
   return { tiers, ends, copies, overshadowed }
+}
+
+/** Consecutive segments with the same rule and the same replicas before a change. */
+interface HeldRange extends Stretch {
+  readonly copies: HeldCopies
+}
+
+/** Cuts stretches where the replicas before the change differ. */
+export function* heldRanges(
+  stretches: readonly Stretch[],
+  { ends, copies }: HeldRuns,
+): Generator<HeldRange, void> {
+  let run = 0
+  for (const { from, to, rule } of stretches) {
+    for (let position = from; position < to; ) {
+      // Chains are in the order of positions, and so are runs.
+      while (ends[run]! <= position) run += 1
+      const end = Math.min(to, ends[run]!)
+      yield { from: position, to: end, rule, copies: copies[run]! }
+      position = end
+    }
+  }
 }
 
 /** What a segment has after the servers that were seen so far, and what it has with one more. */

@@ -1,4 +1,5 @@
-import type { HeldCopies, HeldRuns } from './held-copies.ts'
+import { getOrAdd } from './get-or-add.ts'
+import { type HeldCopies, type HeldRuns, heldRanges } from './held-copies.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import type { Stretch } from './stretches.ts'
@@ -53,7 +54,8 @@ export class CopyChange {
       this.after += after
       this.loaded += Math.max(0, after - before)
       this.dropped += Math.max(0, before - after)
-      this.unplaced += due - after
+      // A tier may keep more replicas than its rule requires while other tiers lack some.
+      this.unplaced += Math.max(0, due - after)
     })
     // Segments that a broadcast rule loaded on brokers stay there under a load rule.
     this.brokersAfter = target.action === 'load' ? brokers : this.copiesIn(tierCount)
@@ -68,14 +70,21 @@ export class CopyChange {
 
   /** Calls `visit` for each tier with replicas before, after, or due, in order. */
   forEachTier(visit: (tier: number, before: number, after: number, due: number) => void): void {
-    const { target, held } = this
-    const left = [...held.keys()].filter((tier) => !target.byHolder.has(tier)).sort((a, b) => a - b)
-    let at = 0
-    for (const { holder, due } of target.holders) {
-      for (; at < left.length && left[at]! < holder; at += 1) visit(left[at]!, held.get(left[at]!)!, 0, 0)
-      if (holder < this.tierCount) visit(holder, held.get(holder) ?? 0, this.copiesIn(holder), due)
+    const { target, held, placed, tierCount } = this
+    const visitTier = (tier: number): void => {
+      if (tier >= tierCount) return
+      visit(tier, held.get(tier) ?? 0, this.copiesIn(tier), target.byHolder.get(tier)?.due ?? 0)
     }
-    for (; at < left.length; at += 1) visit(left[at]!, held.get(left[at]!)!, 0, 0)
+    const kept = [...placed.keys()].filter((holder) => this.copiesIn(holder) > 0)
+    const others = [...new Set([...held.keys(), ...kept])]
+      .filter((holder) => !target.byHolder.has(holder))
+      .sort((a, b) => a - b)
+    let at = 0
+    for (const { holder } of target.holders) {
+      for (; at < others.length && others[at]! < holder; at += 1) visitTier(others[at]!)
+      visitTier(holder)
+    }
+    for (; at < others.length; at += 1) visitTier(others[at]!)
   }
 }
 
@@ -94,7 +103,8 @@ interface PiecesInput {
   readonly stretches: readonly Stretch[]
   readonly targetOf: (rule: number) => RuleTarget
   readonly held: HeldRuns
-  readonly placed: PlacedColumns
+  /** Undefined if no tier may run out of space. */
+  readonly placed: PlacedColumns | undefined
   /** Names of the tiers of the cluster. */
   readonly tiers: readonly string[]
 }
@@ -107,23 +117,19 @@ export function* piecesOf({
   stretches,
   targetOf,
   held,
-  placed,
+  placed = new Map(),
   tiers,
 }: PiecesInput): Generator<undefined, Pieces> {
   const ends: number[] = []
   const changeAt: number[] = []
   const changes = new Changes(held, placed, tiers)
   const columns = [...placed.values()]
-  let run = 0
   let work = 0
-  for (const { from, to, rule } of stretches) {
+  for (const { from, to, rule, copies } of heldRanges(stretches, held)) {
     const target = targetOf(rule)
     for (let position = from; position < to; ) {
-      // Chains are in the order of positions, and so are runs.
-      while (held.ends[run]! <= position) run += 1
-      const limit = Math.min(to, held.ends[run]!)
-      const end = columns.length === 0 ? limit : endOfEqual(columns, position, limit)
-      changeAt.push(changes.at(target, held.copies[run]!, position))
+      const end = columns.length === 0 ? to : endOfEqual(columns, position, to)
+      changeAt.push(changes.at(target, copies, position))
       ends.push(end)
       work += 1 + (end - position) * columns.length
       position = end
@@ -176,15 +182,6 @@ class Changes {
   private add(target: RuleTarget, held: HeldCopies, position: number): number {
     return this.list.push(new CopyChange(target, held, position, this.context)) - 1
   }
-}
-
-function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = create()
-    map.set(key, value)
-  }
-  return value
 }
 
 /** Returns the number of segments with each change, and their bytes. Yields regularly. */

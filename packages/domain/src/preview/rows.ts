@@ -1,5 +1,6 @@
 import { formatInterval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
@@ -33,14 +34,18 @@ export function* rowsOf(
     version: segments.version(index),
     partitionNum: segments.partitionNum(index),
   })
-  let piece = 0
+  let piece = -1
+  let copies: ReturnType<typeof copiesAfter> | undefined
   for (const stretch of stretches) {
     if (stretch.to <= from) continue
     const rule = referenceTo(datasource, stretch.rule)
     for (let position = Math.max(stretch.from, from); position < stretch.to; position += 1) {
-      while (pieces.ends[piece]! <= position) piece += 1
+      if (copies === undefined || pieces.ends[piece]! <= position) {
+        do piece += 1
+        while (pieces.ends[piece]! <= position)
+        copies = copiesAfter(pieces.changes[pieces.changeAt[piece]!]!, outcome)
+      }
       const index = indexes[position]!
-      const copies = copiesAfter(pieces.changes[pieces.changeAt[piece]!]!, outcome)
       yield { index, row: { ...describe(index), overshadowed: false, rule, ...copies } }
     }
   }
@@ -63,10 +68,9 @@ function copiesAfter(
   { cluster }: Outcome,
 ): Pick<PreviewRow, 'action' | 'loaded' | 'brokers'> {
   const loaded: [tier: string, copies: number][] = []
-  for (const { holder } of change.target.holders) {
-    const copies = change.copiesIn(holder)
-    if (holder < cluster.tiers.length && copies > 0) loaded.push([cluster.tiers[holder]!.name, copies])
-  }
+  change.forEachTier((tier, _, copies) => {
+    if (copies > 0) loaded.push([cluster.tiers[tier]!.name, copies])
+  })
   return {
     action: change.target.action,
     loaded: Object.fromEntries(loaded),

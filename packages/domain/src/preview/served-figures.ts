@@ -40,7 +40,7 @@ export function* servedFiguresOf(cluster: PreviewedCluster): Generator<undefined
       stretches: yield* stretchesOf(columns, boundaries),
       targetOf: (rule) => targets.of(boundaries.wantedBy(rule)),
       held,
-      placed: new Map(),
+      placed: undefined,
       tiers: names,
     })
     figures.push({

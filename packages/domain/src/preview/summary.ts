@@ -1,5 +1,6 @@
 import type { Interval } from '../time/index.ts'
-import type { DatasourceOutcome, Outcome } from './decide-outcome.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { Outcome } from './decide-outcome.ts'
 import { tallyChanges } from './pieces.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import type { PreviewTier } from './servers-by-tier.ts'
@@ -54,7 +55,8 @@ export function* summarize(
     }
     change.forEachTier((tier, before, after, due) => {
       addChange(changes[tier]!, segments, bytes, before, after)
-      addCopies(unplaced[tier]!, segments, due - after, bytes)
+      // A tier may keep more replicas than its rule requires while other tiers lack some.
+      addCopies(unplaced[tier]!, segments, Math.max(0, due - after), bytes)
     })
   }
   const places = new Map(held.tiers.map((name, place) => [name, place]))

@@ -2,4 +2,5 @@
 export * from './load-status.ts'
 export * from './plan-mark-used.ts'
 export * from './plan-retention.ts'
+export * from './rows-to-check.ts'
 export * from './servers-that-cannot-hold.ts'

@@ -226,6 +226,7 @@ describe('the load status', () => {
         },
         {
           dataSource: 'wiki',
+          segments: segments.filter(({ version }) => version !== 'v0').length,
           wantedSegments: wanted,
           unavailableSegments: unavailable,
           missingCopies: missing,
@@ -236,6 +237,29 @@ describe('the load status', () => {
       )
     })
   }
+
+  it('covers only the segments that overlap an interval', () => {
+    const table = tableOf([segment('a', 1), segment('b', 2), segment('c', 3)], [server('hot', ['c'])])
+    table.settleTimeline()
+    const rules = new Map([['wiki', parseRules([load({ nowhere: 2 })])]])
+    const within = { start: now - 2.5 * day, end: now - day }
+    const { segments, wantedSegments, unavailableSegments, missingCopies, servedCopies } = loadStatusOf(
+      table,
+      0,
+      rules,
+      loadingServers([server('hot', ['c'])]),
+      now,
+      within,
+    )
+    assert.deepEqual([segments, wantedSegments, unavailableSegments], [2, 2, 1])
+    assert.deepEqual(
+      [...missingCopies, ...servedCopies],
+      [
+        ['nowhere', 4],
+        ['hot', 1],
+      ],
+    )
+  })
 
   it('uses the rules of each datasource, or else the default rules', () => {
     const rules = new Map([

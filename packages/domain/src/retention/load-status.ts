@@ -1,10 +1,13 @@
 import { copyFlag, type SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
 import { type RulesByName, ruleBoundariesOf, type WantedCopies } from '../rules/index.ts'
+import { eternity, type Interval, overlaps } from '../time/index.ts'
 
 /** Load status of one datasource. */
 export interface DatasourceLoadStatus {
   readonly dataSource: string
+  /** Used segments that are not overshadowed. */
+  readonly segments: number
   /** Segments that rules require on at least one server. */
   readonly wantedSegments: number
   /** Those of them that no server serves yet. */
@@ -43,13 +46,17 @@ function demandBy(wanted: WantedCopies, byTier: ReadonlyMap<string, readonly Loa
   }
 }
 
-/** Returns the load status of a datasource, given by number, for its rules at `now`. Ignores overshadowed segments. */
+/**
+ * Returns the load status of a datasource, given by number, for its rules at `now`. Ignores overshadowed segments, and
+ * segments that do not overlap `within`.
+ */
 export function loadStatusOf(
   table: SegmentTable,
   datasource: number,
   rules: RulesByName,
   servers: readonly LoadingServer[],
   now: number,
+  within: Interval = eternity,
 ): DatasourceLoadStatus {
   const dataSource = table.datasourceNames[datasource]!
   const historicals = servers.filter(({ type }) => type === 'historical')
@@ -69,20 +76,18 @@ export function loadStatusOf(
   const loadableCopies = new Map<string, number>()
   const requiredTiers = new Set<string>()
   const servedCopies = new Map<string, number>()
+  let segments = 0
   let wantedSegments = 0
   let unavailableSegments = 0
-  const { copies } = table
   const served = new Map<string, number>()
   for (const group of table.groupsOf(datasource)) {
     if (table.hiddenOf[group] === 1) continue
-    const demand = demandOf(boundaries.match({ start: table.startOf[group]!, end: table.endOf[group]! }))
+    const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+    if (!overlaps(interval, within)) continue
+    const demand = demandOf(boundaries.match(interval))
     table.forEachRow(group, (row) => {
-      served.clear()
-      for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
-        if ((copies.flagsOf[entry]! & copyFlag.served) === 0) continue
-        const tier = tierOfServer.get(copies.serverOf[entry]!)
-        if (tier !== undefined) served.set(tier, (served.get(tier) ?? 0) + 1)
-      }
+      segments += 1
+      countServed(table, row, tierOfServer, served)
       for (const [tier, count] of served) add(servedCopies, tier, count)
       if (demand.copies === 0) return
       wantedSegments += 1
@@ -101,21 +106,37 @@ export function loadStatusOf(
       }
     })
   }
-  for (const { segments, withoutServers } of demands.values()) {
-    if (segments === 0) continue
+  for (const { segments: required, withoutServers } of demands.values()) {
+    if (required === 0) continue
     for (const [tier, count] of withoutServers) {
       requiredTiers.add(tier)
-      add(missingCopies, tier, count * segments)
+      add(missingCopies, tier, count * required)
     }
   }
   return {
     dataSource,
+    segments,
     wantedSegments,
     unavailableSegments,
     missingCopies,
     loadableCopies,
     requiredTiers,
     servedCopies,
+  }
+}
+
+/** Counts the replicas of a segment that historicals serve, by tier. Replaces the content of `served`. */
+function countServed(
+  { copies }: SegmentTable,
+  row: number,
+  tierOfServer: ReadonlyMap<number, string>,
+  served: Map<string, number>,
+): void {
+  served.clear()
+  for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+    if ((copies.flagsOf[entry]! & copyFlag.served) === 0) continue
+    const tier = tierOfServer.get(copies.serverOf[entry]!)
+    if (tier !== undefined) add(served, tier, 1)
   }
 }
 

@@ -412,3 +412,24 @@ describe('consecutive runs', () => {
       }).length
   }
 })
+
+it('gives the space of a full tier to the newest segments, of whichever datasource', () => {
+  const dataSources = ['a', 'wiki']
+  const segments = [9, 2, 5].flatMap((daysAgo) =>
+    dataSources.flatMap((dataSource) => [
+      segment(daysAgo, 'v1', { dataSource }),
+      segment(daysAgo, 'v1', {
+        dataSource,
+        interval: { start: now - (daysAgo + 20) * day, end: now - (daysAgo - 1) * day },
+      }),
+    ]),
+  )
+  const { loads } = plan({ segments, servers: [server('s', { maxSizeBytes: 7 })] })
+  const nameOf = ({ dataSource, interval: { start, end } }: Segment) =>
+    `${dataSource} ${(now - end) / day} ${(end - start) / day}`
+  const byId = new Map(segments.map((one) => [one.id, one]))
+  assert.deepEqual(
+    loads.map(({ segmentId: id }) => nameOf(byId.get(id)!)),
+    ['wiki 1 1', 'a 1 1', 'wiki 1 21', 'a 1 21', 'wiki 4 1', 'a 4 1', 'wiki 4 21'],
+  )
+})

@@ -16,6 +16,7 @@ import {
   type RulesByName,
   ruleBoundariesOf,
 } from '../rules/index.ts'
+import { rowsToCheck } from './rows-to-check.ts'
 
 /** The input of a run, except for the segments. */
 export interface RetentionSnapshot {
@@ -141,8 +142,9 @@ export class RetentionRun {
   private readonly movePlanner: MovePlanner
   /** What each rule requires, by datasource. */
   private readonly prepared: readonly (readonly PreparedWanted[])[]
-  private nextRow = 0
+  private readonly rows: Generator<number, void>
   private isCovered = false
+  private isDone = false
 
   constructor(
     table: SegmentTable,
@@ -154,12 +156,13 @@ export class RetentionRun {
     this.planner = planner
     this.movePlanner = moves
     this.prepared = prepared
+    this.rows = rowsToCheck(table)
   }
 
   /**
-   * Returns decisions for up to `most` of the segments that need a check, or undefined after the last one. Every used
-   * segment gets the replicas of the first rule that applies to it, and becomes unused if this is a drop rule. An
-   * overshadowed segment becomes unused as soon as the segments that overshadow it are served. Unused segments are
+   * Returns decisions for up to `max` of the segments that need a check, newest first, or undefined after the last one.
+   * Every used segment gets the replicas of the first rule that applies to it, and becomes unused if this is a drop rule.
+   * An overshadowed segment becomes unused as soon as the segments that overshadow it are served. Unused segments are
    * dropped. Each decision is based on the current state of the segment.
    */
   next(max = Infinity): RetentionPlan | undefined {
@@ -169,16 +172,17 @@ export class RetentionRun {
       return { ...this.planner.take(), markUnused: [{ rows, reason: 'overshadowed' }] }
     }
     const { table, planner } = this
-    if (this.nextRow >= table.rowLimit) return undefined
+    if (this.isDone) return undefined
     const dropped: number[] = []
-    let left = max
-    let row = this.nextRow
-    for (; row < table.rowLimit && left > 0; row += 1) {
-      if (table.markedOf[row] === 0) continue
-      left -= 1
-      table.noteChecked(row, this.planRow(row, dropped))
+    for (let left = max; left > 0; left -= 1) {
+      const next = this.rows.next()
+      if (next.done) {
+        this.isDone = true
+        break
+      }
+      // Something else may have checked or freed the row since this run began.
+      if (table.markedOf[next.value] === 1) table.noteChecked(next.value, this.planRow(next.value, dropped))
     }
-    this.nextRow = row
     return { ...planner.take(), markUnused: [{ rows: dropped, reason: 'dropRule' }] }
   }
 

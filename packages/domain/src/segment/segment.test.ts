@@ -53,7 +53,7 @@ test('parses every id, whatever the name of the datasource', () => {
         fc.tuple(instant, instant).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) })),
         fc.constant(eternity),
       ),
-      version: fc.constantFrom('2026-03-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z', 'v1'),
+      version: fc.constantFrom('2026-03-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z', 'v1', 'v_0', 'v_01'),
       partitionNum: fc.nat(),
     },
     { noNullPrototype: true },
@@ -65,13 +65,19 @@ test('parses every id, whatever the name of the datasource', () => {
   )
 })
 
+for (const trail of ['0', '01', '2147483648', '-1', 'x']) {
+  test(`[${trail}] at the end of an id is not the number of a partition, so it belongs to the version`, () =>
+    assert.deepEqual(parseSegmentId('koalas', `${id}_${trail}`), {
+      ...key,
+      version: `${key.version}_${trail}`,
+    }))
+}
+
 for (const text of [
   '',
   'koalas',
   'koalas_',
   `wiki${id}`,
-  `${id}_0`,
-  `${id}_01`,
   'koalas_a_b_c',
   id.replace('.000Z', 'Z'),
   'koalas_2026-01-01_2026-02-01_v1',

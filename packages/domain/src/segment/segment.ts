@@ -73,7 +73,9 @@ export function segmentId(key: SegmentKey): string {
   return partitionNum > 0 ? `${id}_${partitionNum}` : id
 }
 
-const idAfterDataSource = /^_([^_]+)_([^_]+)_(.+?)(?:_(\d{1,10}))?$/
+const idAfterDataSource = /^_([^_]+)_([^_]+)_(.+)$/
+const numbered = /^(.+)_([1-9]\d{0,9})$/
+const maxPartitionNum = 2 ** 31 - 1
 
 /**
  * Parses the id of a segment of this datasource. Returns undefined if it is not such an id. The datasource must be
@@ -83,13 +85,20 @@ export function parseSegmentId(dataSource: string, id: string): SegmentKey | und
   if (!id.startsWith(dataSource)) return undefined
   const parts = idAfterDataSource.exec(id.slice(dataSource.length))
   if (parts === null) return undefined
-  const [, startText = '', endText = '', version = '', partitionText = '0'] = parts
+  const [, startText = '', endText = '', rest = ''] = parts
   const start = instantOf(startText)
   const end = instantOf(endText)
   if (start === undefined || end === undefined) return undefined
-  const key = { dataSource, interval: { start, end }, version, partitionNum: Number(partitionText) }
-  // Only the canonical form is an id: no `_0`, no leading zeros, no other notation of a time.
+  const key = { dataSource, interval: { start, end }, ...versionAndPartitionOf(rest) }
+  // Only the canonical form is an id: no other notation of a time.
   return segmentId(key) === id ? key : undefined
+}
+
+/** Like in Druid, a number at the end that is not the number of a partition, such as [0], belongs to the version. */
+function versionAndPartitionOf(text: string): Pick<SegmentKey, 'version' | 'partitionNum'> {
+  const [, version = '', digits] = numbered.exec(text) ?? []
+  const partitionNum = Number(digits)
+  return partitionNum <= maxPartitionNum ? { version, partitionNum } : { version: text, partitionNum: 0 }
 }
 
 const instantPattern = String.raw`-?\d+-\d\d-\d\dT[\d:.]+Z`

@@ -50,6 +50,17 @@ describe('a group of duties', () => {
     assert.deepEqual(seen.slice(0, 4), ['first 7', 'second 7', 'first 7', 'second 7'])
   })
 
+  it('returns the time until its next run, which requested runs do not change', async (scope) => {
+    const { group } = setUp(scope, { first: nothing })
+    assert.equal(group.untilNextRunMs(), 500_000)
+    group.start(7)
+    await waitUntil('one run', () => group.status().runs === 1)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await group.runNow(7)
+    const leftMs = group.untilNextRunMs()
+    assert.ok(leftMs < 999_981 && leftMs > 900_000, `${leftMs}`)
+  })
+
   it('starts a run one period after the start of the last one, however long that took', async (scope) => {
     const starts: number[] = []
     const { group } = setUp(

@@ -24,6 +24,8 @@ export interface DutyGroup {
   wake(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
+  /** Returns the time until the next run of a period; half a period if none has begun yet. */
+  untilNextRunMs(): number
   times(): readonly DutyTimes[]
 }
 
@@ -39,9 +41,11 @@ export function createDutyGroup(
   let loop: Loop | undefined
   let stopped = Promise.resolve()
   let currentTerm: number | undefined
+  let periodBeganAtMs: number | undefined
 
   const runNow = (term: number): Promise<readonly DutyRun[]> => group.run(term, () => currentTerm === term)
   const runOfPeriod = async (term: number): Promise<number> => {
+    periodBeganAtMs = performance.now()
     await runNow(term)
     return Math.max(periodMs - group.lastRunMs(), 0)
   }
@@ -66,6 +70,10 @@ export function createDutyGroup(
       await stopped
     },
     times: () => watched.map((duty) => duty.times()),
+    untilNextRunMs: () =>
+      periodBeganAtMs === undefined
+        ? periodMs / 2
+        : Math.max(0, periodBeganAtMs + periodMs - performance.now()),
     status: () => ({
       name,
       period: `PT${periodMs / 1000}S`,

@@ -95,6 +95,7 @@ describe('compaction configs', () => {
         [0, 0.1, false, 'why'],
         [2, 0.5, false, 'why'],
         [5, 0.5, true, 'why'],
+        [6, 0.1, true, 'why'],
       ],
     )
     assert.deepEqual(await history('a', { count: 1 }), entries.slice(-1))

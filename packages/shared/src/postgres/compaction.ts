@@ -43,7 +43,10 @@ export async function loadClusterCompactionConfig(queries: Queries): Promise<Clu
   return clusterConfigOf(row?.value)
 }
 
-/** Changes the cluster compaction config. If it differs, adds an entry to the histories of all datasources. */
+/**
+ * Changes the cluster compaction config. If it differs, adds an entry to the histories of all datasources, also of those
+ * whose config was deleted.
+ */
 export async function changeClusterCompactionConfig(
   database: Database,
   next: (present: ClusterCompactionConfig) => ClusterCompactionConfig,
@@ -68,6 +71,9 @@ export async function changeClusterCompactionConfig(
         ${author.ip}, to_timestamp(${now / 1000})
       FROM (
         SELECT datasource, false AS of_supervisor, config FROM compaction_configs
+        UNION ALL
+        SELECT DISTINCT datasource, false, NULL FROM compaction_history
+        WHERE NOT of_supervisor AND datasource NOT IN (SELECT datasource FROM compaction_configs)
         UNION ALL
         SELECT datasource, true, (spec::json -> 'spec')::text FROM (${presentSupervisors}) present
       ) configs`)
@@ -187,7 +193,9 @@ export async function* compactionHistoryPages(
       ? sql``
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)})
             AND created_at < to_timestamp(${storableSeconds(interval.end)})`
-  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC`
+  // With its table, because the name alone would be the text that the first query selects.
+  const order =
+    count === undefined ? sql`ORDER BY compaction_history.id` : sql`ORDER BY compaction_history.id DESC`
   const limit = count === undefined ? sql`` : sql`LIMIT ${count}`
   const sizes = await queries.query<{ id: string; bytes: number }>(sql`
     SELECT id::text, octet_length(global_config) + coalesce(octet_length(config), 0) AS bytes

@@ -54,8 +54,11 @@ const suites = [
 // The drivers read these when they connect; checking them here reports problems at startup.
 const storeAuthorities = ['svc.metadata.storage.connector.tls.caPath', 'svc.queue.redis.tls.caPath'] as const
 
-// Key exchange groups with at least 128 bits of strength; the first is also post-quantum.
-const groups = 'X25519MLKEM768:X25519:prime256v1:secp384r1'
+// Key exchange groups with at least 128 bits of strength. The first is also post-quantum; OpenSSL 3.5 added it, which is
+// newer than that of Node.js 22.
+const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)
+const hasPostQuantumGroup = major > 3 || (major === 3 && minor >= 5)
+const groups = `${hasPostQuantumGroup ? 'X25519MLKEM768:' : ''}X25519:prime256v1:secp384r1`
 
 /** Returns the paths of all store files. */
 export function storeFiles(settings: Settings): readonly string[] {

@@ -4,17 +4,20 @@ import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
+import type { Interval } from '@svc/domain/time'
+import { omittable } from '@svc/domain/validation'
 import { type Role, roles } from '@svc/shared/config'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { leaderAndDutyRoutes } from '@svc/shared/duties'
 import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
-import { presence } from '@svc/shared/wire'
+import { presence, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { warningsHeader } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { loadCoordinatorConfig } from '../inventory/index.ts'
 import { atLeader } from '../leadership/index.ts'
+import { pathInterval } from './datasources.ts'
 
 const base = '/svc/coordinator/v1'
 
@@ -33,6 +36,7 @@ const loadStatusShape = z.union([numbersShape, z.record(z.string(), numbersShape
 // With full, computeUsingClusterView omits replicas for which a tier has too few servers.
 const loadStatusQuery = { simple: presence, full: presence, computeUsingClusterView: presence }
 type LoadStatusQuery = Readonly<Record<keyof typeof loadStatusQuery, boolean>>
+const loadStatusOfOneQuery = { ...loadStatusQuery, interval: omittable(textParameter) }
 
 /** Returns the endpoints for leadership, the nodes of the cluster, duties, and the load status. */
 export function clusterRoutes(view: ClusterView): Route[] {
@@ -80,11 +84,18 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/loadstatus`,
       access: datasource('READ'),
-      summary: 'Get the load status of one datasource',
-      query: loadStatusQuery,
-      answers: [jsonAnswer(loadStatusShape), noContent('The datasource has no used segments')],
+      summary: 'Get the load status of one datasource, or only of its segments that overlap an interval',
+      query: loadStatusOfOneQuery,
+      answers: [
+        jsonAnswer(loadStatusShape),
+        noContent('The datasource has no used segments in the interval'),
+      ],
       handle: async ({ params, query }) => {
-        const { status, headers, isEmpty } = await loadStatus(view, query, () => true, params.dataSource)
+        const { dataSource = '' } = params
+        const { status, headers, isEmpty } = await loadStatus(view, query, () => true, {
+          dataSource,
+          within: query.interval === undefined ? undefined : pathInterval(query.interval),
+        })
         return isEmpty ? new Reply(204) : new Reply(200, status, headers)
       },
     }),
@@ -104,11 +115,11 @@ async function loadStatus(
   { context, segments, servers, rules }: ClusterView,
   query: LoadStatusQuery,
   isShown: (dataSource: string) => boolean,
-  dataSource?: string,
+  only?: { readonly dataSource: string; readonly within: Interval | undefined },
 ): Promise<{
   readonly status: object
   readonly headers: Record<string, string>
-  /** Whether no datasource has used segments. */
+  /** Whether no datasource has used segments in the interval. */
   readonly isEmpty: boolean
 }> {
   const [currentRules, config] = await Promise.all([
@@ -120,12 +131,13 @@ async function loadStatus(
   const { table } = segments
   const loadingServers = servers.loadingServers(performance.now(), serverPartsOf(config))
   const numbers =
-    dataSource === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
+    only === undefined ? table.datasourceNames.keys() : [table.datasourceNumber(only.dataSource)]
   const statuses: DatasourceLoadStatus[] = []
   for (const number of numbers) {
     if (table.usedCountOf(number) === 0) continue
-    const status = loadStatusOf(table, number, currentRules, loadingServers, context.clock.now())
-    if (isShown(status.dataSource)) statuses.push(status)
+    const now = context.clock.now()
+    const status = loadStatusOf(table, number, currentRules, loadingServers, now, only?.within)
+    if (isShown(status.dataSource) && status.segments > 0) statuses.push(status)
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }

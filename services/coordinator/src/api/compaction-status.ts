@@ -107,7 +107,7 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock): Route =>
     method: 'GET',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
     access: datasource('READ'),
-    summary: 'Explain why the intervals that overlap an interval (start_end) are or are not compacted',
+    summary: 'Explain why each interval that overlaps the given one (start_end) is or is not compacted',
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params }) => {
       const dataSource = params.dataSource as string

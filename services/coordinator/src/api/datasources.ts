@@ -1,5 +1,5 @@
 import { parseSegmentId } from '@svc/domain/segment'
-import { contains, formatInstant, type Interval, overlaps, parseInterval } from '@svc/domain/time'
+import { contains, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
   authenticated,
   datasource,
@@ -144,7 +144,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals/:interval`,
       access: datasource('READ'),
       summary:
-        'List the served segments in an interval (start_end); simple returns sizes by interval, full adds servers',
+        'List the served segments within an interval (start_end); simple returns sizes by interval, full adds servers',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
       handle: async ({ params, query }) => {
@@ -153,7 +153,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
         await segments.refresh()
         const served = await reader.ofOne(params.dataSource, showsIntervals)
         if (!served) return nothing
-        const found = within(served, (interval) => overlaps(interval, wanted))
+        const found = within(served, (interval) => contains(wanted, interval))
         return showsIntervals
           ? await reader.intervals(found, query)
           : new JsonPieces(jsonList(idTextsOf(found)))
@@ -232,10 +232,16 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       path: `${base}/intervals/:interval`,
       access: authenticated,
       summary:
-        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full adds the datasources and segments',
+        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full sizes by interval and datasource',
       query: detail,
       answers: [
-        jsonAnswer(z.union([sizeAndCountShape, z.record(z.string(), sizeAndCountShape), byDatasourceShape])),
+        jsonAnswer(
+          z.union([
+            sizeAndCountShape,
+            z.record(z.string(), sizeAndCountShape),
+            z.record(z.string(), z.record(z.string(), sizeAndCountShape)),
+          ]),
+        ),
       ],
       handle: async ({ caller, params, query }) => {
         const wanted = pathInterval(params.interval as string)
@@ -243,8 +249,8 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
         const served = within(reader.of(readableNames(segments, caller), true), (interval) =>
           contains(wanted, interval),
         )
+        if (query.full) return new JsonPieces(reader.intervalsByDatasource(served, false))
         if (query.simple) return await reader.intervals(served, { simple: true, full: false })
-        if (query.full) return new JsonPieces(reader.intervalsByDatasource(served, true))
         let size = 0
         let count = 0
         for await (const together of served) {

@@ -47,6 +47,8 @@ before(async () => {
   await serve({ context, segments, servers })
 })
 
+const rateOf = (server: string) => (server === 'hot:1' ? { msPerSegment: 50, msPerByte: 1 / 4 } : undefined)
+
 async function serve(
   given: Pick<ClusterView, 'segments' | 'servers'> & { readonly context: TestContext },
 ): Promise<void> {
@@ -54,7 +56,7 @@ async function serve(
   await given.context.serve({
     routes: [
       ...clusterRoutes(view),
-      ...serverRoutes(view),
+      ...serverRoutes(view, rateOf),
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(given.context),
@@ -231,6 +233,7 @@ const expected: Record<string, unknown> = {
     [days(2)]: { [wiki2.id]: withServers(wiki2, 'hot:1') },
   },
   [`/datasources/wiki/intervals/${path(days(7, 8))}`]: [],
+  [`/datasources/wiki/intervals/${path(days(1).replace('T00:', 'T01:'))}`]: [],
   '/datasources/wiki/segments': [wiki1a.id, wiki1b.id, wiki2.id],
   '/datasources/wiki/segments?full': payloads([wiki1a, wiki1b, wiki2]),
   [`/datasources/wiki/segments/${wiki1a.id}`]: withServers(wiki1a, 'cold:1', 'cold:2', 'hot:1'),
@@ -251,12 +254,16 @@ const expected: Record<string, unknown> = {
     },
   },
   [`/intervals/${path(days(1, 2))}`]: { size: 1307, count: 4 },
-  [`/intervals/${path(days(1, 2))}?simple&full`]: {
+  [`/intervals/${path(days(1, 2))}?simple`]: {
     [days(2)]: { size: 1000, count: 1 },
     [days(1)]: { size: 307, count: 3 },
   },
+  [`/intervals/${path(days(1, 2))}?simple&full`]: {
+    [days(2)]: { wiki: { size: 1000, count: 1 } },
+    [days(1)]: { wiki: { size: 300, count: 2 }, koalas: { size: 7, count: 1 } },
+  },
   [`/intervals/${path(days(2, 8))}?full`]: {
-    [days(2)]: { wiki: { [wiki2.id]: withServers(wiki2, 'hot:1') } },
+    [days(2)]: { wiki: { size: 1000, count: 1 } },
   },
   [`/intervals/${path(days(7, 8))}`]: { size: 0, count: 0 },
   '/metadata/datasources': ['koalas', 'wiki'],
@@ -269,6 +276,7 @@ const expected: Record<string, unknown> = {
   '/metadata/segments': payloads([koalas1, koalas9, wiki1a, wiki1b, wiki2, wiki3]),
   '/metadata/segments?datasources=koalas': payloads([koalas1, koalas9]),
   '/metadata/segments?datasources=none': [],
+  '/metadata/segments?datasources=none&includeOvershadowedStatus&includeRealtimeSegments': [],
   '/metadata/segments?datasources=wiki&includeOvershadowedStatus': [
     ...[wiki1a, wiki1b, wiki2].map((one) => ({ one, replicationFactor: 3 })),
     { one: wiki3, replicationFactor: 1 },
@@ -289,6 +297,10 @@ const expected: Record<string, unknown> = {
   '/loadstatus?full&computeUsingClusterView': { hot: { wiki: 1 }, cold: { wiki: 4, koalas: 1 } },
   '/datasources/koalas/loadstatus?full': { cold: { koalas: 1 } },
   '/datasources/wiki/loadstatus?forceMetadataRefresh=true': { wiki: 75 },
+  [`/datasources/wiki/loadstatus?forceMetadataRefresh=true&interval=${path(days(2, 3))}`]: { wiki: 50 },
+  [`/datasources/wiki/loadstatus?interval=${encodeURIComponent(days(2))}`]: { wiki: 100 },
+  [`/datasources/wiki/loadstatus?simple&interval=${path(days(3))}`]: { wiki: 1 },
+  [`/datasources/wiki/loadstatus?full&interval=${path(days(3))}`]: { cold: { wiki: 1 } },
 }
 
 describe('a cluster with known content', () => {
@@ -307,11 +319,23 @@ describe('a cluster with known content', () => {
     '/datasources/none',
     '/datasources/none/intervals',
     '/datasources/none/segments?full',
+    `/datasources/wiki/loadstatus?interval=${path(days(5, 6))}`,
   ])
     it(`has no content for ${requestedPath}`, async () => {
       const { status, text: body } = await requestAt(requestedPath)
       assert.deepEqual([status, body], [204, ''])
     })
+
+  for (const requestedPath of ['/metadata/datasources/none', '/metadata/datasources/none/segments'])
+    it(`does not find ${requestedPath}`, async () => {
+      assert.equal((await requestAt(requestedPath)).status, 404)
+    })
+
+  it('lists realtime segments only with the status of segments', async () => {
+    const { status, text: answer } = await requestAt('/metadata/segments?includeRealtimeSegments')
+    assert.equal(status, 400)
+    assert.match(answer, /\[includeRealtimeSegments\] is only allowed with \[includeOvershadowedStatus\]/)
+  })
 
   for (const [method, requestedPath, body] of [
     ['GET', '/metadata/datasources/wiki/segments/nosuch', undefined],
@@ -374,16 +398,17 @@ describe('a change of the cluster', () => {
         [wiki3.id, request('load', 10_000)],
       ]),
     )
-    const counts = (loads: number, drops: number, size: number) => ({
+    const counts = (loads: number, drops: number, size: number, expectedLoadTimeMillis = 0) => ({
       segmentsToLoad: loads,
       segmentsToDrop: drops,
       segmentsToLoadSize: size,
       segmentsToDropSize: 0,
+      expectedLoadTimeMillis,
     })
     assert.deepEqual((await requestAt('/loadqueue?simple')).json, {
       'cold:1': counts(0, 0, 0),
       'cold:2': counts(1, 1, 200),
-      'hot:1': counts(2, 0, 10_200),
+      'hot:1': counts(2, 0, 10_200, 2 * 50 + 10_200 / 4),
       'broker:1': counts(0, 0, 0),
     })
     const queues = (await requestAt('/loadqueue')).json as Record<

@@ -1,4 +1,4 @@
-import { notFound } from '@svc/domain/failure'
+import { invalidInput, notFound } from '@svc/domain/failure'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInstant, readInterval } from '@svc/domain/time'
 import { converted, described, omittable, readList, readOneOf, refuse } from '@svc/domain/validation'
@@ -106,10 +106,8 @@ function datasourceListRoutes(database: Database): Route[] {
       answers: [jsonAnswer(datasourceShape)],
       handle: async ({ params }) => {
         const name = params.dataSource as string
-        const payloads = payloadsOf(database, name)
-        const first = await payloads.next()
-        if (first.done) throw notFound(`Datasource [${name}] has no used segments`)
-        return new JsonPieces(fullDatasource(name, continued(first.value, payloads)))
+        const payloads = await usedSegmentsOf(name, payloadsOf(database, name))
+        return new JsonPieces(fullDatasource(name, payloads))
       },
     }),
   ]
@@ -125,9 +123,13 @@ const usedSegmentsRoute = (
     path: `${base}/segments`,
     access: authenticated,
     summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
-    query: { datasources: names, includeOvershadowedStatus: presence },
+    query: { datasources: names, includeOvershadowedStatus: presence, includeRealtimeSegments: presence },
     answers: [jsonAnswer(z.array(segmentWithStatusShape))],
     handle: async ({ caller, query }) => {
+      if (query.includeRealtimeSegments && !query.includeOvershadowedStatus)
+        throw invalidInput(
+          'Parameter [includeRealtimeSegments] is only allowed with [includeOvershadowedStatus]',
+        )
       const readable = (await readableNames(database, caller)).filter(
         (name) => query.datasources?.has(name) ?? true,
       )
@@ -152,11 +154,8 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query }) => {
         const dataSource = params.dataSource as string
-        const ids = async function* () {
-          for await (const page of pagesOfUsedSegments(database, dataSource))
-            yield page.map(({ id }) => JSON.stringify(id))
-        }
-        return new JsonPieces(jsonList(query.full ? payloadsOf(database, dataSource) : ids()))
+        const texts = query.full ? payloadsOf(database, dataSource) : idTextsOf(database, dataSource)
+        return new JsonPieces(jsonList(await usedSegmentsOf(dataSource, texts)))
       },
     }),
     route({
@@ -246,4 +245,19 @@ const readableNames = async (database: Database, caller: Caller, includeUnused =
 
 async function* payloadsOf(database: Database, dataSource: string): AsyncGenerator<string[]> {
   for await (const page of pagesOfUsedSegments(database, dataSource)) yield page.map(({ text }) => text)
+}
+
+async function* idTextsOf(database: Database, dataSource: string): AsyncGenerator<string[]> {
+  for await (const page of pagesOfUsedSegments(database, dataSource))
+    yield page.map(({ id }) => JSON.stringify(id))
+}
+
+/** Returns the same texts of the used segments of a datasource. Throws notFound if there are none. */
+async function usedSegmentsOf(
+  dataSource: string,
+  texts: AsyncGenerator<string[]>,
+): Promise<AsyncGenerator<string[]>> {
+  const first = await texts.next()
+  if (first.done) throw notFound(`Datasource [${dataSource}] has no used segments`)
+  return continued(first.value, texts)
 }

@@ -1,4 +1,5 @@
 import { notFound } from '@svc/domain/failure'
+import { type LoadRate, timeOf } from '@svc/domain/load-time'
 import { dataSourceOfId } from '@svc/domain/segment'
 import {
   JsonPieces,
@@ -55,18 +56,27 @@ const loadQueueSizeShape = z
     segmentsToDrop: z.int(),
     segmentsToLoadSize: z.int(),
     segmentsToDropSize: z.int(),
+    expectedLoadTimeMillis: z
+      .int()
+      .describe('From the rate at which the server has loaded segments before; 0 if it is unknown'),
   })
   .meta({ title: 'LoadQueueSize' })
 
+/** Returns how fast a server loads segments, or undefined if that has not been measured. */
+type RateOf = (server: string) => LoadRate | undefined
+
 /** Returns the endpoints for data servers, tiers, and load queues. */
-export function serverRoutes({ context, leadership, segments, servers }: ClusterView): Route[] {
+export function serverRoutes(
+  { context, leadership, segments, servers }: ClusterView,
+  rateOf: RateOf,
+): Route[] {
   const isShown = (id: string, caller: Caller): boolean =>
     caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
   return [
     ...serverListRoutes(context.database, servers, isShown),
     ...segmentsOfServerRoutes(context.database, servers, isShown),
     ...tierRoutes(segments, servers),
-    loadQueueRoute(servers, isShown),
+    loadQueueRoute(servers, isShown, rateOf),
   ].map((one) => atLeader(leadership, context, one))
 }
 
@@ -210,7 +220,7 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
 }
 
 /** The load queues of all data servers. */
-const loadQueueRoute = (servers: ServerInventory, isShown: IsShown): Route =>
+const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: RateOf): Route =>
   route({
     method: 'GET',
     path: `${base}/loadqueue`,
@@ -220,7 +230,7 @@ const loadQueueRoute = (servers: ServerInventory, isShown: IsShown): Route =>
     answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
     handle: ({ query, caller }) =>
       query.simple
-        ? queueSizes(servers)
+        ? queueSizes(servers, rateOf)
         : Object.fromEntries(
             servers
               .servers()
@@ -265,16 +275,19 @@ function describeQueue({ pending }: ServerState, isShown: (id: string) => boolea
   return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }
 }
 
-function queueSizes(servers: ServerInventory) {
+function queueSizes(servers: ServerInventory, rateOf: RateOf) {
   const queues = servers.queues()
   return Object.fromEntries(
-    servers.servers().map(({ name, number }) => [name, describeQueueSize(queues.get(number) as QueueSize)]),
+    servers
+      .servers()
+      .map(({ name, number }) => [name, describeQueueSize(queues.get(number) as QueueSize, rateOf(name))]),
   )
 }
 
-const describeQueueSize = ({ loads, loadSizeBytes, drops }: QueueSize) => ({
+const describeQueueSize = ({ loads, loadSizeBytes, drops }: QueueSize, rate: LoadRate | undefined) => ({
   segmentsToLoad: loads,
   segmentsToDrop: drops,
   segmentsToLoadSize: loadSizeBytes,
   segmentsToDropSize: 0,
+  expectedLoadTimeMillis: rate ? Math.round(timeOf(rate, loads, loadSizeBytes)) : 0,
 })

@@ -126,13 +126,13 @@ describe('a cluster is settled', () => {
   })
 
   it('after a complete duty run of this leader that changed nothing', async () => {
-    assert.deepEqual(await reasons(), ['No duty run of this leader is complete'])
+    assert.deepEqual(await reasons(), ['This leader has not completed a duty run yet'])
     await run({ hasChanged: true })
     assert.deepEqual(await reasons(), ['The last duty run changed replicas or segments'])
     await run()
     assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages: [] })
     tracker.restart()
-    assert.deepEqual(await reasons(), ['No duty run of this leader is complete'])
+    assert.deepEqual(await reasons(), ['This leader has not completed a duty run yet'])
   })
 
   it('despite a permanent shortage, which it shows', async () => {

@@ -125,7 +125,7 @@ async function unsettledReasons(
   if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
   // Runs may end while this waits for the configuration.
   const lastRun = readLastRun()
-  if (lastRun === undefined) return [...reasons, 'No duty run of this leader is complete']
+  if (lastRun === undefined) return [...reasons, 'This leader has not completed a duty run yet']
   const { inputs, fingerprint, hasChanged, waitingOvershadowed } = lastRun
   if (hasChanged) reasons.push('The last duty run changed replicas or segments')
   else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))

@@ -13,6 +13,7 @@ const metadataPeriodMs = 600_000
 /** The duty groups of a coordinator. */
 export interface DutyGroups {
   readonly all: readonly DutyGroup[]
+  readonly loading: DutyGroup
   readonly compaction: DutyGroup
 }
 
@@ -45,21 +46,22 @@ export function createDutyGroups(
     settings.get('svc.compaction.period'),
     compactSegments(context, planner, leadership),
   )
+  const historicals = group(
+    'HistoricalManagementDuties',
+    settings.get('svc.coordinator.period'),
+    runRules({
+      ...loading,
+      database,
+      clock,
+      logger,
+      queuePrefix: settings.get('svc.queue.prefix'),
+      requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
+      waitsByDefault: settings.get('svc.coordinator.waitBeforeMarkingOvershadowed'),
+      isLeader,
+    }),
+  )
   const all = [
-    group(
-      'HistoricalManagementDuties',
-      settings.get('svc.coordinator.period'),
-      runRules({
-        ...loading,
-        database,
-        clock,
-        logger,
-        queuePrefix: settings.get('svc.queue.prefix'),
-        requestTimeoutMs: settings.get('svc.coordinator.load.timeout'),
-        waitsByDefault: settings.get('svc.coordinator.waitBeforeMarkingOvershadowed'),
-        isLeader,
-      }),
-    ),
+    historicals,
     group('MetadataManagementDuties', metadataPeriodMs, cleanMetadata(database)),
     compaction,
   ]
@@ -71,5 +73,5 @@ export function createDutyGroups(
     const periodMs = settings.get('svc.coordinator.kill.audit.period')
     all.push(group('KillAuditLogDuties', periodMs, killAuditLog(context, database, isLeader)))
   }
-  return { all, compaction }
+  return { all, loading: historicals, compaction }
 }

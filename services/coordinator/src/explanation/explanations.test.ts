@@ -93,7 +93,7 @@ describe('the explanation of a segment', () => {
       sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
     })
     const { sentences } = await explanations.ofServer('h2')
-    assert.match(sentences.join('. '), /^Is a historical of tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(sentences.join('. '), /^Is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/)
     assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
     await assert.rejects(explanations.ofServer('h3'), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold'), { code: 'notFound' })
@@ -126,7 +126,7 @@ describe('the explanation of a segment', () => {
     for (const [index, [cause, expected]] of causes.entries()) {
       const answer = (await explanations.ofSegment('wiki', list[index]!.id, operator)) as { summary: string }
       assert.match(answer.summary, expected)
-      assert.match(answer.summary, /^Is unused since 2026-01-01T00:00:00.000Z/)
+      assert.match(answer.summary, /^Has been unused since 2026-01-01T00:00:00.000Z/)
       assert.deepEqual(codesOf(answer), [cause.kind])
     }
     assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)

@@ -105,7 +105,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       throw notFound(
         `Datasource [${dataSource}] has no segment [${id}]: it never existed, or a kill task deleted it`,
       )
-    const since = unused.since === null ? '' : ` since ${formatInstant(unused.since)}`
+    const state = unused.since === null ? 'Is unused' : `Has been unused since ${formatInstant(unused.since)}`
     const cause = unusedText(unused.cause, caller.can('READ', 'CONFIG', 'CONFIG'))
     return {
       segment: id,
@@ -113,7 +113,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       interval: formatInterval(unused.interval),
       sizeBytes: unused.sizeBytes,
       state: 'unused',
-      summary: `Is unused${since}: ${cause}. Its data is kept until a kill task deletes it; until then it can be marked used`,
+      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it; until then it can be marked used`,
       causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
     }
   }
@@ -160,7 +160,7 @@ async function explainServer(state: ExplainedState, name: string): Promise<Sente
   if (found === undefined || work === undefined) {
     if (!reportedServers.awaited().some((server) => server.name === name))
       throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
-    return { sentences: ['The leader waits for its first report'] }
+    return { sentences: ['The leader is waiting for its first report'] }
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
@@ -205,7 +205,7 @@ async function clusterOf({
       if (refusal === undefined) return undefined
       const { message, atMs, untilMs } = refusal
       const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
-      return { error: message ?? 'it did not answer in time', at: epochOf(atMs), retryAt: epochOf(untilMs) }
+      return { error: message ?? 'it did not respond in time', at: epochOf(atMs), retryAt: epochOf(untilMs) }
     },
   }
 }

@@ -42,10 +42,11 @@ export function loadTimeOf(
   const serversByName = new Map(servers.map((server) => [server.name, server]))
   const tiers: Record<string, TierLoadTime> = {}
   for (const [index, { name, able }] of outcome.cluster.tiers.entries()) {
-    const copies = { firstCopies: 0, furtherCopies: 0, bytes: 0 }
+    const copies = { segments: 0, firstCopies: 0, furtherCopies: 0, bytes: 0 }
     for (const { tiers: changes } of datasources) {
       const { before, after, loaded } = changes[index]!
       const first = Math.min(Math.max(0, after.segments - before.segments), loaded.copies)
+      copies.segments += loaded.segments
       copies.firstCopies += first
       copies.furtherCopies += loaded.copies - first
       copies.bytes += loaded.bytes
@@ -54,6 +55,8 @@ export function loadTimeOf(
     if (loads === 0) continue
     const measured: TierLoads['servers'] = able.map((server) => ({
       rate: rateOf(server.name),
+      maxSizeBytes: server.maxSizeBytes,
+      usedSizeBytes: serversByName.get(server.name)?.usedSizeBytes ?? 0,
       queuedLoads: serversByName.get(server.name)?.queuedLoads ?? 0,
       queuedBytes: serversByName.get(server.name)?.loadingSizeBytes ?? 0,
     }))
@@ -77,10 +80,15 @@ export function loadTimeOf(
   }
 }
 
-function assumptionsOf({ periodMs, maxLoadsPerServer, replicationThrottleLimit }: LoadTimeLimits): string[] {
+function assumptionsOf({
+  periodMs,
+  untilNextRunMs,
+  maxLoadsPerServer,
+  replicationThrottleLimit,
+}: LoadTimeLimits): string[] {
   return [
     'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
-    `The coordinator runs every ${formatDuration(periodMs)}, and the next run is half a period away`,
+    `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
       : 'Load queues have no limit',

