@@ -43,7 +43,7 @@ const rulesWith = (months: number) => [
 
 /**
  * Measures what the console does with an inventory of hourly segments: decode it, preview edits of a rule, and take an
- * update. With `serverBytes`, tiers may run out of space, so that replicas are placed one by one.
+ * update. With `serverBytes`, tiers may run out of space, so that runs of the coordinator are simulated.
  */
 export function benchPreviews(
   segments: number,
