@@ -198,10 +198,10 @@ class WritableSegmentTable {
     }
   }
 
-  /** Adds a used segment. Does nothing if it is already known as used. */
-  put(segment: NewSegment): void {
+  /** Adds a used segment. Does nothing if it is already known as used. Returns its row. */
+  put(segment: NewSegment): number {
     let row = this.rowOf(segment.id)
-    if (row >= 0 && this.groupOf[row]! >= 0) return
+    if (row >= 0 && this.groupOf[row]! >= 0) return row
     if (row < 0) row = this.addRow(segment.id)
     const group = this.groupFor(segment)
     this.groupOf[row] = group
@@ -224,6 +224,7 @@ class WritableSegmentTable {
     this.noteChanged(datasource, group)
     this.journal?.note('added', datasource.number, row)
     this.markedOf[row] = 1
+    return row
   }
 
   /** Marks a segment as unused. Its row stays while a server holds, loads, or drops it. */

@@ -124,12 +124,16 @@ class Simulation {
     const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
     const key = { dataSource, version: segments.version(index), partitionNum: segments.partitionNum(index) }
     const id = segmentId({ ...key, interval: { start, end } })
-    if (segment !== undefined) table.put({ ...key, id, start, end, sizeBytes, partitions: 0, totalRows: 0 })
+    let row =
+      segment === undefined
+        ? table.rowOf(id)
+        : table.put({ ...key, id, start, end, sizeBytes, partitions: 0, totalRows: 0 })
     for (const server of held) {
-      table.changeCopy(id, server, copyFlag.served, 0)
+      const entry = table.changeCopy(id, server, copyFlag.served, 0, row)
+      // Finding a row by its id takes much longer.
+      row = table.copies.rowOf[entry]!
       this.usedSizeBytes[server]! += sizeBytes
     }
-    const row = table.rowOf(id)
     table.noteSize(row, sizeBytes)
     this.segments[row] = segment
     this.copies += held.length + wantedCopies
