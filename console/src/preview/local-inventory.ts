@@ -6,7 +6,10 @@ import {
   formatDecided,
   type Outcome,
   parsePreviewRequest,
+  previewServerChanges,
   replicaLaneOf,
+  type ServerChanges,
+  type ServerChangesPreview,
   servedFiguresOf,
   type TierMove,
   tierMovesOf,
@@ -130,6 +133,11 @@ export class LocalInventory {
     const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
     const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
     return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
+  }
+
+  /** Returns what changes to the servers do under the stored rules. */
+  changeServers(changes: ServerChanges): ServerChangesPreview {
+    return finish(previewServerChanges(this.inventory, changes))
   }
 
   /** Returns the ids of the segments that rules would mark unused. */

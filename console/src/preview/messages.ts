@@ -1,4 +1,12 @@
-import type { EffectName, PreviewWarning, ReplicaLane, ServedFigures, TierMove } from '@svc/domain/preview'
+import type {
+  EffectName,
+  PreviewWarning,
+  ReplicaLane,
+  ServedFigures,
+  ServerChanges,
+  ServerChangesPreview,
+  TierMove,
+} from '@svc/domain/preview'
 
 /** The segments with one effect, as the coordinator returns them. */
 export interface AnsweredEffect {
@@ -181,6 +189,8 @@ export interface WorkerCalls {
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
   /** What the stored rules do to all datasources at a time. */
   readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
+  /** What changes to the servers do under the stored rules. */
+  readonly changeServers: { readonly input: ServerChanges; readonly output: ServerChangesPreview }
   /** Replaces the cluster by a snapshot. */
   readonly openSnapshot: { readonly input: SnapshotPlace; readonly output: OpenedSnapshot }
   /** A request to the API of the opened snapshot. */

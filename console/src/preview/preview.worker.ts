@@ -63,6 +63,7 @@ function outputOf({ kind, input, authorization }: WorkerRequest) {
     const { method, path } = input as WorkerCalls['request']['input']
     return snapshot!.answers.answer(method, path)
   }
+  if (kind === 'changeServers') return local!.changeServers(input as WorkerCalls['changeServers']['input'])
   if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
   if (kind === 'refresh') {
     if (snapshot !== undefined) return snapshot.figures

@@ -21,6 +21,12 @@ export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 export { type ServedFigures, servedFiguresOf } from './served-figures.ts'
+export {
+  type ChangedTier,
+  previewServerChanges,
+  type ServerChanges,
+  type ServerChangesPreview,
+} from './server-changes.ts'
 export type { PreviewServer } from './servers-by-tier.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'
