@@ -231,7 +231,7 @@ function ServerCard({
 }
 
 const fates = [
-  { fate: 'drained', label: 'What if it is drained' },
+  { fate: 'drained', label: 'is drained' },
   { fate: 'failed', label: 'fails' },
 ] as const
 
@@ -247,6 +247,7 @@ function FateButtons({
 }) {
   return (
     <div className="row small">
+      <span className="dim">What if it</span>
       {fates.map((one) => (
         <button
           key={one.fate}

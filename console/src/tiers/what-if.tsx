@@ -184,46 +184,48 @@ function AddServers({
     if (isValid) onAdd(tier, Math.floor(Number(count)), Number(gigabytes) * gigabyte)
   }
   return (
-    <form className="row" onSubmit={submit}>
-      <label className="row">
-        Add
-        <input
-          className="amount"
-          inputMode="numeric"
-          aria-label="Number of servers to add"
-          value={count}
-          onChange={(event) => setCount(event.target.value)}
-        />
-      </label>
-      <label className="row">
-        servers to
-        <select
-          aria-label="Tier of the servers"
-          value={tier}
-          onChange={(event) => {
-            setTier(event.target.value)
-            setSize(undefined)
-          }}
-        >
-          {tiers.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
-      <label className="row">
-        with
-        <input
-          className="amount"
-          inputMode="decimal"
-          aria-label="Gigabytes of each server"
-          value={gigabytes}
-          onChange={(event) => setSize(event.target.value)}
-        />
-        GB each
-      </label>
-      <button type="submit" disabled={!isValid}>
-        What if
-      </button>
+    <form onSubmit={submit}>
+      <div className="row">
+        <label className="row">
+          Add
+          <input
+            className="amount"
+            inputMode="numeric"
+            aria-label="Number of servers to add"
+            value={count}
+            onChange={(event) => setCount(event.target.value)}
+          />
+        </label>
+        <label className="row">
+          servers to
+          <select
+            aria-label="Tier of the servers"
+            value={tier}
+            onChange={(event) => {
+              setTier(event.target.value)
+              setSize(undefined)
+            }}
+          >
+            {tiers.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label className="row">
+          with
+          <input
+            className="amount"
+            inputMode="decimal"
+            aria-label="Gigabytes of each server"
+            value={gigabytes}
+            onChange={(event) => setSize(event.target.value)}
+          />
+          GB each
+        </label>
+        <button type="submit" disabled={!isValid}>
+          What if
+        </button>
+      </div>
     </form>
   )
 }
