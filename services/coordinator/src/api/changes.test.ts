@@ -108,11 +108,13 @@ async function eventsUntil(
   name: string,
   since: string | undefined,
   headers: Record<string, string> = {},
+  onOpen: () => void = () => undefined,
 ): Promise<ServerEvent[]> {
   const query = since === undefined ? '' : `?since=${since}`
   const response = await fetch(`${base}/changes${query}`, { headers })
   assert.equal(response.status, 200, String(response.status))
   assert.match(response.headers.get('content-type')!, /^text\/event-stream/)
+  onOpen()
   const events: ServerEvent[] = []
   let rest = ''
   for await (const chunk of response.body!) {
@@ -187,7 +189,9 @@ describe('the stream of changes', () => {
 
   it('ends when the coordinator loses leadership', async () => {
     const last = await startId()
-    const ending = eventsUntil('end', last)
+    const opened = Promise.withResolvers<void>()
+    const ending = eventsUntil('end', last, {}, opened.resolve)
+    await opened.promise
     term = undefined
     await store([segment('wiki', 3)])
     const { event, data } = (await ending).at(-1)!

@@ -48,6 +48,8 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
             'Content-Type': 'text/event-stream; charset=utf-8',
             'Cache-Control': 'no-store',
           })
+          // The reader is connected, even if the first change takes long.
+          response.flushHeaders()
           if (request.method !== 'HEAD') {
             const writer = createEventWriter(response, signal)
             const stream = { writer, caller, feed, leadership, stopping: context.stopping, signal }
