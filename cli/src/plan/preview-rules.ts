@@ -28,7 +28,7 @@ export function previewsOf(client: ClusterClient, access: ClusterAccess, buckets
     )) as PreviewAnswer
 }
 
-/** What a preview needs to know about a cluster of Druid. */
+/** What a preview needs to know about a Druid cluster. */
 interface ReadInventory {
   readonly cluster: PreviewedCluster
   readonly warnings: AnsweredPreview['warnings']
