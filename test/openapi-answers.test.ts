@@ -222,7 +222,7 @@ test('rules and their previews match the document', async () => {
   }
   await requestOnce('POST', `${rules}/simulate`, preview)
   await requestOnce('POST', `${rules}/${dataSource}/markUsed?since=0`)
-  await requestAll([`${coordinator}/inventory`, '/svc/router/v1/caller'])
+  await requestAll([`${coordinator}/inventory`, `${coordinator}/changes`, '/svc/router/v1/caller'])
   await requestOnce('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
 })
 

@@ -167,6 +167,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/datasources',
     'GET /svc/coordinator/v1/intervals',
     'GET /svc/coordinator/v1/intervals/:interval',
+    'GET /svc/coordinator/v1/changes',
     'GET /svc/coordinator/v1/metadata/datasources',
     'GET /svc/coordinator/v1/metadata/segments',
     'GET /svc/indexer/v1/compaction/config/datasources',

@@ -8,6 +8,7 @@ export function addBench(dev: Command): void {
   for (const add of [
     addStart,
     addCoordinator,
+    addPreviews,
     addCompaction,
     addRewriting,
     addImport,
@@ -48,6 +49,35 @@ function addCoordinator(bench: Command): void {
       const result = await benchCoordinator(count, process.env.SVC_REFERENCE, printProgress)
       printFigures(result, json)
     })
+}
+
+function addPreviews(bench: Command): void {
+  bench
+    .command('previews')
+    .description('Measure the processor time of previews of rule changes in the console')
+    .option('--segments <n>', 'Number of segments', '1000000')
+    .option('--datasources <n>', 'Number of datasources', '1')
+    .option('--rounds <n>', 'Number of edits', '40')
+    .option('--server-bytes <n>', 'Capacity of each server in bytes', '10000000000000')
+    .option('--json', 'Print JSON')
+    .action(
+      async (options: {
+        segments: string
+        datasources: string
+        rounds: string
+        serverBytes: string
+        json?: boolean
+      }) => {
+        const { benchPreviews } = await import('../development/index.ts')
+        const result = benchPreviews(
+          parsePositiveInteger('--segments', options.segments, 9_999_999),
+          parsePositiveInteger('--datasources', options.datasources, 9_999_999),
+          parseRounds(options.rounds),
+          parsePositiveInteger('--server-bytes', options.serverBytes, Number.MAX_SAFE_INTEGER),
+        )
+        printFigures(result, options.json)
+      },
+    )
 }
 
 function addCompaction(bench: Command): void {
