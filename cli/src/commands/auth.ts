@@ -24,7 +24,7 @@ export function addAuth(program: Command): void {
     .addHelpText(
       'after',
       `
-Exit status: 0 if the request is allowed, 4 if it is denied.
+Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
@@ -42,6 +42,6 @@ Examples:
       const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
       if (json) printJson(explanation)
       else process.stdout.write(explanationText(explanation))
-      process.exitCode = explanation.allowed ? exitStatus.done : exitStatus.refused
+      process.exitCode = explanation.allowed === false ? exitStatus.refused : exitStatus.done
     })
 }

@@ -1,6 +1,6 @@
 /** Permissions: what a caller may do with which resource. */
 
-export { type AccessExplanation, explainAccess } from './explain.ts'
+export { type AccessExplanation, type ExplainedAccess, explainAccess } from './explain.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
   type ChainOutcome,
