@@ -5,7 +5,7 @@ import type { Explanation } from './explain-access.ts'
 export function explanationText(explanation: Explanation): string {
   const { user, method, path, endpoint, authorizer, allowed, because } = explanation
   const sections = [
-    `${emphasized(allowed ? 'Allowed' : 'Denied')}: ${method} ${path} as ${user}\n${because}.`,
+    `${emphasized(verdictText(allowed))}: ${method} ${path} as ${user}\n${because}.`,
     `Endpoint ${endpoint}, authorizer ${authorizer}.`,
     formatTable(
       ['authenticator', 'result', 'authorizer'],
@@ -45,7 +45,7 @@ export function explanationText(explanation: Explanation): string {
         explanation.permissions.map(({ role, permission: { action, resource }, grants }) => [
           role,
           `${action} ${resource.type} ${resource.name}`,
-          grants ? 'yes' : 'no',
+          grants === null ? 'for matching names' : grants ? 'yes' : 'no',
         ]),
       ),
     )
@@ -65,3 +65,6 @@ function stepText(step: NonNullable<Explanation['directory']>[number]): string {
   const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
   return `${request}: found ${entries}${groups}`
 }
+
+const verdictText = (allowed: boolean | null): string =>
+  allowed === null ? 'Depends on the request' : allowed ? 'Allowed' : 'Denied'

@@ -46,7 +46,7 @@ export function addAuth(program: Command): void {
       `
 Servers keep the last 1,000 requests and handshakes that they refused, until they stop.
 
-Exit status: 0 if the request is allowed, 4 if it is denied.
+Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
@@ -77,7 +77,7 @@ async function explainUser(user: string, path: string, options: ExplainOptions):
   const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
   if (json) printJson(explanation)
   else process.stdout.write(explanationText(explanation))
-  process.exitCode = explanation.allowed ? exitStatus.done : exitStatus.refused
+  process.exitCode = explanation.allowed === false ? exitStatus.refused : exitStatus.done
 }
 
 /** Explains a refused request: who made it, and what the cluster decides about it now. */

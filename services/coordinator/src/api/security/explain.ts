@@ -1,4 +1,4 @@
-import { explainAccess, type Access as NeededAccess, permissionSchema } from '@svc/domain/access'
+import { type ExplainedAccess, explainAccess, permissionSchema } from '@svc/domain/access'
 import { checked, omittable, readOneOf } from '@svc/domain/validation'
 import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
@@ -61,9 +61,9 @@ const explanationShape = z
     mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
     roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),
     permissions: z.array(
-      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean() }),
+      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean().nullable() }),
     ),
-    allowed: z.boolean(),
+    allowed: z.boolean().nullable(),
     because: z.string(),
   })
   .meta({ title: 'AccessExplanation' })
@@ -141,11 +141,12 @@ function directoriesOnDemand({ settings, logger }: Pick<ServiceContext, 'setting
   }
 }
 
-/** Returns the permission that an endpoint needs, or undefined if it needs none or if it depends on the request. */
+/** Returns the permission that an endpoint needs, without a name if it depends on the request, or undefined for none. */
 function neededAccess(
   access: Access,
   parameters: Readonly<Record<string, string>>,
-): NeededAccess | undefined {
+): ExplainedAccess | undefined {
+  if (access.kind === 'stated') return { action: access.action, type: access.type }
   if (access.kind !== 'permission') return undefined
   const name = 'name' in access ? access.name : (parameters[access.parameter] ?? '')
   return { action: access.action, type: access.type, name }

@@ -1,4 +1,4 @@
-import { Failure, forbidden } from '@svc/domain/failure'
+import { Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import {
   decideRequest,
   formatDecided,
@@ -15,17 +15,26 @@ import type { ClusterAccess, ClusterClient } from '../client/index.ts'
 import type { AnsweredPreview, PreviewAnswer } from '../rules/index.ts'
 import { openHttp, type SnapshotSource } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
-import type { PreviewRules } from './rules-effects.ts'
+
+/** Previews rules: lists by datasource, and the cluster defaults. */
+export type PreviewRules = (body: Readonly<Record<string, unknown>>) => Promise<PreviewAnswer>
+
+/** What an answer includes. */
+export interface PreviewPage {
+  /** Maximum number of buckets that show bytes over time. */
+  readonly buckets: number
+  /** Whether it includes the first segments. */
+  readonly full?: boolean | undefined
+}
+
+const maxSegments = 10_000
 
 /** Previews rules at the coordinator of svc; for Druid, which has no previews, here, with its inventory. */
-export function previewsOf(client: ClusterClient, access: ClusterAccess, buckets: number): PreviewRules {
-  if (client.interfaceName === 'druid') return previewsOfDruid(access, buckets)
+export function previewsOf(client: ClusterClient, access: ClusterAccess, page: PreviewPage): PreviewRules {
+  if (client.interfaceName === 'druid') return previewsOfDruid(access, page)
+  const query = `buckets=${page.buckets}${page.full ? `&full&limit=${maxSegments}` : ''}`
   return async (body) =>
-    (await client.send(
-      'POST',
-      `/svc/coordinator/v1/rules/simulate?buckets=${buckets}`,
-      body,
-    )) as PreviewAnswer
+    (await client.send('POST', `/svc/coordinator/v1/rules/simulate?${query}`, body)) as PreviewAnswer
 }
 
 /** What a preview needs to know about a Druid cluster. */
@@ -34,16 +43,23 @@ interface ReadInventory {
   readonly warnings: AnsweredPreview['warnings']
 }
 
-function previewsOfDruid({ routerUrl, credentials, trusted }: ClusterAccess, buckets: number): PreviewRules {
+function previewsOfDruid(
+  { routerUrl, credentials, trusted }: ClusterAccess,
+  { buckets, full = false }: PreviewPage,
+): PreviewRules {
   let reading: Promise<ReadInventory> | undefined
   return async (body) => {
+    if (body.markUsedSince !== undefined)
+      throw invalidInput(
+        'Druid does not store which rules marked segments as unused: preview without --mark-used',
+      )
     reading ??= openHttp({ url: routerUrl, credentials, trusted }).then(readInventory)
     const { cluster, warnings } = await reading
     const reader = { canRead: () => true, canReadTiers: true }
     const decided = finish(
       decideRequest(finish(parsePreviewRequest(body, cluster.now)), cluster, reader, { buckets }),
     )
-    const answer = finish(formatDecided(decided, { full: false, offset: 0, limit: 0 }))
+    const answer = finish(formatDecided(decided, { full, offset: 0, limit: full ? maxSegments : 0 }))
     // As an answer of svc, which has no infinite numbers.
     const preview = JSON.parse(JSON.stringify(answer)) as AnsweredPreview
     return { ...preview, warnings: [...preview.warnings, ...warnings] }
