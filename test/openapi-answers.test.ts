@@ -67,6 +67,8 @@ test('server information matches the document', async () => {
     await requestAll([
       `${way}/metrics`,
       `${way}/svc/internal/v1/calls`,
+      `${way}/svc/internal/v1/refusedHandshakes`,
+      `${way}/svc/internal/v1/refusedRequests`,
       `${way}/svc-ext/basic-security/authentication/loadStatus`,
       `${way}/svc-ext/basic-security/authorization/loadStatus`,
     ])
@@ -256,6 +258,7 @@ test('configurations match the document', async () => {
     ...withWords(`${compaction}/status/datasources/${dataSource}`, 'full'),
   ])
   await requestOnce('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
+  await requestOnce('POST', `${compaction}/schedule`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
   await requestOnce('DELETE', one)
 })
 

@@ -13,6 +13,7 @@ export function addBench(dev: Command): void {
     addRewriting,
     addImport,
     addDurations,
+    addExplanations,
     addSql,
     addRequests,
     addSecurity,
@@ -146,6 +147,25 @@ function addDurations(bench: Command): void {
       const { benchDurations } = await import('../development/index.ts')
       const cluster = only === undefined ? undefined : parsePositiveInteger('--only', only, 3)
       printFigures(await benchDurations(cluster, printProgress), json)
+    })
+}
+
+function addExplanations(bench: Command): void {
+  bench
+    .command('explanations')
+    .description('Measure explanations of single segments on a simulation, and how they delay other requests')
+    .option('--servers <n>', 'Number of virtual historicals', '1000')
+    .option('--segments <n>', 'Number of virtual segments', '1000000')
+    .option('--requests <n>', 'Number of explanations', '2000')
+    .option('--json', 'Print JSON')
+    .action(async (options: { servers: string; segments: string; requests: string; json?: boolean }) => {
+      const { benchExplanations } = await import('../development/index.ts')
+      const size = {
+        servers: parsePositiveInteger('--servers', options.servers, 10_000),
+        segments: parsePositiveInteger('--segments', options.segments, 10_000_000),
+        requests: parsePositiveInteger('--requests', options.requests, 100_000),
+      }
+      printFigures(await benchExplanations(size, printProgress), options.json)
     })
 }
 

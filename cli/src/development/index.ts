@@ -3,6 +3,7 @@
 export * from './bench-compaction.ts'
 export * from './bench-coordinator.ts'
 export * from './bench-durations.ts'
+export * from './bench-explanations.ts'
 export * from './bench-import.ts'
 export * from './bench-previews.ts'
 export { benchRequests } from './bench-requests.ts'

@@ -22,9 +22,10 @@ import {
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
-import { lossesOf, type PreviewRules } from './rules-effects.ts'
+import { lossesOf } from './rules-effects.ts'
 
 /** What remains to be done of a plan. */
 export interface RemainingSteps {

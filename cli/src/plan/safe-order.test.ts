@@ -5,8 +5,9 @@ import { parseRules } from '@svc/domain/rules'
 import { finish } from '@svc/domain/steps'
 import fc from 'fast-check'
 import { type Change, canonical, stepsOf } from '../declared-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
-import { effectsOf, type PreviewRules, previewBodyOf } from './index.ts'
+import { effectsOf, previewBodyOf } from './index.ts'
 
 type Rules = Readonly<Record<string, readonly object[]>>
 

@@ -170,7 +170,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     ...serverRoutes(view, loadMeter.rateOf),
     ...datasourceRoutes(view),
-    ...explainRoutes(view, explanations),
+    ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),

@@ -300,7 +300,7 @@ describe('a preview of the live cluster', () => {
   })
 
   it('shows nothing until the leader knows the cluster', async () => {
-    unknown = ['The leader is waiting for reports from [1] servers: [a]']
+    unknown = ['The leader is waiting for reports from 1 server: [a]']
     try {
       const answer = await answerTo({ rules: { wiki: month } }, '?full')
       assert.deepEqual(answer, { now: answer.now, known: false, reasons: unknown })
@@ -577,7 +577,7 @@ describe('the inventory for previews in a page', () => {
   })
 
   it('is unavailable until the leader knows the cluster', async () => {
-    unknown = ['The leader is waiting for reports from [1] servers: [a]']
+    unknown = ['The leader is waiting for reports from 1 server: [a]']
     try {
       const answer = await inventory()
       assert.equal(answer.status, 503)
