@@ -671,6 +671,11 @@ export const properties = {
     'whether to allow features for simulations only, such as virtual servers; never use it on a cluster with valuable data',
     'false',
   ),
+  'svc.testing.enabled': property(
+    flag,
+    'whether tests may replace the state of the cluster through its API; must be the same on every server. Never use it on a cluster with valuable data',
+    'false',
+  ),
   'svc.simulation.virtualServers': onlyWhere(
     conditions.simulates,
     property(
