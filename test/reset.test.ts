@@ -150,7 +150,7 @@ test('a reset after any workload equals a new cluster', async () => {
       await replaceState()
       assert.deepEqual(await stateOfCluster(), fresh)
     }),
-    { numRuns: 6, endOnFailure: true, examples: [[steps.map(({ name }) => name)]] },
+    { numRuns: 4, endOnFailure: true, examples: [[steps.map(({ name }) => name)]] },
   )
   assert.deepEqual(
     cluster.processes().map(({ process }) => process?.pid),
