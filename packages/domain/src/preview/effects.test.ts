@@ -12,6 +12,8 @@ import {
   type PreviewRow,
   type PreviewWarning,
   rowsInPlaces,
+  type TierMove,
+  tierMovesOf,
 } from './index.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 import { previewGiven, testNow } from './test-preview.ts'
@@ -134,6 +136,7 @@ function previewOf({ serversBefore, servers: after, segments, rules: lists }: Te
     rows: finish(rowsInPlaces(result, places)),
     summary: formatSummary(result, true),
     warnings: result.warnings,
+    moves: new Map(datasourceNames.map((name) => [name, finish(tierMovesOf(result.outcome, name))])),
   }
 }
 
@@ -347,6 +350,23 @@ function checkBuckets(buckets: Buckets | undefined, list: readonly Observed[], t
   check(unused, (one) => (one.row.action === 'drop' ? one.segment.sizeBytes : 0))
 }
 
+/** Checks that moves between tiers are the loads and drops of these tiers, and the moved replicas. */
+function checkMoves(moves: readonly TierMove[], list: readonly Observed[], tiers: readonly string[]) {
+  const visible = list.filter(({ row }) => !row.overshadowed)
+  const total = (counted: readonly TierMove[]) => ({
+    copies: sum(counted.map(({ copies }) => copies)),
+    bytes: sum(counted.map(({ bytes }) => bytes)),
+  })
+  const without = ({ copies, bytes }: { copies: number; bytes: number }) => ({ copies, bytes })
+  for (const tier of tiers) {
+    const { loaded, dropped } = countTierChange(visible, tier)
+    assert.deepEqual(total(moves.filter(({ to }) => to === tier)), without(loaded))
+    assert.deepEqual(total(moves.filter(({ from }) => from === tier)), without(dropped))
+  }
+  const between = moves.filter(({ from, to }) => from !== undefined && to !== undefined)
+  assert.deepEqual(total(between), without(countEffects(visible, []).moved))
+}
+
 /** Checks the numbers of warnings about data that becomes unused, and about replicas without space. */
 function checkWarnings(
   warnings: readonly PreviewWarning[],
@@ -378,7 +398,7 @@ function checkWarnings(
 test('every number of a summary is a count over segments', () => {
   fc.assert(
     fc.property(testCase, (given) => {
-      const { rows, summary, warnings } = previewOf(given)
+      const { rows, summary, warnings, moves } = previewOf(given)
       const observed = observe(given, rows)
       const tiers = [...given.serversBefore, ...given.servers]
         .filter(({ type }) => type === 'historical')
@@ -405,6 +425,7 @@ test('every number of a summary is a count over segments', () => {
           newestEnd: newestInterval === null ? undefined : parseInterval(newestInterval, 'x').end,
         }
         assert.deepEqual(found, countDatasource(ofDatasource, given, names))
+        checkMoves(moves.get(name)!, ofDatasource, names)
       }
       assert.deepEqual(
         ofTiers,
