@@ -16,6 +16,10 @@ export function explanationText(explanation: Explanation): string {
       ]),
     ),
   ]
+  if (explanation.directory && explanation.directory.length > 0)
+    sections.push(
+      `Directory:\n${explanation.directory.map((step, index) => `${index + 1}. ${stepText(step)}`).join('\n')}`,
+    )
   if (explanation.groups.length > 0)
     sections.push(
       formatTable(
@@ -46,6 +50,20 @@ export function explanationText(explanation: Explanation): string {
       ),
     )
   return `${sections.join('\n\n')}\n`
+}
+
+/** What was requested from a directory, and its answer. */
+function stepText(step: NonNullable<Explanation['directory']>[number]): string {
+  const { action, url, bindUser, baseDn, filter, found = [], memberOf = [], error } = step
+  const request =
+    action === 'bind'
+      ? `Bind to ${url} as [${bindUser}]`
+      : `Search for ${action === 'searchUser' ? 'the user' : 'groups'} in [${baseDn}] with ${filter}`
+  if (error !== undefined) return `${request}: failed: ${error}`
+  if (action === 'bind') return `${request}: accepted`
+  const entries = found.length === 0 ? 'no entry' : found.map((name) => `[${name}]`).join(', ')
+  const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
+  return `${request}: found ${entries}${groups}`
 }
 
 const verdictText = (allowed: boolean | null): string =>

@@ -23,7 +23,7 @@ export interface RehearsalOptions {
   readonly skipBad: boolean
   /** Whether to also import unused segments. */
   readonly unused?: boolean | undefined
-  /** Whether to import the visible part of a cluster of which the login sees only a part. */
+  /** Whether to import the visible part if the login sees only part of the cluster. */
   readonly partial?: boolean | undefined
   /** A file to write unreadable parts to, one per line. */
   readonly problemsFile?: string | undefined
@@ -145,7 +145,7 @@ async function fillHome(
   options: RehearsalOptions,
 ): Promise<StoredImport> {
   const { servers } = staged.snapshot.documents
-  const stored = await withStoreOf(home, options.signal, (database) =>
+  const stored = await withStoreOf(home, { signal: options.signal }, (database) =>
     fillStore(database, staged, home.placement, options),
   )
   // Written last: this file makes the home one of virtual servers.

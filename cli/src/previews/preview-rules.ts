@@ -37,7 +37,7 @@ export function previewsOf(client: ClusterClient, access: ClusterAccess, page: P
     (await client.send('POST', `/svc/coordinator/v1/rules/simulate?${query}`, body)) as PreviewAnswer
 }
 
-/** What a preview needs to know about a cluster of Druid. */
+/** What a preview needs to know about a Druid cluster. */
 interface ReadInventory {
   readonly cluster: PreviewedCluster
   readonly warnings: AnsweredPreview['warnings']

@@ -17,6 +17,7 @@ import { type HomeLayout, homeLayout, isHome, openHome, processesOf } from '../h
 import { isRunning } from '../processes/index.ts'
 import { countOf, formatSeconds } from '../terminal/index.ts'
 import { killLeader, type Takeover } from './kill-leader.ts'
+import { type Latencies, latenciesOf } from './latencies.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
 /** Options of a simulation. */
@@ -31,6 +32,8 @@ export interface SimulationOptions extends SimulationSize {
   /** Whether to run two coordinators and kill the leader once everything is loaded. */
   readonly killLeader: boolean
   readonly signal: AbortSignal
+  /** Called once everything is loaded. */
+  readonly onLoaded?: (cluster: Cluster) => Promise<void>
   readonly out: { write(text: string): unknown }
 }
 
@@ -42,7 +45,7 @@ export interface SimulationFigures extends SimulationSize {
   /** Time from then until every segment was served. */
   readonly loadSeconds: number
   /** Latency of requests to the leader, sent one after the other during that time. */
-  readonly requestMs: { readonly median: number; readonly p99: number; readonly longest: number }
+  readonly requestMs: Latencies
   /** Time to preview other default rules over all loaded segments: the first time, and the same again. */
   readonly previewMs: { readonly first: number; readonly again: number }
   /** How another coordinator took over, if the leader was killed. */
@@ -125,7 +128,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
         historicals.reduce((sum, { currSize }) => sum + currSize, 0) / virtualSegmentSizeBytes,
       )
       out.write(
-        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${countOf(historicals.length, 'server')}  ${countOf(loaded, 'replica')}  ${((100 * loaded) / segments).toFixed(1)} %\n`,
+        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${countOf(historicals.length, 'server')}  ${countOf(loaded, 'replica')}  ${((100 * loaded) / segments).toFixed(1)}%\n`,
       )
       if (loaded >= segments && (await isLoaded(client, datasources))) break
       await delay(pollPeriodMs)
@@ -136,6 +139,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   const loadSeconds = (performance.now() - startedAt) / 1000
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
   recordPeaks(cluster.home, peaks)
+  await options.onLoaded?.(cluster)
   const takeover = options.killLeader
     ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
     : undefined
@@ -209,12 +213,7 @@ function startProbe(client: ClusterClient) {
       isOver = true
       await probing
     },
-    figures: () => {
-      const sorted = tookMs.toSorted((a, b) => a - b)
-      const at = (part: number) =>
-        sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] as number
-      return { median: at(0.5), p99: at(0.99), longest: at(1) }
-    },
+    figures: () => latenciesOf(tookMs),
   }
 }
 

@@ -39,7 +39,7 @@ export interface LoadTimeLimits {
 /** How long a tier takes. */
 export interface LoadTimeEstimate {
   readonly durationMs: number
-  /** What takes longest: the servers, their queues between two runs, or the throttle of further replicas. */
+  /** What takes longest: the servers, their queues between two runs, or the throttle of additional replicas. */
   readonly limitedBy: 'servers' | 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit'
 }
 

@@ -1,8 +1,9 @@
 /** HTTP for all servers: routes as data, the application, error bodies, and the ports. */
 export { type Answer, emptyAnswer, jsonAnswer, noContent, shapeOf, textAnswer } from './answer.ts'
 export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
+export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
-export { peerSubject } from './client-certificates.ts'
+export { type OnRefusedHandshake, peerSubject } from './client-certificates.ts'
 export {
   type AnswerDescription,
   describeEndpoint,
@@ -20,6 +21,7 @@ export {
   jsonOfMembers,
 } from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
+export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
 export { SharedBudget } from './shared-budget.ts'

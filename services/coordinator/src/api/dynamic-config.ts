@@ -25,7 +25,10 @@ import { loadCoordinatorConfig } from '../inventory/index.ts'
 const path = '/svc/coordinator/v1/config'
 
 /** Returns the endpoints for the dynamic configuration, which can be changed while the cluster runs. */
-export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[] {
+export function dynamicConfigRoutes({
+  database,
+  clock,
+}: Pick<ServiceContext, 'database' | 'clock'>): Route[] {
   return [
     route({
       method: 'GET',

@@ -11,7 +11,6 @@ import {
 import type { ValuesOf } from '@svc/domain/validation'
 import {
   type AuditInfo,
-  configLimitBytes,
   datasource,
   emptyAnswer,
   JsonPieces,
@@ -164,7 +163,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary: 'Replace the rules of a datasource, or the cluster default rules under _default',
-      body: jsonBody(readLater(rulesSchema()), { limitBytes: configLimitBytes }),
+      body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],
       handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
     }),

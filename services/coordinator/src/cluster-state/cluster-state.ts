@@ -75,7 +75,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
     current: async () => {
       await segments.refresh()
       const failedLoads = servers
-        .failedLoads()
+        .failedLoads(() => false)
         .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
       const shortages = [...(lastRun?.shortages ?? []), ...failedLoads]
       const unknown = unknownReasons(cluster)

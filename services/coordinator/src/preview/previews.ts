@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
 import { missingPermission } from '@svc/domain/access'
-import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import {
   decideRequest,
-  encodeInventory,
   formatDecided,
   isForAll,
   namesIn,
@@ -26,29 +23,19 @@ import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
-  rulesText,
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
-import { type LiveState, liveCluster, liveServers } from './live-cluster.ts'
+import { liveCluster } from './live-cluster.ts'
 import { type LoadingState, loadTimeOf } from './load-time.ts'
 import { loadUnusedInStore } from './unused-in-store.ts'
-
-/** An inventory in columns, which is encoded only if the caller does not have it yet. */
-interface TaggedInventory {
-  /** Changes with the inventory; in the form of an entity tag. */
-  readonly tag: string
-  encode(): Promise<Uint8Array[]>
-}
 
 /** Previews what a rule change would do. */
 export interface Previews {
   /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
-  /** Returns the segments, servers and rules that a caller may read. Throws unavailable until they are known. */
-  inventory(caller: Caller, signal: AbortSignal): Promise<TaggedInventory>
   /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
   warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
 }
@@ -120,18 +107,6 @@ export function createPreviews(
         return yield* jsonInSlices(yield* formatDecided(decided, page, more))
       }, signal)
     },
-    inventory: async (caller, signal) => {
-      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
-      const reasons = clusterState.unknownReasons()
-      if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
-      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
-      const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
-      const tag = await tagOf(state, leadership.term(), caller)
-      return {
-        tag,
-        encode: () => slices.run(() => encodeReadable(state, isReadable), signal),
-      }
-    },
     warningsOf: async (dataSource, signal) => {
       // Only the leader knows the servers and segments. Otherwise, check the rules alone.
       const checkAlone = (list: readonly Rule[] = []) =>
@@ -147,37 +122,6 @@ export function createPreviews(
       }, signal)
     },
   }
-}
-
-/** Returns the parts of the inventory that a caller may read. Yields regularly. */
-function* encodeReadable(
-  state: LiveState,
-  isReadable: (name: string) => boolean,
-): Generator<undefined, Uint8Array[]> {
-  const names = state.table.datasourceNames
-  const used = [...names.keys()].filter((number) => state.table.usedCountOf(number) > 0)
-  const readable = used.filter((number) => isReadable(names[number]!))
-  const cluster = yield* liveCluster(state, readable)
-  const rules = [...cluster.rules].filter(([name]) => name === defaultRulesName || isReadable(name))
-  return yield* encodeInventory({
-    ...cluster,
-    rules: new Map(rules),
-    isComplete: readable.length === used.length,
-  })
-}
-
-/** Returns a text that changes with the inventory of a caller, at least once per minute of the cluster's clock. */
-async function tagOf(
-  { table, servers, rules, now }: LiveState,
-  term: number | undefined,
-  caller: Caller,
-): Promise<string> {
-  const hash = createHash('sha256')
-  const changes = [...table.datasourceNames.keys()].map((number) => table.changesOf(number))
-  hash.update(JSON.stringify([term, caller.identity, changes, table.servedChanges, Math.floor(now / 60_000)]))
-  hash.update(JSON.stringify(liveServers(servers)))
-  for (const [name, list] of rules) hash.update(`${JSON.stringify(name)}:${await rulesText(list)}`)
-  return `"${hash.digest('base64url').slice(0, 22)}"`
 }
 
 /** Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission. */

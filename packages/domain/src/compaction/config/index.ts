@@ -6,13 +6,14 @@ export {
   clusterConfigOf,
   compactionEngines,
   defaultClusterConfig,
+  defaultPolicies,
   formatClusterConfig,
   type MostFragmentedFirst,
   parseClusterConfig,
   parseStoredClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
-export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
+export { readDimensionsSpec, readMetricsSpec } from './compacted-columns.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,
