@@ -80,9 +80,11 @@ export function estimateLoadTime(
   for (let run = 1; ; run += 1) {
     const allowed = first + Math.min(further, replicationThrottleLimit)
     const assigned = assign(queues, allowed, maxLoadsPerServer)
-    const ofFirst = Math.min(first, assigned)
-    first -= ofFirst
-    further -= assigned - ofFirst
+    // A run assigns all replicas of a segment before those of the next, so that further ones take their part of the room.
+    const part = Math.round((assigned * further) / Math.max(first + further, 1))
+    const ofFurther = Math.max(assigned - first, Math.min(part, further, replicationThrottleLimit))
+    first -= assigned - ofFurther
+    further -= ofFurther
     const longestMs = queues.reduce((max, { queuedMs }) => Math.max(max, queuedMs), 0)
     const left = first + further
     if (left === 0) return { durationMs: now + longestMs, limitedBy: limitOf(run, waits) }

@@ -191,6 +191,13 @@ describe('an estimate', () => {
       'replicationThrottleLimit',
     ],
     [
+      'throttles further replicas from the first run, although load queues are short',
+      { servers: servers(2), segments: 12, firstCopies: 10, furtherCopies: 12, bytes: 22 * megabyte },
+      { maxLoadsPerServer: 3, replicationThrottleLimit: 2 },
+      5 + 5 * 10 + 1,
+      'replicationThrottleLimit',
+    ],
+    [
       'extrapolates very many runs',
       {
         servers: servers(1),
