@@ -21,6 +21,7 @@ import { markKeptUsedRoute } from './api/mark-kept-used.ts'
 import { metadataRoutes } from './api/metadata.ts'
 import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
+import { createRulesGuard } from './api/rules-guard.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
@@ -154,7 +155,8 @@ function coordinatorRoutes(
     rateOf: loadMeter.rateOf,
     untilNextRunMs: dutyGroups.loading.untilNextRunMs,
   })
-  const ruleLists = createRuleLists(context, rules, previews.warningsOf)
+  const policy = context.settings.get('svc.coordinator.rules.policy')
+  const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),

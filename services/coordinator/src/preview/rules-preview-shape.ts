@@ -21,6 +21,7 @@ const segmentShape = z
   .meta({ title: 'PreviewedSegment', description: 'The field loaded has the number of replicas by tier' })
 
 const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
+const usedShape = tallyShape.describe('Used segments before the change, without overshadowed ones')
 const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int() })
 const tierChangeShape = z
   .object({ before: copiesShape, after: copiesShape, loaded: copiesShape, dropped: copiesShape })
@@ -157,8 +158,11 @@ export const rulesPreviewShape = z
         buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),
-          z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+          z
+            .object({ used: usedShape, effects: effectsShape, ...datasource })
+            .meta({ title: 'PreviewedDatasource' }),
         ),
+        used: usedShape.optional(),
         tiers: z
           .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
           .optional(),
