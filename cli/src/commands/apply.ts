@@ -143,6 +143,10 @@ async function applyRemaining(
     await applySteps(context, steps, {
       signal,
       untilLoaded: untilSettled,
+      onOverwritten: ({ path }) =>
+        printProgress(
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this change was overwritten. Its history shows it.`,
+        ),
       onApplied: ({ path }) => {
         applied += 1
         printProgress(`[${applied}/${total}] ${fieldAt(path)}`)

@@ -1,4 +1,4 @@
-import { forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
+import { conflict, forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 
@@ -44,6 +44,8 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     ...structuredClone(initial),
   }
   const written: string[] = []
+  // Each change changes the versions of everything.
+  const versionNow = (): string => `"${written.length}"`
   const cluster: ConfiguredCluster = {
     routerUrl: 'http://router',
     interfaceName: 'svc',
@@ -51,7 +53,7 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     written,
     failAfter: Number.POSITIVE_INFINITY,
     denied: new Set(),
-    send: async (method, fullPath, body) => {
+    send: async (method, fullPath, body, headers = {}) => {
       const path = fullPath.split('?')[0]!
       const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
       if (method === 'GET') return structuredClone(read(configuration, path))
@@ -59,11 +61,15 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
         throw forbidden(`Denied (${method} ${path})`)
       if (json === 'probe') throw invalidInput('Invalid body')
       if (written.length >= cluster.failAfter) throw unavailable('The connection was lost')
+      if (![undefined, versionNow()].includes(headers['If-Match'])) throw conflict('Another version')
       written.push(`${method} ${path}`)
       write(configuration, method, path, json)
       return null
     },
-    request: async (...given) => ({ status: 200, headers: {}, body: await cluster.send(...given) }),
+    request: async (...given) => {
+      const headers = { etag: versionNow() }
+      return { status: 200, headers, body: await cluster.send(...given) }
+    },
   }
   return cluster
 }
