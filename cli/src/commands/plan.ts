@@ -50,7 +50,8 @@ Examples:
       if (made.plan.changes.length > 0) process.exitCode = exitStatus.differs
       await printPlan(client, made, options)
       if (options.out === undefined) return
-      writeFileSync(options.out, `${JSON.stringify(made.plan, null, 1)}\n`)
+      const { planText } = await import('../plan/index.ts')
+      writeFileSync(options.out, planText(made.plan))
       printProgress(`Saved plan [${made.plan.id}] to [${options.out}]`)
     })
 }

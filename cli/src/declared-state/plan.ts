@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { invalidInput } from '@svc/domain/failure'
 import {
   isJsonObject,
+  omittable,
   type Reader,
   readAnyObject,
   readCount,
@@ -14,7 +15,7 @@ import {
 import { canonical } from './canonical.ts'
 import { type Change, differ } from './changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
-import { fieldAt, keyOf, type LiveState } from './state.ts'
+import { fieldAt, keyOf, type LiveState, valueAt } from './state.ts'
 
 /** Segments that a datasource loses. */
 export interface Loss {
@@ -31,6 +32,11 @@ export interface PlanContents {
   readonly changes: readonly Change[]
   /** By datasource. */
   readonly losses: Readonly<Record<string, Loss>>
+  /**
+   * The IDs of the segments that the rules mark as unused, by datasource, so that this can be undone. Only for Druid, which does
+   * not record why segments are unused.
+   */
+  readonly unusedSegments?: Readonly<Record<string, readonly string[]>> | undefined
   /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
   readonly read: Readonly<Record<string, string>>
 }
@@ -71,13 +77,11 @@ export interface PlanState {
 
 /** Compares a plan with what a cluster has now. */
 export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState {
-  const valueAt = (path: readonly string[]): unknown =>
-    live.sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
   const open: Change[] = []
   const conflicts: string[] = []
   const planned = new Set(changes.map(({ path }) => keyOf(path)))
   for (const change of changes) {
-    const progress = progressOf(change, valueAt(change.path))
+    const progress = progressOf(change, valueAt(live, change.path))
     if (progress === 'open') open.push(change)
     if (progress === 'conflict') conflicts.push(fieldAt(change.path))
   }
@@ -158,6 +162,9 @@ const readChange: Reader<Change> = readFields<Change>({
   after: anything,
 })
 
+/** Maximum number of segments in a plan. */
+export const maxUnusedSegments = 100_000
+
 const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
 
 const byName =
@@ -180,12 +187,14 @@ const readPlanFields = readFields<Plan>({
   createdAt: readText,
   changes: readList(readChange, { max: 1_000_000 }),
   losses: byName(readLoss),
+  unusedSegments: omittable(byName(readList(readText, { max: maxUnusedSegments }))),
   read: byName(readText),
 })
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, ...contents } = readPlanFields(json, '')
+  const { version, id, unusedSegments, ...others } = readPlanFields(json, '')
+  const contents = { ...others, ...(unusedSegments === undefined ? {} : { unusedSegments }) }
   if (digest(contents) !== id)
     throw invalidInput(
       `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Make a new one with ./svc plan --out.`,

@@ -25,6 +25,10 @@ export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 /** Returns the path of an entry as messages show it. */
 export const fieldAt = (path: readonly string[]): string => path.join('.')
 
+/** Returns the value of an entry; undefined if there is none. */
+export const valueAt = ({ sections }: Pick<LiveState, 'sections'>, path: readonly string[]): unknown =>
+  sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
+
 /** Returns the definition and path of the section that starts with `path`; undefined if the path is not that of a section. */
 export function sectionAt(path: readonly string[]) {
   return sectionDefinitions.find(

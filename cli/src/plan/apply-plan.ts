@@ -23,6 +23,7 @@ import {
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
 import { lossesOf, type PreviewRules } from './rules-effects.ts'
@@ -32,6 +33,8 @@ export interface RemainingSteps {
   readonly steps: readonly Step[]
   /** Changes that were applied before. */
   readonly done: number
+  /** The preview of the rules that remain to be changed; undefined if there are none. */
+  readonly preview: AnsweredPreview | undefined
 }
 
 /**
@@ -57,7 +60,8 @@ export async function remainingSteps(
     throw forbidden(
       `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Make a new plan.`,
     )
-  return { steps: await orderOf(open, answer, preview), done: plan.changes.length - open.length }
+  const steps = await orderOf(open, answer, preview)
+  return { steps, done: plan.changes.length - open.length, preview: answer }
 }
 
 /** What happens while a plan is applied. */

@@ -130,19 +130,29 @@ export interface MadePlan {
   readonly warnings: readonly string[]
 }
 
+/** What a preview includes in addition to the changes. */
+export interface PreviewScope {
+  /** How far to look ahead, as an ISO 8601 period. */
+  readonly horizon?: string
+  /** Includes unused segments that rules have marked as unused since the change with this ID. */
+  readonly markUsedSince?: number
+}
+
 /** Plans changes. Throws a Failure of the kind `unavailable` if the cluster is not known yet. */
 export async function makePlan(
   client: ClusterClient,
   { live, changes }: ComparedState,
   preview: PreviewRules,
   now: Date,
+  scope: PreviewScope = {},
 ): Promise<MadePlan> {
-  const answer = await previewOf(changes, preview)
+  const answer = await previewOf(changes, preview, scope)
   const plan = planOf({
     cluster: client.routerUrl,
     createdAt: now.toISOString(),
     changes: changes.map((change) => JSON.parse(JSON.stringify(change)) as Change),
     losses: answer === undefined ? {} : lossesOf(answer),
+    ...(answer?.unusedSegments === undefined ? {} : { unusedSegments: answer.unusedSegments }),
     read: digestsOf(live, changes),
   })
   const steps = await orderOf(changes, answer, preview)
@@ -153,9 +163,10 @@ export async function makePlan(
 export async function previewOf(
   changes: readonly Change[],
   preview: PreviewRules,
+  scope: PreviewScope = {},
 ): Promise<AnsweredPreview | undefined> {
   const body = previewBodyOf(changes)
-  const answer = body && (await preview(body))
+  const answer = body && (await preview({ ...body, ...scope }))
   if (answer !== undefined && !isKnown(answer))
     throw new Failure('unavailable', unknownReason(answer), { clusterState: 'notKnown' })
   return answer
