@@ -44,6 +44,7 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     ...structuredClone(initial),
   }
   const written: string[] = []
+  const changes: { id: number; key: string; auditInfo: { comment: string } }[] = []
   // Each change changes the versions of everything.
   const versionNow = (): string => `"${written.length}"`
   const cluster: ConfiguredCluster = {
@@ -56,13 +57,20 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     send: async (method, fullPath, body, headers = {}) => {
       const path = fullPath.split('?')[0]!
       const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
+      const [rulesOf, part] = below(path, rulesPath) ?? []
+      if (part === 'history') return changes.filter(({ key }) => key === rulesOf).toReversed()
       if (method === 'GET') return structuredClone(read(configuration, path))
       if ([...cluster.denied].some((one) => path.startsWith(one)))
         throw forbidden(`Denied (${method} ${path})`)
       if (json === 'probe') throw invalidInput('Invalid body')
       if (written.length >= cluster.failAfter) throw unavailable('The connection was lost')
       if (![undefined, versionNow()].includes(headers['If-Match'])) throw conflict('Another version')
-      written.push(`${method} ${path}`)
+      written.push(`${method} ${path}${fullPath.slice(path.length)}`)
+      if (part === 'markUsed') return { numChangedSegments: 1, next: null }
+      if (rulesOf !== undefined) {
+        const comment = headers['X-Svc-Comment'] ?? ''
+        changes.push({ id: changes.length + 1, key: rulesOf, auditInfo: { comment } })
+      }
       write(configuration, method, path, json)
       return null
     },
