@@ -1,15 +1,17 @@
 import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
-import { loadTimeSentences, loadTimeTable } from './load-time-text.ts'
+import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
 import { restorableSentences } from './restorable-text.ts'
 import type { RuleBands } from './rule-bands.ts'
 
 /** A table of a preview with its heading. */
-interface PreviewDetail {
+export interface PreviewDetail {
   readonly heading: string
   readonly table: Table
+  /** A picture of characters below the table. */
+  readonly picture?: readonly string[]
   /** Sentences below the table, without periods. */
   readonly notes?: readonly string[]
 }
@@ -36,7 +38,14 @@ export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined):
     { heading: 'Replicas by tier', table: previewTable(answer) },
     { heading: 'Tiers', table: tiersTable(answer) },
     ...(loadTime
-      ? [{ heading: 'Load time', table: loadTimeTable(loadTime), notes: loadTime.assumptions }]
+      ? [
+          {
+            heading: 'Load time',
+            table: loadTimeTable(loadTime),
+            picture: loadCurves(loadTime),
+            notes: loadTime.assumptions,
+          },
+        ]
       : []),
     { heading: 'Later changes', table: stepsTable(answer) },
   ]

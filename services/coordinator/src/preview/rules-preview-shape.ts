@@ -119,6 +119,9 @@ const loadTimeShape = z
         limitedBy: z
           .enum(['servers', 'maxSegmentsInNodeLoadingQueue', 'replicationThrottleLimit'])
           .nullable(),
+        curve: z
+          .array(z.object({ durationMs: z.int(), loads: z.int() }))
+          .describe('How many replicas are loaded over time'),
         loads: z.int(),
         bytes: z.int(),
         servers: z.int(),
