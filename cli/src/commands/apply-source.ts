@@ -5,7 +5,7 @@ import type { Plan } from '../declared-state/index.ts'
 import { printProgress } from '../output/index.ts'
 import type { MadePlan, RemainingSteps } from '../plan/index.ts'
 import { compareOptions, connectForPlan, type PartOptions } from './plan-options.ts'
-import { printPlan } from './plan-output.ts'
+import { type PlanFormat, printPlan } from './plan-output.ts'
 
 /** What `./svc apply` applies: files, a saved plan, or the reversal of an applied plan. */
 export interface ApplySource extends PartOptions {
@@ -54,7 +54,8 @@ async function planFiles(target: string, options: ApplySource): Promise<OpenedPl
   const files = readDeclaredFiles(target)
   const { client, preview } = await connectForPlan(options)
   const compared = await compareFiles(client, files, compareOptions(options))
-  return await opened(client, await makePlan(client, compared, preview, new Date()), options)
+  const made = await makePlan(client, compared, preview, new Date())
+  return await opened(client, made, { ...options, prices: files.declared.prices })
 }
 
 async function openReversal(idOrFile: string, options: ApplySource): Promise<OpenedPlan> {
@@ -68,8 +69,8 @@ async function openReversal(idOrFile: string, options: ApplySource): Promise<Ope
 async function opened(
   client: ClusterClient,
   made: MadePlan,
-  { json }: ApplySource,
+  { json, prices }: ApplySource & PlanFormat,
 ): Promise<Omit<OpenedPlan, 'reverts'>> {
-  if (!json && made.plan.changes.length > 0) await printPlan(client, made, {})
+  if (!json && made.plan.changes.length > 0) await printPlan(client, made, { prices })
   return { client, plan: made.plan, remaining: { steps: made.steps, done: 0, preview: made.preview } }
 }

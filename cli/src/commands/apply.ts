@@ -8,6 +8,7 @@ import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
+import { policyViolationsOf } from './plan-policy.ts'
 
 interface ApplyOptions extends ApplySource {
   readonly yes?: boolean
@@ -91,13 +92,8 @@ const defaultComment = ({ revert }: ApplySource): string =>
 
 /** Throws forbidden if the policy in a file forbids what remains to be done. */
 async function checkPolicy(file: string | undefined, { steps, preview }: RemainingSteps): Promise<void> {
-  if (file === undefined) return
-  const [{ readPolicyFile }, { violationsOf }] = await Promise.all([
-    import('../state-files/index.ts'),
-    import('../plan/index.ts'),
-  ])
   const changes = steps.flatMap((step) => step.changes)
-  const violations = violationsOf(readPolicyFile(file), changes, preview)
+  const violations = await policyViolationsOf(file, changes, preview)
   if (violations.length > 0)
     throw forbidden(
       `The policy [${file}] forbids this plan, and nothing was applied. ${violations.join('. ')}.`,

@@ -4,7 +4,6 @@ import {
   isJsonObject,
   omittable,
   type Reader,
-  readAnyObject,
   readCount,
   readFields,
   readList,
@@ -12,6 +11,7 @@ import {
   readText,
   refuse,
 } from '@svc/domain/validation'
+import { byName } from './by-name.ts'
 import { canonical } from './canonical.ts'
 import { type Change, differ } from './changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
@@ -166,16 +166,6 @@ const readChange: Reader<Change> = readFields<Change>({
 export const maxUnusedSegments = 100_000
 
 const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
-
-const byName =
-  <Value>(read: Reader<Value>): Reader<Readonly<Record<string, Value>>> =>
-  (json, field) =>
-    Object.fromEntries(
-      Object.entries(readAnyObject(json, field)).map(([name, value]) => [
-        name,
-        read(value, `${field}.${name}`),
-      ]),
-    )
 
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {

@@ -1,6 +1,7 @@
 /** Plans: how the files of a declared state change a cluster, what that does, and how it is applied. */
 export * from './apply-plan.ts'
 export * from './check-policy.ts'
+export * from './costs.ts'
 export * from './make-plan.ts'
 export * from './plan-html.ts'
 export * from './plan-markdown.ts'

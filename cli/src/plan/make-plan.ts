@@ -28,6 +28,7 @@ import {
   unknownReason,
 } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
+import { warningsOfPlan } from './plan-warnings.ts'
 import { effectsOf, lossesOf, type PreviewRules, previewBodyOf } from './rules-effects.ts'
 
 /** Files, and the configuration that they declare. */
@@ -156,7 +157,7 @@ export async function makePlan(
     read: digestsOf(live, changes),
   })
   const steps = await orderOf(changes, answer, preview)
-  return { plan, steps, preview: answer, warnings: warningsOf(changes) }
+  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer) }
 }
 
 /** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */
@@ -180,21 +181,4 @@ export async function orderOf(
 ): Promise<readonly Step[]> {
   const none = { effects: new Map(), afterDefaults: new Set<string>() }
   return stepsOf(changes, answer === undefined ? none : await effectsOf(changes, answer, preview))
-}
-
-function warningsOf(changes: readonly Change[]): string[] {
-  return changes.flatMap(({ kind, path: at, action, after }) => {
-    const name = at.at(-1)!
-    if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
-      return [
-        `User [${name}] gets no password and cannot log in: add [password] with a [file] or [environment]`,
-      ]
-    if (kind === 'compactionCluster' && name === 'useSupervisors')
-      return [
-        'Compaction by supervisors has its own configurations of datasources: run ./svc plan again after this change',
-      ]
-    if (action === 'remove' && (kind === 'roles' || kind === 'users' || kind === 'logins'))
-      return [`Removes ${kind === 'roles' ? 'role' : 'user'} [${name}] from [${at[1]}]`]
-    return []
-  })
 }

@@ -45,7 +45,7 @@ test('the curves of tiers show how many replicas are loaded over time, with one 
     }),
     [
       'hot            ▁▁▁▁▂▂▂▂▂▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇██████',
-      '_default_tier  ▁▁▁▁▁▁▁▁▁▁▁▂▃▄▅▅▆▇▇█████████████████████',
+      '_default_tier  ▁▁▁▁▁▁▁▁▁▁▁▂▃▄▅▅▆▇██████████████████████',
       '               now                           1 min 20 s',
     ],
   )

@@ -30,8 +30,12 @@ export interface PreviewReport {
   readonly bands: RuleBands | undefined
 }
 
-/** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
-export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined): PreviewReport {
+/** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
+export function reportOf(
+  answer: AnsweredPreview,
+  bands: RuleBands | undefined,
+  more: readonly PreviewDetail[] = [],
+): PreviewReport {
   const { summary, warnings, now } = answer
   const { loadTime } = summary
   const details: PreviewDetail[] = [
@@ -47,6 +51,7 @@ export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined):
           },
         ]
       : []),
+    ...more,
     { heading: 'Later changes', table: stepsTable(answer) },
   ]
   return {
@@ -57,9 +62,12 @@ export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined):
       ...(loadTime ? loadTimeSentences(loadTime) : []),
     ],
     effects: effectsTable(summary.effects, summary.datasources),
-    warnings: warnings.map(({ type, message }) =>
-      type === 'unusedSegmentsStay' ? `${message}: add --mark-used` : message,
-    ),
+    warnings: warnings.map(({ type, message, sum }) => {
+      if (type === 'unusedSegmentsStay') return `${message}: add --mark-used`
+      return sum === undefined
+        ? message
+        : `${message}. If [${sum}] was meant, change the longest of the periods to it`
+    }),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,
     bands,

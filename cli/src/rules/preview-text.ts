@@ -58,6 +58,7 @@ export function unknownReason({ reasons }: UnknownCluster): string {
 export interface PreviewStep {
   readonly now: string
   readonly datasources: Readonly<Record<string, DatasourceSummary>>
+  readonly tiers?: Readonly<Record<string, Omit<TierSummary, 'doesNotFitFrom'>>>
 }
 
 /** Bytes over time in buckets of equal width, as returned by the coordinator. */
@@ -89,7 +90,12 @@ export interface AnsweredPreview {
     readonly buckets?: AnsweredBuckets
     readonly steps?: readonly PreviewStep[]
   }
-  readonly warnings: readonly { readonly type: string; readonly message: string }[]
+  readonly warnings: readonly {
+    readonly type: string
+    readonly message: string
+    /** What periods that do not add up would keep if they did. */
+    readonly sum?: string
+  }[]
   /** The IDs of the segments that rules mark as unused, by datasource. Only previews of Druid have them. */
   readonly unusedSegments?: Readonly<Record<string, readonly string[]>>
 }
