@@ -71,7 +71,7 @@ export async function compareFiles(
   const { changes, problems } = compareStates(declared, live)
   const unknown = create ? [] : await unknownDatasources(client, declared, changes)
   if (problems.length + unknown.length > 0) throw problemsFailure(files, [...problems, ...unknown])
-  return { live, changes: withPasswordPaths(declared, partsOf(changes, parts)) }
+  return { live, changes: withPasswordPaths(declared, partsOf(declared, changes, parts)) }
 }
 
 async function unknownDatasources(
@@ -95,19 +95,25 @@ async function unknownDatasources(
     }))
 }
 
-/** The changes of some parts. Throws invalidInput for a part that has none, because it may be a typo. */
-function partsOf(changes: readonly Change[], parts: readonly string[]): readonly Change[] {
+/** The changes of some parts. Throws invalidInput for a part that the files and the cluster do not have: it may be a typo. */
+function partsOf(
+  { origins }: DeclaredState,
+  changes: readonly Change[],
+  parts: readonly string[],
+): readonly Change[] {
   if (parts.length === 0) return changes
-  const isIn = (part: string, { path: at }: Change): boolean =>
+  const isIn = (part: string, at: readonly string[]): boolean =>
     fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
-  const unused = parts.find((part) => !changes.some((change) => isIn(part, change)))
-  if (unused !== undefined && changes.length > 0) {
-    const first = fieldAt(changes[0]!.path)
+  const declared = [...origins.keys()].map((key) => JSON.parse(key) as string[])
+  const known = [...declared, ...changes.map((change) => change.path)]
+  const unknown = parts.find((part) => !known.some((at) => isIn(part, at)))
+  if (unknown !== undefined) {
+    const example = known[0] === undefined ? '' : `, such as [${fieldAt(known[0])}]`
     throw invalidInput(
-      `Invalid value [${unused}] for [--target]: expected a part that changes, such as [${first}]`,
+      `Invalid value [${unknown}] for [--target]: expected a part that the files have or change${example}`,
     )
   }
-  return changes.filter((change) => parts.some((part) => isIn(part, change)))
+  return changes.filter((change) => parts.some((part) => isIn(part, change.path)))
 }
 
 /** Files with passwords are relative to the file that names them. */

@@ -531,7 +531,7 @@ describe('plan', () => {
     )
   })
 
-  test('--target plans only these parts, and refuses one without changes', async () => {
+  test('--target plans only these parts, and refuses one that does not exist', async () => {
     const cluster = configuredCluster()
     const folder = folderOf('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
     const changesOf = async (part: string) =>
@@ -541,6 +541,8 @@ describe('plan', () => {
     assert.deepEqual(await changesOf('rules.a.b'), [['rules', 'a.b']])
     assert.deepEqual(await changesOf('coordinator'), [['coordinator', 'maxSegmentsToMove']])
     await assert.rejects(changesOf('rules.c'), /Invalid value \[rules\.c\] for \[--target\]/)
+    cluster.configuration.coordinator.maxSegmentsToMove = 5
+    assert.deepEqual(await changesOf('coordinator.maxSegmentsToMove'), [])
   })
 
   test('shows changes as a difference, in every format', async () => {
