@@ -444,3 +444,153 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     })
   }
 })
+
+describe('the GitHub Action', () => {
+  interface Comment {
+    readonly id: number
+    body: string
+  }
+  const comments: Comment[] = Array.from({ length: 100 }, (_, id) => ({ id, body: 'by a person' }))
+  const calls: string[] = []
+  let isReadOnly = false
+  // Comments in pages, like the API of GitHub.
+  const gitHub = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request
+    calls.push(`${method} ${url}`)
+    const json = JSON.parse((await buffer(request)).toString() || 'null') as { body: string } | null
+    const answer = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (headers.authorization !== 'Bearer the-token') return answer(401, {})
+    const target = new URL(url, 'http://github')
+    const all = '/repos/team/rules/issues/7/comments'
+    if (method === 'GET' && target.pathname === all) {
+      const [size, page] = ['per_page', 'page'].map((name) => Number(target.searchParams.get(name)))
+      return answer(200, comments.slice((page! - 1) * size!, page! * size!))
+    }
+    if (isReadOnly) return answer(403, {})
+    if (method === 'POST' && target.pathname === all) {
+      comments.push({ id: comments.length, body: json!.body })
+      return answer(201, {})
+    }
+    const [, id] = /^\/repos\/team\/rules\/issues\/comments\/(\d+)$/.exec(target.pathname) ?? []
+    if (method !== 'PATCH' || id === undefined) return answer(404, {})
+    comments[Number(id)]!.body = json!.body
+    return answer(200, {})
+  })
+  before(async () => {
+    gitHub.listen(0, '127.0.0.1')
+    await once(gitHub, 'listening')
+  })
+  after(() => gitHub.close())
+
+  interface ActionRun {
+    readonly status: number | null
+    readonly outputs: string
+    readonly log: string
+  }
+
+  /** Runs the step of action.yml with these inputs, as a runner does. */
+  async function runAction(inputs: Record<string, string>, event: object): Promise<ActionRun> {
+    const action = parse(readFileSync(path.join(repositoryRoot, 'action.yml'), 'utf8')) as {
+      readonly inputs: Record<string, { default?: string; required?: boolean }>
+      readonly runs: { readonly steps: [{ run: string; env: Record<string, string> }] }
+    }
+    const [{ run, env }] = action.runs.steps
+    const values = Object.entries(env).map(([name, text]) => {
+      const input = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(text)![1]!
+      assert.ok(action.inputs[input], input)
+      return [name, inputs[input] ?? action.inputs[input].default ?? ''] as const
+    })
+    const [outputs, summary, eventFile] = ['outputs', 'summary', 'event.json'].map((name) =>
+      path.join(folder, name),
+    )
+    writeFileSync(outputs!, '')
+    writeFileSync(eventFile!, JSON.stringify(event))
+    const child = spawn('bash', ['-c', run], {
+      env: {
+        ...process.env,
+        ...Object.fromEntries(values),
+        GITHUB_ACTION_PATH: repositoryRoot,
+        GITHUB_API_URL: `http://127.0.0.1:${(gitHub.address() as AddressInfo).port}`,
+        GITHUB_REPOSITORY: 'team/rules',
+        GITHUB_EVENT_PATH: eventFile,
+        GITHUB_OUTPUT: outputs,
+        GITHUB_STEP_SUMMARY: summary,
+        RUNNER_TEMP: folder,
+      },
+    })
+    let log = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        log += text
+      })
+    const [status] = (await once(child, 'close')) as [number | null]
+    return { status, outputs: readFileSync(outputs!, 'utf8'), log }
+  }
+  const inputs = () => {
+    const certificates = path.join(folder, 'trusted.pem')
+    writeFileSync(certificates, cluster.trusted!)
+    return {
+      state: path.join(folder, 'proposed.yaml'),
+      url: cluster.urls.router!,
+      user: 'admin',
+      password: cluster.adminPassword!,
+      certificates,
+      token: 'the-token',
+    }
+  }
+  const pull = { pull_request: { number: 7 } }
+  const propose = (rule: string): void =>
+    writeFileSync(path.join(folder, 'proposed.yaml'), `rules:\n  flights: [{type: ${rule}}]\n`)
+
+  test('posts the plan as a comment, and updates it when the pull request changes', async () => {
+    propose('dropForever')
+    const first = await runAction(inputs(), pull)
+    assert.equal(first.status, 0, first.log)
+    assert.match(first.outputs, /^changes=true\nplan=.*plan\.json\n$/)
+    assert.equal(comments.length, 101)
+    assert.match(
+      comments[100]!.body,
+      /^<!-- svc plan .* -->\n\n## Plan \w+ for[\s\S]*\+ \{"type":"dropForever"\}/,
+    )
+    propose('loadForever')
+    const second = await runAction(inputs(), pull)
+    assert.equal(second.status, 0, second.log)
+    assert.equal(comments.length, 101)
+    assert.match(comments[100]!.body, /\+ \{"type":"loadForever"/)
+    assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
+    const saved = /plan=(.*)/.exec(second.outputs)![1]!
+    assert.equal((await svc('apply', saved)).status, 2)
+  })
+
+  test('fails with invalid files and plans that a policy forbids, and comments why', async () => {
+    propose('dropSometimes')
+    const invalid = await runAction(inputs(), pull)
+    assert.equal(invalid.status, 2)
+    assert.match(
+      comments[100]!.body,
+      /## The plan failed\n\n```\nsvc: .*proposed\.yaml:2:19: Invalid value \[dropSometimes\]/,
+    )
+    propose('dropForever')
+    const policy = path.join(folder, 'strict.yaml')
+    writeFileSync(policy, 'protectedDatasources: [flights]\n')
+    const forbidden = await runAction({ ...inputs(), policy }, pull)
+    assert.equal(forbidden.status, 4)
+    assert.match(
+      comments[100]!.body,
+      /### The policy forbids this plan\n\n```\n[\s\S]*Datasource \[flights\] is protected/,
+    )
+    assert.doesNotMatch(forbidden.outputs, /plan=/)
+  })
+
+  test('succeeds without a pull request, and with a token that may not write', async () => {
+    const { length } = calls
+    const pushed = await runAction(inputs(), { ref: 'refs/heads/main' })
+    assert.equal(pushed.status, 0, pushed.log)
+    assert.equal(calls.length, length)
+    isReadOnly = true
+    const readOnly = await runAction(inputs(), pull)
+    assert.equal(readOnly.status, 0, readOnly.log)
+    assert.match(readOnly.log, /::warning::Failed to post the plan as a comment: status 403/)
+  })
+})
