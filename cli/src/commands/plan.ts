@@ -64,7 +64,7 @@ Examples:
         for (const violation of violations) printProgress(`svc: Policy: ${violation}`)
       }
       if (options.out === undefined) return
-      const { planText } = await import('../plan/index.ts')
+      const { planText } = await import('@svc/domain/saved-plan')
       writeFileSync(options.out, planText(made.plan))
       printProgress(`Saved plan [${made.plan.id}] to [${options.out}]`)
     })

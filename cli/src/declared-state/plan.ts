@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { invalidInput } from '@svc/domain/failure'
 import {
+  type PlanContents as Contents,
+  digestOf,
+  keyOf,
+  type Loss,
+  type PlanFile,
+} from '@svc/domain/saved-plan'
+import {
   isJsonObject,
   omittable,
   type Reader,
@@ -12,44 +19,20 @@ import {
   refuse,
 } from '@svc/domain/validation'
 import { byName } from './by-name.ts'
-import { canonical } from './canonical.ts'
 import { type Change, differ } from './changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
-import { fieldAt, keyOf, type LiveState, valueAt } from './state.ts'
-
-/** Segments that a datasource loses. */
-export interface Loss {
-  /** Segments that are queryable now and no longer afterwards. */
-  readonly unqueryable: number
-  readonly unused: number
-}
+import { fieldAt, type LiveState, valueAt } from './state.ts'
 
 /** What a plan changes, in which cluster, and what it was computed from. */
-export interface PlanContents {
-  readonly cluster: string
-  /** ISO 8601. */
-  readonly createdAt: string
-  readonly changes: readonly Change[]
-  /** By datasource. */
-  readonly losses: Readonly<Record<string, Loss>>
-  /**
-   * The IDs of the segments that the rules mark as unused, by datasource, so that this can be undone. Only for Druid, which does
-   * not record why segments are unused.
-   */
-  readonly unusedSegments?: Readonly<Record<string, readonly string[]>> | undefined
-  /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
-  readonly read: Readonly<Record<string, string>>
-}
+export type PlanContents = Contents<SectionKind>
 
 /** A plan that can be saved. */
-export interface Plan extends PlanContents {
-  readonly version: 1
-  /** Depends on all contents. */
-  readonly id: string
-}
+export type Plan = PlanFile<SectionKind>
+
+export type { Loss }
 
 const digest = (value: unknown): string =>
-  createHash('sha256').update(canonical(value)).digest('hex').slice(0, 16)
+  digestOf(value, (text) => createHash('sha256').update(text).digest('hex'))
 
 /** Returns a plan with an ID. */
 export function planOf(contents: PlanContents): Plan {

@@ -1,3 +1,4 @@
+import { keyOf } from '@svc/domain/saved-plan'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
 
 /** A part of a configuration whose entries have names: such as the rules by datasource, or the roles of an authorizer. */
@@ -9,6 +10,8 @@ export interface Section {
   readonly entries: ReadonlyMap<string, unknown>
 }
 
+export { keyOf }
+
 /** A configuration, by `keyOf` the path of each section. A section that is missing is not part of it. */
 export type State = ReadonlyMap<string, Section>
 
@@ -18,9 +21,6 @@ export interface LiveState {
   /** Why sections could not be read, by the key of their path, or of the beginning of it. */
   readonly unseen: ReadonlyMap<string, string>
 }
-
-/** Returns a text that is different for each path. */
-export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 
 /** Returns the path of an entry as messages show it. */
 export const fieldAt = (path: readonly string[]): string => path.join('.')

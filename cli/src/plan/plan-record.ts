@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { notFound } from '@svc/domain/failure'
+import { planText } from '@svc/domain/saved-plan'
 import { parseInputJson } from '../client/index.ts'
 import { type Plan, parsePlan } from '../declared-state/index.ts'
 
@@ -19,9 +20,6 @@ export function recordPlan(plan: Plan, environment: Environment): string {
   writeFileSync(file, planText(plan), { mode: 0o600 })
   return file
 }
-
-/** A plan as the text of a file. */
-export const planText = (plan: Plan): string => `${JSON.stringify(plan, null, 1)}\n`
 
 /** Reads a saved plan. Throws invalidInput if it is not a plan, or was edited. */
 export function readPlan(file: string): Plan {

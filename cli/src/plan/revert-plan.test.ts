@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { readRulesPolicy } from '@svc/domain/policy'
+import { canonical, planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
-import { canonical, isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
+import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
@@ -17,7 +18,6 @@ import {
   makePlan,
   type PreviewRules,
   planReversal,
-  planText,
   readDeclaredFiles,
   recordPlan,
   restoreSegments,

@@ -5,6 +5,7 @@ import type { AnsweredEffects, PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
+import { OpenPlan, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
@@ -29,6 +30,7 @@ export function ReviewPanel(input: ReviewInput) {
   return (
     <section aria-labelledby="review-title" className="review">
       <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
+      <OpenPlan dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
       {view.answer.warnings
         .filter(({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit')
@@ -177,6 +179,7 @@ function Buttons({
         </button>
       </span>
       <span className="row">
+        <SavePlanButton dataSource={dataSource} edit={edit} effects={input.view.answer.summary.effects} />
         <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
         {hasCluster() ? (
           <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, audit)} />
