@@ -21,7 +21,11 @@ import type { PreviewRules } from './rules-effects.ts'
 
 /** Previews rules at the coordinator of svc; for Druid, which has no previews, here, with its inventory. */
 export function previewsOf(client: ClusterClient, access: ClusterAccess, buckets: number): PreviewRules {
-  if (client.interfaceName === 'druid') return previewsOfDruid(access, buckets)
+  return client.interfaceName === 'druid' ? previewsOfDruid(access, buckets) : previewsOfSvc(client, buckets)
+}
+
+/** Previews rules at the coordinator of svc. */
+export function previewsOfSvc(client: ClusterClient, buckets: number): PreviewRules {
   return async (body) =>
     (await client.send(
       'POST',
