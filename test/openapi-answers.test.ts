@@ -121,6 +121,9 @@ test('tasks, segments, and queries match the document', async () => {
     ...withWords(`${one}/segments`, 'full'),
     ...withWords(`${one}/loadstatus`, 'simple', 'full', 'forceMetadataRefresh=true'),
     `${one}/segments/${id}`,
+    `${one}/segments/${id}/explain`,
+    `${one}/intervals/${interval}/explain`,
+    `${one}/intervals/${interval}/explainCompaction`,
     `${one}/tiers`,
     ...withWords(`${coordinator}/intervals`, 'simple', 'full'),
     ...withWords(`${coordinator}/intervals/${interval}`, 'simple', 'full'),
@@ -128,6 +131,8 @@ test('tasks, segments, and queries match the document', async () => {
     ...withWords(`${coordinator}/loadqueue`, 'simple'),
     ...withWords(`${coordinator}/tiers`, 'simple'),
     ...withWords(`${coordinator}/tiers/_default_tier`, 'simple'),
+    `${coordinator}/tiers/_default_tier/explain`,
+    `${coordinator}/cluster/explain`,
     ...withWords(metadata, 'full', 'includeUnused'),
     `${metadata}/${dataSource}`,
     `${metadata}/${dataSource}/segments?full`,
@@ -142,7 +147,11 @@ test('tasks, segments, and queries match the document', async () => {
   await requestAll(withWords(`${coordinator}/servers`, 'simple', 'full').slice(1))
   let holders = 0
   for (const server of servers.map((name) => `${coordinator}/servers/${name}`)) {
-    await requestAll([...withWords(server, 'simple'), ...withWords(`${server}/segments`, 'full')])
+    await requestAll([
+      ...withWords(server, 'simple'),
+      ...withWords(`${server}/segments`, 'full'),
+      `${server}/explain`,
+    ])
     const ids = (await requestOnce('GET', `${server}/segments`)).json as string[]
     if (!ids.includes(segment)) continue
     holders += 1

@@ -75,7 +75,7 @@ const maxReservations = 100
 async function reservePorts(ports: readonly number[]): Promise<(() => void) | undefined> {
   const sockets: Socket[] = []
   const release = () => {
-    for (const socket of sockets) socket.close()
+    for (const socket of sockets.splice(0)) socket.close()
   }
   try {
     for (const port of ports) {

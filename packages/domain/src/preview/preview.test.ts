@@ -124,10 +124,10 @@ describe('replica placement', () => {
       loaded: [{ _default_tier: 1 }],
     },
     {
-      name: 'loads nothing on a server without storage, not even an empty segment',
+      name: 'loads an empty segment on a server without storage, as the planner does',
       servers: [server('a', '_default_tier', { maxSize: 0 }), server('b')],
-      segments: [{ interval: day(0) }],
-      loaded: [{ _default_tier: 1 }],
+      segments: [{ interval: day(0) }, { interval: day(1), size: 1 }],
+      loaded: [{ _default_tier: 2 }, { _default_tier: 1 }],
     },
     {
       name: 'broadcasts to every server with storage',
@@ -196,12 +196,11 @@ describe('replica placement', () => {
         const segments = sizes.map((size, index) => ({ interval: day(index), size }))
         const { rows, result } = previewGiven({ rules: [load({ hot: copies })], servers, segments })
         const held = rows.map(({ loaded }) => loaded.hot ?? 0)
-        const able = capacities.filter((capacity) => capacity > 0)
         const bytes = held.reduce((sum, count, index) => sum + count * sizes[index]!, 0)
-        const capacity = able.reduce((sum, one) => sum + one, 0)
+        const capacity = capacities.reduce((sum, one) => sum + one, 0)
         assert.ok(bytes <= capacity)
         held.forEach((count, index) => {
-          const fitting = able.filter((one) => one >= sizes[index]!).length
+          const fitting = capacities.filter((one) => one >= sizes[index]!).length
           assert.ok(
             count <= Math.min(copies, fitting),
             `${count} replicas of a segment with ${sizes[index]} bytes`,

@@ -172,12 +172,13 @@ describe('a run of the rules', () => {
       'Tier [icy] has no servers for [2] replicas',
       'Tier [hot] has too few servers for [4] replicas: a server loads at most one replica of a segment',
     ]
-    assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages }])
+    const unplaced = [{ tier: 'hot', reason: 'noRoom', copies: 1, exampleRow: 1 }]
+    assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages, unplaced }])
     const [loading] = inventory.servers().flatMap(({ pending }) => [...pending].map(([id]) => id))
     const loaded = { segments: [loading], maxSizeBytes: 15, usedSizeBytes: 10 }
     inventory.take([report(loaded)], 1, performance.now())
     await duty.run(1)
-    assert.deepEqual(results[1], { hasChanged: false, waitingOvershadowed: 0, shortages })
+    assert.deepEqual(results[1], { hasChanged: false, waitingOvershadowed: 0, shortages, unplaced })
     await saveConfig(database, coordinatorConfigName, '{"pauseCoordination":true}', 0, audit, now)
     await duty.run(1)
     assert.equal(results.length, 2)
