@@ -30,7 +30,9 @@ export async function openSource(target: string | undefined, options: ApplySourc
     throw invalidInput('Expected either files or a saved plan, or --revert with an applied plan')
   if (target !== undefined && !isSavedPlan(target)) return await planFiles(target, options)
   if (options.target !== undefined || options.create)
-    throw invalidInput('Options --target and --create cannot be used with a plan: pass them to ./svc plan')
+    throw invalidInput(
+      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+    )
   return target === undefined ? await openReversal(revert!, options) : await openPlan(target, options)
 }
 

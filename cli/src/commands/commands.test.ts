@@ -106,7 +106,10 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       stderr: /^svc: .*state\.yaml:2:1: Unknown field \[ruls\] with value \[\{\}\]: expected one of /,
     },
     { given: ['apply', badPlan], stderr: /^svc: Invalid value \[2\] for \[version\]: expected \[1\]/ },
-    { given: ['apply', badPlan, '--target', 'rules'], stderr: /^svc: Options --target and --create cannot be used with a saved plan/ },
+    {
+      given: ['apply', badPlan, '--target', 'rules'],
+      stderr: /^svc: Options --target and --create cannot be used with a saved plan/,
+    },
     { given: ['wait', 'forever'], stderr: /^svc: Invalid value \[forever\] for \[state\]: expected one of/ },
     { given: ['wait', 'tasks', '--replicas'], stderr: /--replicas requires the state loaded/ },
     { given: ['wait', 'ready', '--datasource', 'x'], stderr: /--datasource requires the state/ },
