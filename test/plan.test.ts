@@ -308,7 +308,7 @@ describe('plan and apply', () => {
     writeFileSync(policy, 'maxUnusedPercent: 50\nmaxUnusedByte: 1\n')
     const invalid = await svc('plan', ...args)
     assert.equal(invalid.status, 2)
-    assert.match(invalid.stderr, /policy\.yaml:2:1: Unknown field \[maxUnusedByte\]/)
+    assert.match(invalid.stderr, /policy\.yaml:2:16: Unknown field \[maxUnusedByte\]/)
   })
 
   test('a typo in a datasource is shown with its position', async () => {
@@ -560,7 +560,7 @@ describe('the GitHub Action', () => {
     assert.match(comments[100]!.body, /\+ \{"type":"loadForever"/)
     assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
     const saved = /plan=(.*)/.exec(second.outputs)![1]!
-    assert.equal((await svc('apply', saved)).status, 2)
+    assert.match((await svc('apply', saved)).stderr, /requires --yes/)
   })
 
   test('fails with invalid files and plans that a policy forbids, and comments why', async () => {
@@ -569,7 +569,7 @@ describe('the GitHub Action', () => {
     assert.equal(invalid.status, 2)
     assert.match(
       comments[100]!.body,
-      /## The plan failed\n\n```\nsvc: .*proposed\.yaml:2:19: Invalid value \[dropSometimes\]/,
+      /## The plan failed\n\n```\nsvc: .*proposed\.yaml:2:20: Invalid value \[dropSometimes\]/,
     )
     propose('dropForever')
     const policy = path.join(folder, 'strict.yaml')
