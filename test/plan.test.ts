@@ -381,15 +381,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     const plans = await Promise.all(
       ['hot', '_default_tier'].map(async (tier) => {
         const out = path.join(folder, `${tier}.json`)
-        await svc(
-          'plan',
-          fileOf(
-            `${tier}.yaml`,
-            `rules:\n  flights: ${load(tier)}\n  a: ${load(tier)}\n  b: ${load(tier)}\n`,
-          ),
-          '--out',
-          out,
-        )
+        await svc('plan', fileOf(`${tier}.yaml`, `rules:\n  flights: ${load(tier)}\n`), '--out', out)
         return out
       }),
     )
