@@ -1,4 +1,4 @@
-/** Which rooms may load a package at run time. Everything else goes through the doors of those rooms. */
+/** The rooms that may load a package at run time. All other code imports these rooms. */
 const roomsOfDrivers = [
   { driver: 'pg|pg-copy-streams', rooms: 'packages/shared/src/postgres/' },
   { driver: 'bullmq|ioredis', rooms: 'packages/shared/src/redis/' },
@@ -12,7 +12,7 @@ const roomsOfDrivers = [
   { driver: 'node-forge', rooms: '(packages/shared/src/tls|cli/src/pki)/' },
   { driver: 'p-retry', rooms: 'packages/shared/src/retry/' },
   { driver: 'winston', rooms: 'packages/shared/src/runtime/' },
-  // Describes routes, and the manifests of backups and exports. Documents that are stored are read by the domain.
+  // Describes responses, and the manifests of backups and exports. The readers of the domain read everything else.
   {
     driver: 'zod',
     rooms:
@@ -27,13 +27,13 @@ const driverRules = roomsOfDrivers.map(({ driver, rooms }) => ({
   to: { path: `/node_modules/(${driver})/`, dependencyTypesNot: ['type-only'] },
 }))
 
-/** Where rooms of packages are entered. A peon loads only one part of the room for compaction, which has its own door. */
+/** The files of rooms that other code may import. A peon loads only the part of the room for compaction that has its own. */
 const doors = [
   '^(packages/[^/]+|cli)/src/[^/]+/index\\.ts$',
   '^packages/shared/src/compaction/rewriting/index\\.ts$',
 ]
 
-/** The direction of dependencies: services and cli -> shared -> domain -> nothing; rooms are entered by their doors. */
+/** The direction of dependencies: services and cli -> shared -> domain -> nothing; other code imports only the index.ts of a room. */
 module.exports = {
   forbidden: [
     {
@@ -46,7 +46,7 @@ module.exports = {
     {
       name: 'domain-is-pure',
       comment:
-        'The domain decides: no input, no output, nothing of Node.js, no package but luxon in its room for time.',
+        'The domain only decides: it has no I/O, uses nothing of Node.js, and imports no package except luxon for time.',
       severity: 'error',
       from: { path: '^packages/domain/src', pathNot: '\\.test\\.ts$' },
       to: { pathNot: ['^packages/domain/src', '/luxon/'] },
@@ -59,14 +59,14 @@ module.exports = {
     },
     {
       name: 'shared-knows-domain-only',
-      comment: 'What services share does not know the services, nor the command that starts them.',
+      comment: 'Shared code does not import the services or the command that starts them.',
       severity: 'error',
       from: { path: '^packages/shared/' },
       to: { path: '^(services|cli|container|test|launcher)/' },
     },
     {
       name: 'services-are-apart',
-      comment: 'A service asks another one over the network.',
+      comment: 'Services call each other over the network.',
       severity: 'error',
       from: { path: '^services/([^/]+)/' },
       to: { path: '^services/', pathNot: '^services/$1/' },
@@ -105,7 +105,7 @@ module.exports = {
     },
     {
       name: 'rooms-of-packages-have-doors',
-      comment: 'From outside, a room of a package is entered by its index.ts.',
+      comment: 'Code outside a room imports only its index.ts.',
       severity: 'error',
       from: { path: '^(packages/[^/]+|cli)/src/([^/]+)/' },
       to: {
@@ -116,7 +116,7 @@ module.exports = {
     {
       name: 'rooms-of-services-have-doors',
       comment:
-        'Within a service, a room is entered by its index.ts; the endpoints in api/ are put together by main.ts.',
+        'Within a service, code outside a room imports only its index.ts; main.ts imports the endpoints in api/.',
       severity: 'error',
       from: { path: '^services/([^/]+)/src/([^/]+)', pathNot: '\\.test\\.ts$' },
       to: {
@@ -126,7 +126,7 @@ module.exports = {
     },
     {
       name: 'rooms-do-not-know-the-endpoints',
-      comment: 'Endpoints ask the rooms of their service, never the other way.',
+      comment: 'Endpoints call the rooms of their service, never the other way around.',
       severity: 'error',
       from: {
         path: '^services/[^/]+/src/[^/]+/',

@@ -85,7 +85,7 @@ test('shows tiers, datasources, and segments in 80 columns', async () => {
   const tiers = await succeed('tiers', ...home)
   assert.match(tiers, /^tier +servers +replicas +size +capacity\n_default_tier +1 +90 +\S+ kB +\S+ GB\n$/)
   const datasources = await succeed('datasources', ...home)
-  assert.match(datasources, /^flights +100 % +90 +\S+ kB +2001-01-01 +2001-04-01 +_default_tier 90$/m)
+  assert.match(datasources, /^flights +100% +90 +\S+ kB +2001-01-01 +2001-04-01 +_default_tier 90$/m)
   const segments = await succeed(
     'segments',
     '--datasource',
@@ -155,7 +155,7 @@ describe('at a URL', () => {
       await succeed('wait', 'ready', ...where())
       await succeed('wait', 'loaded', ...where())
       assert.match(await succeed('tiers', ...where()), /^_default_tier +1 +90 /m)
-      assert.match(await succeed('datasources', ...where()), /^flights +100 %/m)
+      assert.match(await succeed('datasources', ...where()), /^flights +100%/m)
       assert.match(await succeed('users', ...where()), /^reader +set +admin$/m)
       const comment = `from ${name}`
       await succeed('rules', 'set', at('rules'), '--datasource', dataSource, '--comment', comment, ...where())

@@ -208,7 +208,7 @@ describe('plan and apply', () => {
   test('without a terminal or --yes, nothing is applied', async () => {
     const { status, stderr } = await svc('apply', planFile)
     assert.equal(status, 2)
-    assert.match(stderr, /requires --yes/)
+    assert.match(stderr, /add --yes/)
   })
 
   test('applying the saved plan reaches the state that it shows, and a plan then has no changes', async () => {

@@ -58,7 +58,7 @@ function readOptions() {
 
 function readSeeds(seed: string | undefined, seeds: string | undefined): number[] {
   const max = 2 ** 31 - 1
-  if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot go together')
+  if (seed !== undefined && seeds !== undefined) fail('Options --seed and --seeds cannot be combined')
   if (seeds === undefined) return [readNumber('seed', seed ?? '1', 0, max)]
   const [from = '', to = '', ...rest] = seeds.split('-')
   const [first, last] = [readNumber('seeds', from, 0, max), readNumber('seeds', to, 0, max)]

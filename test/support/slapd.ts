@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { isListening } from '@svc/cli/cluster'
-import { freePort } from '@svc/shared/testing'
+import { freePort, waitUntil } from '@svc/shared/testing'
 import { libraryPath } from '../../launcher/debian-packages.mjs'
 import { findProgram } from './debian-program.ts'
 
@@ -74,11 +75,12 @@ export async function startSlapd(folder: string, ldif: string, tls: SlapdTls): P
   async function start(): Promise<void> {
     // -d 0 keeps slapd in the foreground, so that it receives signals.
     child = spawn(program.file, ['-f', configuration, '-h', addresses, '-d', '0'], { env, stdio: 'ignore' })
-    for (;;) {
-      if (child.exitCode !== null) throw new Error(`slapd exited with status ${child.exitCode}`)
-      if (await isListening(tlsUrl)) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    const started = child
+    const listens = () => {
+      assert.equal(started.exitCode, null, 'slapd exited')
+      return isListening(tlsUrl)
     }
+    await waitUntil('slapd listens', listens, Boolean, { pollMs: 20 })
   }
   async function stop(): Promise<void> {
     if (!child || child.exitCode !== null) return

@@ -28,7 +28,7 @@ export async function findInterface(
   if (svc !== 404) return 'svc'
   if (druid !== 404) return 'druid'
   throw unavailable(
-    `[${routerUrl}] has neither /svc/coordinator nor /druid/coordinator: expected the URL of a router. A router of Druid needs druid.router.managementProxy.enabled=true.`,
+    `[${routerUrl}] has neither /svc/coordinator nor /druid/coordinator: expected the URL of a router. Druid's router needs druid.router.managementProxy.enabled=true.`,
   )
 }
 
@@ -37,7 +37,7 @@ export function pathAt(name: InterfaceName, routerUrl: string, path: string): st
   if (name === 'svc') return path
   if (onlySvc.some((pattern) => pattern.test(path)))
     throw conflict(
-      `Druid does not support this, and [${routerUrl}] is a router of Druid. Import the cluster with ./svc import, and try it there.`,
+      `Druid does not support this, and [${routerUrl}] is the router of a Druid cluster. Import the cluster with ./svc import, and try it there.`,
     )
   return path.replace(/^(\/proxy\/[a-z]+)?\/svc(?=[/-])/, '$1/druid')
 }

@@ -28,7 +28,7 @@ import {
 /** A worker to add to a running cluster. */
 export interface WorkerOptions {
   readonly home: HomeLayout
-  /** Max number of concurrent tasks. */
+  /** Maximum number of concurrent tasks. */
   readonly capacity: number
   /** Additional properties, each as `name=value`. */
   readonly set: readonly string[]

@@ -45,11 +45,11 @@ export function addApply(program: Command): void {
     .addHelpText(
       'after',
       `
-Shows the plan and requires a confirmation. Changes are applied in phases: roles and users, configuration, rules that only
+Shows the plan and asks for confirmation. Changes are applied in phases: roles and users, configuration, rules that only
 add replicas, rules that move data, rules that lose data, and finally removed roles and users.
 
-A saved plan is refused with status 4 if the configuration was changed since it was made, or if more data would be lost
-than it shows. After an interruption, run the same command again: what is already applied is skipped.
+A saved plan is refused with status 4 if the configuration has changed since it was made, or if more data would be lost
+than it shows. After an interruption, run the same command again: it skips changes that were already applied.
 
 --revert restores what a plan has changed, and marks as used the segments that its rules have marked as unused.
 
@@ -204,7 +204,7 @@ function printResult(
 }
 
 async function isConfirmed({ routerUrl }: ClusterClient): Promise<boolean> {
-  if (!process.stdin.isTTY) throw invalidInput('Without a terminal, ./svc apply requires --yes')
+  if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await prompt.question(`Apply these changes to [${routerUrl}]? (yes/no) `)

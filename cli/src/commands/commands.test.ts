@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { bundleOf } from '../bundles/index.ts'
 import { type ClusterStatus, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, readRunFile, repositoryRoot } from '../home/index.ts'
@@ -276,7 +277,7 @@ test('a detached cluster can be queried, prevents a second one, and can be stopp
   assert.match(stopped.stdout, /No cluster is running in \[.*\]\. Start it with \.\/svc up\./)
   assert.equal(stopped.status, 1)
   assert.match((await svc('down', ...where)).stdout, /^No cluster is running/)
-  assert.match((await svc('reset', ...where)).stderr, /requires --yes/)
+  assert.match((await svc('reset', ...where)).stderr, /without a terminal: add --yes/)
   assert.equal((await svc('reset', ...where, '--yes')).status, 0)
   assert.equal(existsSync(home), false)
 })
@@ -330,7 +331,7 @@ test('a second Ctrl-C exits at once', async () => {
   await untilPrinted(child, 'Stopping')
   child.kill('SIGINT')
   assert.equal((await outcome).status, 130)
-  while (processes.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitUntil('all processes have ended', () => !processes.some(isRunning), Boolean, { pollMs: 10 })
 })
 
 test('Ctrl-C during startup leaves nothing behind', async () => {
@@ -364,7 +365,12 @@ test('reports a full disk and leaves nothing running', async (context) => {
   const filling = Buffer.alloc(85 * 1024 * 1024)
   const full = start(args)
   const outcome = outcomeOf(full)
-  while (!existsSync(path.join(home, 'postgres.new'))) await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(
+    'the Postgres data folder is being created',
+    () => existsSync(path.join(home, 'postgres.new')),
+    Boolean,
+    { pollMs: 5 },
+  )
   try {
     writeFileSync(path.join(disk, 'fill'), filling)
   } catch (error) {

@@ -87,18 +87,13 @@ Examples:
     .action(async ({ datasource, full, json, ...connection }: StatusOptions) => {
       if (full && !json) throw invalidInput('Option --full requires --json')
       const client = await connect(connection)
-      const one = datasource === undefined ? '' : encodeURIComponent(datasource)
-      const status = client.send('GET', `${base}/status/datasources${one && `/${one}`}${full ? '?full' : ''}`)
-      const listed = await Promise.all(
-        ['running', 'pending', 'waiting'].map(
-          (state) =>
-            client.send(
-              'GET',
-              `/svc/indexer/v1/tasks?type=compact&state=${state}${one && `&datasource=${one}`}`,
-            ) as Promise<ListedTask[]>,
-        ),
-      )
-      const tasks = [...new Map(listed.flat().map((task) => [task.id, task])).values()]
+      const { loadUnfinishedTasks } = await import('../waiting/index.ts')
+      const one = datasource === undefined ? '' : `/${encodeURIComponent(datasource)}`
+      const status = client.send('GET', `${base}/status/datasources${one}${full ? '?full' : ''}`)
+      const lists = await loadUnfinishedTasks<ListedTask>(client, { type: 'compact', dataSource: datasource })
+      // A task may start between two of these requests.
+      const listed = lists.flatMap((list) => list.tasks)
+      const tasks = [...new Map(listed.map((task) => [task.id, task])).values()]
       const { latestStatus } = (await status) as { latestStatus: CompactionStatus[] }
       if (json) return printJson({ latestStatus, tasks })
       const [room, { plainBar, solidBar }] = await Promise.all([

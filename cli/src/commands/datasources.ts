@@ -17,7 +17,7 @@ export function addDatasources(program: Command): void {
     .addHelpText(
       'after',
       `
-Column loaded is the percentage of segments required by rules that servers have loaded. A datasource with only unused
+Column loaded shows how much of what the rules require is loaded, in percent. A datasource with only unused
 segments is shown as unused.
 
 Examples:

@@ -110,7 +110,7 @@ function addDurations(bench: Command): void {
     .description(
       'Compare the load times that previews predict with measured load times, on virtual and real servers',
     )
-    .option('--only <n>', 'Only one of the clusters: 1 and 2 have virtual servers, and 3 has real ones')
+    .option('--only <n>', 'Cluster to measure: 1 or 2 (virtual servers), or 3 (real servers) (default: all)')
     .option('--json', 'Print JSON')
     .action(async ({ only, json }: { only?: string; json?: boolean }) => {
       const { benchDurations } = await import('../development/index.ts')

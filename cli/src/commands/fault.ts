@@ -31,7 +31,7 @@ A target is an instance such as historical-1 (coordinator is the first coordinat
 host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, cut stops
 their reports, and a killed server restarts after 2 s.
 
-A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut stays
+A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut off stays
 the leader. To make another server take over, kill the leader.
 
 A kill lasts at most 5 minutes: clear needs the coordinator, so ${maxKillReason}.
@@ -52,7 +52,7 @@ Examples:
     if (id !== undefined) await checkIsActive(options, id)
     const answer = (await send(options, 'DELETE', id && `/${encodeURIComponent(id)}`)) as { cleared: number }
     return { json: answer, text: `Cleared ${countOf(answer.cleared, 'fault')}.` }
-  }).argument('[id]', 'Id of the fault, from ./svc fault list (default: all)')
+  }).argument('[id]', 'ID of the fault, from ./svc fault list (default: all)')
 }
 
 function addKind(fault: Command, kind: FaultKind): void {
@@ -116,7 +116,7 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
   const allowed =
     faults.length === 0
       ? 'no fault is active'
-      : `expected the id of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no id to clear all`
+      : `expected the ID of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no ID to clear all`
   throw invalidInput(`Invalid value [${id}] for [id]: ${allowed}`)
 }
 

@@ -108,8 +108,8 @@ interface IssueOptions extends FolderOptions {
 
 function withFolder(command: Command): Command {
   return command
-    .option('--home <dir>', 'Use the certificates of this home (default: .svc next to ./svc)', parseHome)
-    .option('--folder <dir>', 'Use the certificates in this folder, independent of any cluster')
+    .option('--home <dir>', 'Home with the certificates (default: .svc next to ./svc)', parseHome)
+    .option('--folder <dir>', 'Folder with the certificates, independent of any cluster')
     .option('--password <text>', 'Password of the key stores (default: the stored one)')
 }
 

@@ -21,7 +21,7 @@ export function addPull(program: Command): void {
 Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder gets one file for each
 of them. Passwords are never written.
 
-If the files exist, only the sections that they have are updated. Comments, the order, and rule sets stay, except where
+If the files exist, only the sections that they have are updated. Comments, the order, and rule sets are kept, except where
 the cluster has a different value.
 
 Examples:

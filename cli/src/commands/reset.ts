@@ -33,7 +33,7 @@ export function addReset(program: Command): void {
 }
 
 async function isConfirmed(root: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw invalidInput('Without a terminal, ./svc reset requires --yes')
+  if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stdout })
   const answer = await prompt.question(

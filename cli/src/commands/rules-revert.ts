@@ -14,8 +14,6 @@ interface RevertOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-// Enough for years of changes, and few enough for one answer.
-const maxChanges = 1000
 const maxId = 999_999_999_999
 
 /** Adds `./svc rules revert`. */
@@ -23,9 +21,7 @@ export function addRevert(rules: Command): void {
   withSvcConnection(
     rules
       .command('revert')
-      .description(
-        'Restore earlier rules, and mark as used the segments that later changes marked as unused',
-      ),
+      .description('Restore earlier rules, and the segments that later changes marked as unused'),
   )
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--to <id>', 'Restore the rules of this change (default: undo only the newest; 0: undo all)')
@@ -36,8 +32,8 @@ export function addRevert(rules: Command): void {
     .addHelpText(
       'after',
       `
-IDs of changes are in the output of ./svc rules history. Only segments that drop rules marked as unused are marked as used
-again, and only those that the earlier rules keep. Segments that kill tasks have deleted cannot be restored.
+IDs of changes are in the output of ./svc rules history. A segment is marked as used again if a drop rule marked it
+as unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
 
 Examples:
   ./svc rules revert --datasource flights --preview
@@ -48,7 +44,7 @@ Examples:
       const room = await import('../rules/index.ts')
       const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
       const client = await connect(connection)
-      const history = `${room.rulesPath(datasource)}/history?full&count=${maxChanges}`
+      const history = `${room.rulesPath(datasource)}/history?full&count=${room.maxRevertedChanges}`
       const changes = (await client.send('GET', history)) as RulesChange[]
       const reversion = room.reversionOf(datasource, changes, target)
       const { first, rules } = reversion

@@ -116,7 +116,7 @@ function addPreview(rules: Command): void {
     .option('--now <time>', 'Evaluate rules as of this time (default: the cluster time)')
     .option(
       '--mark-used',
-      'Also mark as used the segments that drop rules marked as unused and the new rules keep',
+      'Also mark segments as used if drop rules marked them as unused and the new rules keep them',
     )
     .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
@@ -218,7 +218,7 @@ function addSet(rules: Command): void {
     .option('--create', 'Also set rules of a datasource that does not exist yet')
     .option(
       '--mark-used',
-      'Also mark as used the segments that drop rules marked as unused and the new rules keep',
+      'Also mark segments as used if drop rules marked them as unused and the new rules keep them',
     )
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')

@@ -5,7 +5,7 @@ import { collect, existingHome, parsePositiveInteger, withHome } from '../option
 export function addWorker(program: Command): void {
   const command = program.command('worker').description('Add a worker to a running cluster, until Ctrl-C')
   withHome(command)
-    .option('--capacity <n>', 'Max number of concurrent tasks', '4')
+    .option('--capacity <n>', 'Maximum number of concurrent tasks', '4')
     .option('--set <name=value>', 'Set a svc.* property of the worker (repeatable)', collect)
     .addHelpText(
       'after',

@@ -20,7 +20,7 @@ export interface ListedTask {
 const barWidth = 24
 
 const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
-const percent = (fraction: number): string => `${Math.floor(fraction * 100)} %`
+const percent = (fraction: number): string => `${Math.floor(fraction * 100)}%`
 
 /** The candidates in order of priority, including those that the policy postpones. */
 export function candidatesTable({ candidates }: DescribedPlan): Table {

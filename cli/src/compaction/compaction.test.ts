@@ -129,7 +129,7 @@ describe('tables', () => {
     assert.deepEqual(
       rows.map((row) => [row.length, ...row.slice(0, 3)]),
       [
-        [header.length, 'flights', '######------------------', '25 %'],
+        [header.length, 'flights', '######------------------', '25%'],
         [header.length, 'empty', '', ''],
       ],
     )
@@ -147,8 +147,8 @@ describe('tables', () => {
     assert.deepEqual(
       rows.map((row) => row.slice(3)),
       [
-        ['############------------', '50 %'],
-        ['------------------------', '0 %'],
+        ['############------------', '50%'],
+        ['------------------------', '0%'],
       ],
     )
   })

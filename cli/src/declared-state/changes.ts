@@ -80,6 +80,6 @@ const lacksPassword = (login: unknown): boolean => isJsonObject(login) && login.
 /** Whether a change is of a field of a configuration that is written as a whole. */
 export const isField = ({ kind }: Change): boolean => definitionOf(kind).isPartial
 
-/** Whether a value is the same as none: a datasource with an empty list of rules has no rules of its own. */
+/** Whether a value means the same as none: a datasource with an empty list of rules has no rules of its own. */
 export const isNothing = (kind: SectionKind, value: unknown): boolean =>
   value === undefined || (kind === 'rules' && Array.isArray(value) && value.length === 0)

@@ -61,7 +61,7 @@ export class RuleSets {
     if (known !== undefined) return known
     if (including.includes(name)) {
       const circle = [...including.slice(including.indexOf(name)), name].join('] -> [')
-      throw refuse(nameField, name, `a rule set that does not include itself, but [${circle}]`)
+      throw refuse(nameField, name, `a rule set that does not include itself, but [${circle}] does`)
     }
     const rules = this.compile(this.sets[name], `ruleSets.${name}`, [...including, name])
     this.compiled.set(name, rules)

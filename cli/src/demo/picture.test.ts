@@ -79,7 +79,7 @@ test('leaves out the label of a month that is nearly over', () => {
 
 test('summarizes the state in one line', () => {
   const seen = { ...view({ hot: [1, 2], cold: [0, 0] }), queuedLoads: 3, loadedPercent: 99.9 }
-  assert.equal(stateLine(seen), 'hot 3, cold 0 segments; queued: 3 loads, 0 drops; load status 99 %')
+  assert.equal(stateLine(seen), 'hot 3, cold 0 segments; queued: 3 loads, 0 drops; load status 99%')
   const dropped = { ...view({ hot: [0] }), loadedPercent: undefined }
   assert.equal(stateLine(dropped), 'hot 0 segments; queued: 0 loads, 0 drops')
 })

@@ -83,7 +83,7 @@ export function stateLine(view: ClusterView): string {
 
 /** The load queues and the load status. */
 export function queueText({ queuedLoads, queuedDrops, loadedPercent }: ClusterView): string {
-  const loaded = loadedPercent === undefined ? '' : `; load status ${Math.floor(loadedPercent)} %`
+  const loaded = loadedPercent === undefined ? '' : `; load status ${Math.floor(loadedPercent)}%`
   return `queued: ${queuedLoads} loads, ${queuedDrops} drops${loaded}`
 }
 

@@ -86,7 +86,7 @@ async function runIn(home: DemoHome, { portOffset, out, signal, onStep }: DemoOp
 }
 
 async function ingest({ client, cluster, signal }: DemoRun, endMs: number, out: Output): Promise<void> {
-  const title = 'Ingesting 20,000 flights on the last 90 days into daily segments'
+  const title = 'Ingesting 20,000 flights from the last 90 days into daily segments'
   out.write(`\n${emphasized(title)} (./svc sample)\n`)
   const file = path.join(cluster.home.input, 'flights.csv')
   await writeSample(file, { ...demoSample, endMs })

@@ -197,7 +197,7 @@ export async function benchDurations(
     for (const figure of await run()) {
       figures.push(figure)
       onStep(
-        `${figure.case}: predicted ${figure.predictedSeconds.toFixed(1)} s, measured ${figure.measuredSeconds.toFixed(1)} s (${figure.percent.toFixed(0)} %)`,
+        `${figure.case}: predicted ${figure.predictedSeconds.toFixed(1)} s, measured ${figure.measuredSeconds.toFixed(1)} s (${figure.percent.toFixed(0)}%)`,
       )
     }
   }

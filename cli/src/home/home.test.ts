@@ -63,7 +63,7 @@ const refused: { name: string; prepare: (root: string) => void; message: RegExp 
       mkdirSync(root)
       writeFileSync(path.join(root, 'notes.txt'), '')
     },
-    message: /is not empty and not a home of svc/,
+    message: /is not empty, and it is not an svc home/,
   },
   {
     name: 'a folder whose entries have the names of ours',
@@ -71,7 +71,7 @@ const refused: { name: string; prepare: (root: string) => void; message: RegExp 
       mkdirSync(path.join(root, 'logs'), { recursive: true })
       mkdirSync(path.join(root, 'input'))
     },
-    message: /is not empty and not a home of svc/,
+    message: /is not empty, and it is not an svc home/,
   },
   {
     name: 'a home of another format',

@@ -65,7 +65,7 @@ function checkIsHome(home: HomeLayout): void {
     // A start that was killed while writing the marker leaves only that.
     if (readdirSync(home.root).every((name) => name === stagingName(path.basename(home.marker)))) return
     throw conflict(
-      `Folder [${home.root}] is not empty and not a home of svc. Select another one with --home.`,
+      `Folder [${home.root}] is not empty, and it is not an svc home. Select another one with --home.`,
     )
   }
   const format = formatOf(home.marker)

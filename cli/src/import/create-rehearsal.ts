@@ -23,7 +23,7 @@ export interface RehearsalOptions {
   readonly skipBad: boolean
   /** Whether to also import unused segments. */
   readonly unused?: boolean | undefined
-  /** Whether to import the visible part of a cluster of which the login sees only a part. */
+  /** Whether to import the visible part if the login sees only part of the cluster. */
   readonly partial?: boolean | undefined
   /** A file to write unreadable parts to, one per line. */
   readonly problemsFile?: string | undefined

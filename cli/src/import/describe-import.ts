@@ -58,7 +58,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
           {
             part: 'unreadable parts',
             difference: `${leftOut} were left out`,
-            reason: '--skip-bad; the import listed them',
+            reason: '--skip-bad leaves them out; the import listed them',
           },
         ]),
     ...(overshadowed === 0
@@ -75,7 +75,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
     ...supervisorDifferences(stored),
     ...securityDifferences(stored),
     ...warningsOfChange(documents.config ?? {}).map(({ message }) => ({
-      part: 'coordinator dynamic configuration',
+      part: 'dynamic configuration of the coordinator',
       difference: message,
       reason: 'svc works differently',
     })),
@@ -151,8 +151,8 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       ? [
           {
             part: 'authenticators and authorizers',
-            difference: `${stores[0]} and ${stores[1]} of the source are merged into one of each${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
-            reason: 'a home has one store of users and one of roles',
+            difference: `${stores[0]} and ${stores[1]} of the source are merged into one${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
+            reason: 'a home has only one of each',
           },
         ]
       : []),
@@ -202,7 +202,7 @@ export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPar
       ? [{ part: 'unused segments', reason: 'add --unused to import them' }]
       : []),
     ...documents.missing.map((name) => ({
-      part: name === 'config' ? 'coordinator dynamic configuration' : `${name} configuration`,
+      part: name === 'config' ? 'dynamic configuration of the coordinator' : `${name} configuration`,
       reason: 'the source has none, so the defaults apply',
     })),
     {

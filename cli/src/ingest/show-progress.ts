@@ -75,5 +75,5 @@ function barOn(out: Output): ProgressDisplay {
 }
 
 function percentText(fraction: number): string {
-  return `${Math.floor(fraction * 100)} %`.padStart(5)
+  return `${Math.floor(fraction * 100)}%`.padStart(4)
 }

@@ -80,7 +80,7 @@ export function datasourcesTable(datasources: readonly Datasource[]): Table {
   }
 }
 
-/** A percentage that is only shown as 100 % if nothing is missing. */
+/** A percentage that is only shown as 100% if nothing is missing. */
 function percentText(percent: number | null): string {
-  return percent === null ? '' : `${Math.floor(percent * 10) / 10} %`
+  return percent === null ? '' : `${Math.floor(percent * 10) / 10}%`
 }

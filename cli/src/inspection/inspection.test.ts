@@ -95,7 +95,7 @@ describe('datasources', () => {
       [
         'datasource  loaded  segments  size    from        to                 tiers',
         'old         unused  0         0 B',
-        'x           99.9 %  1,200     3.0 MB  2026-01-01  2026-02-01T06:00Z  cold 3, hot 1,200',
+        'x           99.9%   1,200     3.0 MB  2026-01-01  2026-02-01T06:00Z  cold 3, hot 1,200',
       ].join('\n'),
     )
   })

@@ -49,7 +49,7 @@ export function credentialsOf({ user, passwordFile }: LoginOptions): string | un
     return user
   }
   if (user === undefined || user.includes(':'))
-    throw invalidInput('Option --password-file requires --user with a name and no password')
+    throw invalidInput('Option --password-file requires a --user without a password')
   return `${user}:${readPassword(passwordFile)}`
 }
 

@@ -18,7 +18,7 @@ export async function readNewPassword(file: string | undefined): Promise<string>
 
 async function promptForPassword(): Promise<string> {
   if (!process.stdin.isTTY)
-    throw invalidInput('Without a terminal, a new password requires --new-password-file')
+    throw invalidInput('Cannot prompt for a password without a terminal: use --new-password-file')
   const { createInterface } = await import('node:readline/promises')
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const prompt = createInterface({ input: process.stdin, output: silent, terminal: true })

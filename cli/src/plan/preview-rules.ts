@@ -34,7 +34,7 @@ export function previewsOfSvc(client: ClusterClient, buckets: number): PreviewRu
     )) as PreviewAnswer
 }
 
-/** What a preview needs to know about a cluster of Druid. */
+/** What a preview needs to know about a Druid cluster. */
 interface ReadInventory {
   readonly cluster: PreviewedCluster
   readonly warnings: AnsweredPreview['warnings']

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { endProcess, identify, isRunning, type ProcessIdentity } from './index.ts'
 
 async function start(script: string): Promise<ProcessIdentity> {
@@ -45,7 +46,7 @@ test('a zombie is not running', async (context) => {
   context.after(() => parent.kill('SIGKILL'))
   const [output] = await once(parent.stdout, 'data')
   const zombie = identify(Number(output.toString()), 'sh')!
-  while (isRunning(zombie)) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitUntil('the process is not running', () => !isRunning(zombie), Boolean, { pollMs: 10 })
   assert.ok(process.kill(zombie.pid, 0), 'the process ID is still in use')
 })
 

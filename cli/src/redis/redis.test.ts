@@ -15,6 +15,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { openHome, repositoryRoot } from '../home/index.ts'
 import { findRedis, type RedisProgram, redisServer } from './index.ts'
 
@@ -120,16 +121,15 @@ test('the server requires its password, which no other user can read', async () 
 
 /** One exchange over the socket, which exists once the server has started. */
 async function request(socketPath: string, command: string): Promise<string> {
-  for (;;) {
+  const isAnswer = (seen: unknown) => typeof seen === 'string'
+  return await waitUntil(`an answer to [${command}]`, exchange, isAnswer, { pollMs: 10 })
+
+  async function exchange(): Promise<string> {
     const socket = connect(socketPath)
-    try {
-      await once(socket, 'connect')
-      socket.write(`${command}\r\nQUIT\r\n`)
-      let answer = ''
-      for await (const chunk of socket) answer += chunk
-      return answer
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    await once(socket, 'connect')
+    socket.write(`${command}\r\nQUIT\r\n`)
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    return answer
   }
 }

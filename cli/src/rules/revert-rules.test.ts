@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { restorableSentences } from './restorable-text.ts'
-import { reversionOf, reversionRequest, revertedText } from './revert-rules.ts'
+import { maxRevertedChanges, reversionOf, reversionRequest, revertedText } from './revert-rules.ts'
 import type { RulesChange } from './rules-table.ts'
 
 const list = (...types: string[]) => types.map((type) => ({ type }))
@@ -49,7 +49,18 @@ describe('a revert', () => {
       /^Failure: Invalid value \[9\] for \[--to\]: expected the ID of an earlier/,
     ],
     ['an unknown ID', changes, 7, /Invalid value \[7\] for \[--to\]/],
-    ['rules that were not stored', changes, 0, /does not have the rules of \[flights\] before change \[3\]/],
+    [
+      'rules that were not stored',
+      changes,
+      0,
+      /does not contain the rules of \[flights\] before change \[3\]/,
+    ],
+    [
+      'all changes if there may be more than were read',
+      Array.from({ length: maxRevertedChanges }, (_, index) => change(2000 - index, ['dropForever'], [])),
+      0,
+      /at least \[1000\] changes, too many to undo at once: use --to with an ID/,
+    ],
     ['an empty history', [], undefined, /have never been changed/],
   ]
   for (const [name, given, to, message] of refused)

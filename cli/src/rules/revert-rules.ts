@@ -5,6 +5,9 @@ import { countOf } from '../terminal/index.ts'
 import type { AnsweredRule, RulesChange } from './rules-table.ts'
 import { rulesPath } from './set-rules.ts'
 
+/** Maximum number of changes to read: enough for years, and few enough for one response. */
+export const maxRevertedChanges = 1000
+
 /** The rules to restore, and the first of the changes that this undoes. */
 export interface Reversion {
   readonly rules: readonly AnsweredRule[]
@@ -15,7 +18,8 @@ type IdentifiedChange = Reversion['first']
 
 /**
  * Returns what to restore to undo all changes after the one with the ID `to` (0: all of them), or only the newest if it is
- * undefined. `changes` are newest first. Throws invalidInput if the history does not have the change or its rules.
+ * undefined. `changes` are the newest `maxRevertedChanges`, newest first. Throws invalidInput if they do not have the
+ * change or its rules.
  */
 export function reversionOf(
   dataSource: string,
@@ -32,10 +36,17 @@ export function reversionOf(
       `the ID of an earlier change of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first`,
     )
   }
+  if (to === 0 && changes.length >= maxRevertedChanges) {
+    throw invalidInput(
+      `The rules of [${dataSource}] have at least [${maxRevertedChanges}] changes, too many to undo at once: use --to with an ID listed by ./svc rules history`,
+    )
+  }
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
   const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
   if (rules === undefined)
-    throw invalidInput(`The history does not have the rules of [${dataSource}] before change [${first.id}]`)
+    throw invalidInput(
+      `The history does not contain the rules of [${dataSource}] before change [${first.id}]`,
+    )
   return { rules: JSON.parse(rules) as AnsweredRule[], first }
 }
 

@@ -55,7 +55,7 @@ export function describeRule(rule: AnsweredRule): string {
 function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
   if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
   if (typeof period !== 'string') return 'everything'
-  // Every rule for the time since its period says whether the future belongs to it.
+  // Every rule for the last period says whether it includes the future.
   if (includeFuture === undefined) return `older than ${period}`
   return includeFuture === false ? `the last ${period}` : `the last ${period} and the future`
 }

@@ -127,7 +127,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
         historicals.reduce((sum, { currSize }) => sum + currSize, 0) / virtualSegmentSizeBytes,
       )
       out.write(
-        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${countOf(historicals.length, 'server')}  ${countOf(loaded, 'replica')}  ${((100 * loaded) / segments).toFixed(1)} %\n`,
+        `${formatSeconds(performance.now() - startedAt).padStart(8)}  ${countOf(historicals.length, 'server')}  ${countOf(loaded, 'replica')}  ${((100 * loaded) / segments).toFixed(1)}%\n`,
       )
       if (loaded >= segments && (await isLoaded(client, datasources))) break
       await delay(pollPeriodMs)

@@ -33,7 +33,7 @@ export interface Snapshot extends StagedSegments {
   readonly files: readonly string[]
   /** Number of unreadable parts that were skipped. */
   readonly leftOut: number
-  /** The first of them. */
+  /** The problems of the first of these parts. */
   readonly problems: readonly string[]
   /** Notices about the snapshot; none of them is an error. */
   readonly notices: readonly string[]

@@ -39,7 +39,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'an alias bomb',
       bomb,
-      'state.yaml:1:9: Anchors such as [&a0] are not supported: use [ruleSets] to use rules several times',
+      'state.yaml:1:9: Anchors such as [&a0] are not supported: to reuse rules, use [ruleSets]',
     ],
     ['an alias', 'rules:\n  a: *x', /^state\.yaml:2:6: .*(Aliases|alias)/],
     ['an anchor', 'rules: &all {}', /^state\.yaml:1:13: Anchors such as \[&all\] are not supported/],
@@ -47,7 +47,11 @@ describe('invalid files have one clear message with line and column', () => {
     ['a tag', 'rules: !!set {a: null}', /^state\.yaml:1:\d+: Unsupported tag/],
     ['an unknown tag', 'rules: !exec "rm"', /^state\.yaml:1:\d+: Unsupported tag/],
     ['a merge key', 'rules:\n  <<: {a: []}', /^state\.yaml:2:3: Merge keys \[<<\] are not supported/],
-    ['several documents', 'rules: {}\n---\nrules: {}', /^state\.yaml:3:1: Expected only one document/],
+    [
+      'several documents',
+      'rules: {}\n---\nrules: {}',
+      /^state\.yaml:3:1: The file contains several documents: expected only one/,
+    ],
     ['broken YAML', 'rules: [\n  {type: dropForever}', /^state\.yaml:\d+:\d+: Invalid YAML: /],
     ['a tab', 'rules:\n\ta: []', /^state\.yaml:2:\d+: Invalid YAML: /],
     [

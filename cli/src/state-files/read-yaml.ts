@@ -45,7 +45,8 @@ export function readYaml(text: string, name: string): YamlText {
   const [document, second] = [...composer.compose(tokens, true, text.length)]
   const [error] = [...(document?.errors ?? []), ...(second?.errors ?? [])]
   if (error !== undefined) throw refuseAt(error.pos[0], `Invalid YAML: ${withoutPeriod(error.message)}`)
-  if (second !== undefined) throw refuseAt(startOf(second.contents), 'Expected only one document in a file')
+  if (second !== undefined)
+    throw refuseAt(startOf(second.contents), 'The file contains several documents: expected only one')
   const found = document as Document<ParsedNode>
   const json = jsonOf(found.contents, refuseAt)
   return { document: found, json, position: (field) => positionAt(offsetOf(found.contents, field)) }
@@ -94,7 +95,7 @@ function jsonOf(node: ParsedNode | null, refuseAt: Refuse): unknown {
   return Object.fromEntries(entries)
 }
 
-const advice = 'use [ruleSets] to use rules several times'
+const advice = 'to reuse rules, use [ruleSets]'
 
 const plainTags = new Set(
   ['map', 'seq', 'str', 'int', 'float', 'bool', 'null'].map((name) => `tag:yaml.org,2002:${name}`),

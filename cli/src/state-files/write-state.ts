@@ -17,7 +17,7 @@ import {
 } from '../declared-state/index.ts'
 import { isOneFile, type StateFile } from './state-files.ts'
 
-/** The file with the JSON schema, next to the files of a state, so that editors complete and check them. */
+/** The file with the JSON schema, next to the files of a state, so that editors can complete and check them. */
 export const schemaFile = 'state.schema.json'
 
 const fileNames: Readonly<Record<string, string>> = {

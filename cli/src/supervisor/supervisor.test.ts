@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
+import { waitUntil } from '@svc/shared/testing'
 import { hasEndedWithin, identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 import { type ProcessEnd, type ProcessSpec, Supervisor } from './supervisor.ts'
 
@@ -57,10 +58,10 @@ function observed(stopTimeoutMs?: number) {
   return { supervisor, starts, ends, until, close }
 }
 
-async function untilLogged(text: string): Promise<void> {
-  while (!readFileSync(logFile, 'utf8').includes(text))
-    await new Promise((resolve) => setTimeout(resolve, 10))
-}
+const untilLogged = (text: string) =>
+  waitUntil(`the log contains [${text}]`, () => readFileSync(logFile, 'utf8').includes(text), Boolean, {
+    pollMs: 10,
+  })
 
 test('restarts a process that died, with increasing delay', async () => {
   const { supervisor, starts, ends, until, close } = observed()

@@ -32,7 +32,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
 
 const maxShownRows = 200
 
-/** A table of which only the first rows are shown, with the number of the others. */
+/** A table that shows only the first rows, with the number of the others. */
 export function formatLongTable({ header, rows }: Table): string {
   const more = rows.length - maxShownRows
   const rest = more > 0 ? `\n… and ${formatCount(more)} more (--json shows all)` : ''

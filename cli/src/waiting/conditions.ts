@@ -3,6 +3,7 @@ import type { ClusterClient } from '../client/index.ts'
 import { clusterStatus } from '../cluster/index.ts'
 import type { HomeLayout } from '../home/index.ts'
 import { countOf } from '../terminal/index.ts'
+import { loadUnfinishedTasks } from './unfinished-tasks.ts'
 import type { Condition } from './wait-until.ts'
 
 /** Every process of the cluster of a home is ready, as `./svc status` shows it. */
@@ -97,14 +98,10 @@ async function unfinishedTasks(
   dataSource: string | undefined,
   type?: string,
 ): Promise<string[]> {
-  const query = `${type === undefined ? '' : `&type=${type}`}${dataSource === undefined ? '' : `&datasource=${encodeURIComponent(dataSource)}`}`
-  const lists = await Promise.all(
-    ['running', 'pending', 'waiting'].map(async (state) => {
-      const tasks = (await client.send('GET', `/svc/indexer/v1/tasks?state=${state}${query}`)) as unknown[]
-      return { state, count: tasks.length }
-    }),
-  )
+  const lists = await loadUnfinishedTasks(client, { type, dataSource })
   return lists
-    .filter(({ count }) => count > 0)
-    .map(({ state, count }) => `${countOf(count, 'task')} ${count === 1 ? 'is' : 'are'} ${state}`)
+    .filter(({ tasks }) => tasks.length > 0)
+    .map(
+      ({ state, tasks: { length } }) => `${countOf(length, 'task')} ${length === 1 ? 'is' : 'are'} ${state}`,
+    )
 }

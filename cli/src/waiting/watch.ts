@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 
-const WATCH_MS = 1000
+const watchPeriodMs = 1000
 
 /** Where a watched text is shown. */
 export interface WatchOptions {
@@ -23,6 +23,6 @@ export async function watch(read: () => Promise<string>, { out, isInPlace }: Wat
       out.write(`${isInPlace && lines > 0 ? `\u001b[${lines}A\u001b[0J` : ''}${text}\n`)
       shown = text
     }
-    await delay(WATCH_MS)
+    await delay(watchPeriodMs)
   }
 }

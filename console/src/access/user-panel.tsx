@@ -70,7 +70,7 @@ function PasswordForm({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     void changes
-      .apply(`The password of ${user} is changed.`, [
+      .apply(`Changed the password of ${user}.`, [
         { method: 'POST', path: `${path}/credentials`, body: { password } },
       ])
       .then((isDone) => isDone && setPassword(''))

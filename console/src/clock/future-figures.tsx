@@ -60,7 +60,7 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
               ) : (
                 <span className="fill">
                   <Meter
-                    label={`Fill of ${tier}`}
+                    label={`Usage of ${tier}`}
                     value={bytesAfter}
                     max={capacityBytes}
                     color={colors.get(tier)}

@@ -144,7 +144,7 @@ export interface Supervisor {
   readonly suspended: boolean
 }
 
-/** The supervisors of datasources that the user may write. */
+/** The supervisors of datasources that the user may write to. */
 export const useSupervisors = (isNeeded: boolean) =>
   useQuery({
     queryKey: ['supervisors'],

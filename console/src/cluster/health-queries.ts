@@ -122,3 +122,34 @@ export const useTasks = (max: number) =>
     queryFn: () => fetchJson<readonly TaskStatus[]>(`/svc/indexer/v1/tasks?max=${max}`),
     refetchInterval: refreshMs,
   })
+
+/** Maximum number of unfinished tasks that are counted in each state. */
+export const maxCountedTasks = 1000
+
+/** Unfinished tasks that the user may read, by state; each number is at most `maxCountedTasks`. */
+export interface UnfinishedTaskCounts {
+  readonly running: number
+  readonly pending: number
+  readonly waiting: number
+}
+
+/** Counts the unfinished tasks that the user may read. */
+export const useUnfinishedTasks = () =>
+  useQuery({
+    queryKey: ['unfinished tasks'],
+    queryFn: async (): Promise<UnfinishedTaskCounts> => {
+      const countOfState = async (state: string) =>
+        (
+          await fetchJson<readonly TaskStatus[]>(
+            `/svc/indexer/v1/tasks?state=${state}&max=${maxCountedTasks}`,
+          )
+        ).length
+      const [running, pending, waiting] = await Promise.all([
+        countOfState('running'),
+        countOfState('pending'),
+        countOfState('waiting'),
+      ])
+      return { running, pending, waiting }
+    },
+    refetchInterval: refreshMs,
+  })

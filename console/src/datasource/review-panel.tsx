@@ -21,25 +21,31 @@ interface ReviewInput {
   readonly isFuture: boolean
 }
 
+// Maximum number of warnings to show.
+const maxWarnings = 5
+
 /** What the edit does in numbers, what is lost, and the buttons to apply or discard it. */
 export function ReviewPanel(input: ReviewInput) {
   const { dataSource, edit, stored, view } = input
   const apply = useApply(dataSource, edit, stored)
   const effects = view.answer.summary.effects
+  const warnings = view.answer.warnings.filter(
+    ({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit',
+  )
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
     <section aria-labelledby="review-title" className="review">
       <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
       <OpenPlan dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
-      {view.answer.warnings
-        .filter(({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit')
-        .slice(0, 5)
-        .map(({ message }) => (
-          <Notice key={message} kind="warning">
-            {sentence(message, dataSource)}
-          </Notice>
-        ))}
+      {warnings.slice(0, maxWarnings).map(({ message }) => (
+        <Notice key={message} kind="warning">
+          {sentence(message, dataSource)}
+        </Notice>
+      ))}
+      {warnings.length > maxWarnings && (
+        <p className="hint">{countOf(warnings.length - maxWarnings, 'more warning')}.</p>
+      )}
       {isChangedByOther && <ChangedByOther dataSource={dataSource} edit={edit} stored={stored} />}
       {edit.isEdited ? (
         <ApplyForm input={input} isBlocked={isChangedByOther} apply={apply} />

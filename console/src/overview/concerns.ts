@@ -79,16 +79,20 @@ export function dutyConcerns(groups: Readonly<Record<string, readonly DutyGroup[
   )
 }
 
-/** Returns a sentence about the latest failed tasks, if there are any within a day. */
-export function taskConcerns(tasks: readonly TaskStatus[], now: number): Concern[] {
-  const failed = tasks.filter(
-    ({ status, createdTime }) => status === 'FAILED' && now - Date.parse(createdTime) < dayMs,
-  )
+/**
+ * Returns a sentence about failed tasks, if there are any within a day. `tasks` are the newest ones; if there are
+ * `maxTasks`, there may be more within that day.
+ */
+export function taskConcerns(tasks: readonly TaskStatus[], now: number, maxTasks: number): Concern[] {
+  const recent = tasks.filter(({ createdTime }) => now - Date.parse(createdTime) < dayMs)
+  const failed = recent.filter(({ status }) => status === 'FAILED')
   if (failed.length === 0) return []
+  const atLeast = recent.length >= maxTasks ? 'At least ' : ''
+  const count = failed.length === 1 ? `${atLeast ? 'one' : 'A'} task` : `${formatCount(failed.length)} tasks`
   const names = [...new Set(failed.map(({ dataSource }) => dataSource))]
   return [
     {
-      text: `${failed.length === 1 ? 'A task' : `${formatCount(failed.length)} tasks`} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
+      text: `${atLeast}${count} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
       href: '/runs',
     },
   ]

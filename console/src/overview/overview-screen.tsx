@@ -3,6 +3,8 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, FutureDatasources, FutureSummary, FutureTiers, useFuture } from '../clock/index.ts'
 import {
+  maxCountedTasks,
+  type UnfinishedTaskCounts,
   useCaller,
   useClusterState,
   useDataServers,
@@ -11,6 +13,7 @@ import {
   useLoadQueues,
   useMetrics,
   useTasks,
+  useUnfinishedTasks,
 } from '../cluster/index.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
@@ -130,13 +133,10 @@ function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
 function Activity() {
   const { data: state } = useClusterState()
   const { data: queues } = useLoadQueues()
-  const { data: tasks } = useTasks(100)
+  const { data: tasks } = useUnfinishedTasks()
   const sum = (of: 'segmentsToLoad' | 'segmentsToDrop' | 'segmentsToLoadSize') =>
     Object.values(queues ?? {}).reduce((total, queue) => total + queue[of], 0)
   const [loads, drops] = [sum('segmentsToLoad'), sum('segmentsToDrop')]
-  const unfinished = (tasks ?? []).filter(({ status }) => status === 'RUNNING')
-  const running = unfinished.filter(({ runnerStatusCode }) => runnerStatusCode === 'RUNNING').length
-  const waiting = unfinished.length - running
   return (
     <p className="sentence" role="status">
       {state === undefined
@@ -148,12 +148,17 @@ function Activity() {
             : 'The leader is waiting for servers to report.'}
       {loads + drops > 0 &&
         ` Servers still have to load ${countOf(loads, 'replica')} (${formatBytes(sum('segmentsToLoadSize'))}) and drop ${formatCount(drops)}.`}
-      {tasks &&
-        (unfinished.length === 0
-          ? ' No task is running.'
-          : ` ${countOf(running, 'task is', 'tasks are')} running${waiting > 0 ? `, and ${formatCount(waiting)} waiting` : ''}.`)}
+      {tasks && ` ${tasksText(tasks)}`}
     </p>
   )
+}
+
+function tasksText({ running, pending, waiting }: UnfinishedTaskCounts): string {
+  const later = pending + waiting
+  if (running + later === 0) return 'No task is running.'
+  const atLeast = (...counts: number[]) => (counts.includes(maxCountedTasks) ? 'at least ' : '')
+  const now = `${atLeast(running) && 'At least '}${countOf(running, 'task is', 'tasks are')} running`
+  return later === 0 ? `${now}.` : `${now}, and ${atLeast(pending, waiting)}${formatCount(later)} waiting.`
 }
 
 /** What needs attention, with where to look. */
@@ -194,12 +199,15 @@ function unservedText(unserved: number, underReplicated: number): ReactNode {
   return `: ${parts.filter(Boolean).join(', ')}`
 }
 
+// Number of the newest tasks that are searched for failures.
+const maxTasks = 100
+
 function useConcerns(): Concern[] {
   const { data: state } = useClusterState()
   const { data: metrics } = useMetrics()
   const { data: servers } = useDataServers()
   const { data: duties } = useDuties()
-  const { data: tasks } = useTasks(100)
+  const { data: tasks } = useTasks(maxTasks)
   const { data: inventory } = useInventory()
   const texts = [
     ...(state?.known === false || state?.settled === false ? state.reasons : []),
@@ -210,7 +218,7 @@ function useConcerns(): Concern[] {
     ...(metrics ? [...certificateConcerns(metrics), ...metricConcerns(metrics)] : []),
     ...tierConcerns(servers ?? []),
     ...dutyConcerns(duties ?? {}),
-    ...taskConcerns(tasks ?? [], inventory?.now ?? 0),
+    ...taskConcerns(tasks ?? [], inventory?.now ?? 0, maxTasks),
   ]
 }
 

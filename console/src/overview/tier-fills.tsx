@@ -36,7 +36,7 @@ export function TierFills({
               <td className="right">{formatBytes(used)}</td>
               <td>
                 <span className="fill">
-                  <Meter label={`Fill of ${tier}`} value={used} max={max} color={colors.get(tier)} />
+                  <Meter label={`Usage of ${tier}`} value={used} max={max} color={colors.get(tier)} />
                   <span className="numbers">
                     {formatShare(used, max)} of {formatBytes(max)}
                   </span>

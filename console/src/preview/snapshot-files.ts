@@ -110,7 +110,7 @@ async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
 
 async function fetchFile(address: string): Promise<Response> {
   const response = await fetch(address, { credentials: 'omit', cache: 'no-store' }).catch(() => undefined)
-  if (!response?.ok) throw invalidInput(`Failed to read [${address}]: check that the server still runs`)
+  if (!response?.ok) throw invalidInput(`Failed to read [${address}]: check that the server is still running`)
   return response
 }
 

@@ -106,7 +106,7 @@ function ChooseSnapshot({
           <pre>{exportCommand}</pre>
         </section>
         <section aria-labelledby="from-curl" className="lead">
-          <h2 id="from-curl">Or save the answers of Druid’s API</h2>
+          <h2 id="from-curl">Or save the responses of Druid’s API</h2>
           <pre>{curlCommands}</pre>
           <p className="hint">
             These files do not say which server serves which segment. Replicas are then assumed to be where

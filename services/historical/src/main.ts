@@ -27,7 +27,7 @@ function buildHistorical(context: ServiceContext): ServicePart {
   }
 }
 
-function historicalRoutes({ readiness }: ServiceContext): Route[] {
+function historicalRoutes({ readiness }: Pick<ServiceContext, 'readiness'>): Route[] {
   return [
     route({
       method: 'GET',

@@ -9,7 +9,7 @@ This page lists where the management interface of svc answers differently from D
 
 A test builds the same random state in both systems, sends both the same random requests, and compares the answers and
 the state after duties have run. Differences that are neither fixed nor in this table make it fail. Except for invalid
-input, no row may cover more than 2 % of the requests.
+input, no row may cover more than 2% of the requests.
 
 | endpoint | condition | Druid 37 | svc | reason |
 | --- | --- | --- | --- | --- |
@@ -25,6 +25,8 @@ ${differences.map(rowOf).join('\n')}
 - Which server of a tier has a segment, if the tier has several servers: Druid chooses at random.
 - Fingerprints of compaction states, and the time \`created\` at which Druid read a datasource.
 - Compaction through supervisors: \`useSupervisors\` is false by default in svc, and true in Druid 37.
+- Lists of more than 1,000 tasks: svc returns the newest 1,000 unless a request sets \`max\`; Druid returns all running, pending,
+  and waiting ones.
 - Endpoints that svc does not have: lookups, broker configuration, and the endpoints for workers.
 
 ## Run it

@@ -150,8 +150,8 @@ export const differences: readonly Difference[] = [
     endpoint: '`GET …/loadstatus`, `GET …/datasources/{dataSource}/loadstatus`',
     condition: 'rules require no replicas of some segments',
     druid: 'counts these segments as not loaded, except in `GET …/loadstatus?simple`',
-    svc: 'counts only segments of which rules require replicas',
-    reason: 'Otherwise, nobody who waits for 100 would ever see it.',
+    svc: 'counts only segments that rules require replicas of',
+    reason: 'Otherwise, the load status would never reach 100.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
         /\/loadstatus$/.test(request.endpoint) &&
@@ -200,7 +200,7 @@ export const differences: readonly Difference[] = [
     condition: 'no `interval` is given, and the datasource has segments that are older than two weeks',
     druid: 'covers only segments of the last two weeks; 204 if there are none',
     svc: 'covers all used segments',
-    reason: 'Whether old data is loaded matters as much; `interval` selects a part of it.',
+    reason: 'Old data matters as much; `interval` selects a part of it.',
     explains: ({ request, druid, state }) =>
       request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
       !request.path.includes('interval=') &&
@@ -213,7 +213,7 @@ export const differences: readonly Difference[] = [
     condition: 'no `forceMetadataRefresh` is given',
     druid: '400',
     svc: 'the load status',
-    reason: 'svc always reads the current metadata, so that the parameter is not needed.',
+    reason: 'svc always reads the current metadata, so the parameter is not needed.',
     explains: ({ request, druid, svc }) =>
       request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
       !request.path.includes('forceMetadataRefresh=') &&
@@ -228,7 +228,7 @@ export const differences: readonly Difference[] = [
     druid:
       'reads the newest changes of all datasources, and shows those after which the configuration differs from the one after the next change',
     svc: 'the newest changes of the datasource',
-    reason: 'Entries of Druid have the time and author of another change, or are missing.',
+    reason: 'Entries in Druid have the time and author of another change, or are missing.',
     explains: bothSucceed(
       ({ request }) => /compaction.*\/history$/.test(request.endpoint) && /[?&]count=/.test(request.path),
     ),

@@ -53,7 +53,7 @@ function printSummary(report: Report, print: (line: string) => void): void {
     `\n${report.requests} requests over ${report.seeds.length} seeds, ${report.unsettled} times not settled`,
   )
   for (const [name, { requests, percent }] of Object.entries(report.listed))
-    print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)} %  ${name}`)
+    print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)}%  ${name}`)
   for (const name of report.tooFrequent) print(`The listed difference [${name}] covers too many requests`)
   print(
     report.unlisted.length === 0

@@ -16,7 +16,7 @@ import { type Action, actions, type Permission, resourceTypes } from './permissi
 
 type IsPattern = (text: string) => boolean
 
-/** Max number of permissions of a role. */
+/** Maximum number of permissions of a role. */
 const maxPermissions = 10_000
 /**
  * Max total length of the regular expressions of a role, in characters. Every server compiles them for each caller with

@@ -181,7 +181,7 @@ function nextCause(
   return isThrottled
     ? cause(
         'replicationThrottled',
-        `${countOf(count, 'further replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
+        `${countOf(count, 'additional replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
       )
     : cause('nextRun', `the next run requests ${countOf(count, 'replica')}`)
 }

@@ -48,7 +48,7 @@ export type CauseCode =
   | 'tooFewServers'
   /** All servers of a tier are decommissioning. */
   | 'allDecommissioning'
-  /** The last run assigned as many further replicas in the tier as it may. */
+  /** The last run assigned as many additional replicas in the tier as it may. */
   | 'replicationThrottled'
   /** A replica is in the load queue of a server. */
   | 'loading'

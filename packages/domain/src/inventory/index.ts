@@ -1,4 +1,4 @@
-/** Segments and the servers that hold them, in compact columns: a million segments take about 50 MB. */
+/** Segments and the servers that have them, in compact columns: a million segments take about 50 MB. */
 export * from './copy-table.ts'
 export { hashNumber } from './hash-index.ts'
 export { overshadowingVersions } from './overshadowing-versions.ts'

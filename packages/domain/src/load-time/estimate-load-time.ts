@@ -47,7 +47,7 @@ export interface LoadTimeEstimate {
   readonly durationMs: number
   /** How many replicas are loaded over time, from the next run to the end. At most about 25 points. */
   readonly curve: readonly LoadPoint[]
-  /** What takes longest: the servers, their queues between two runs, or the throttle of further replicas. */
+  /** What takes longest: the servers, their queues between two runs, or the throttle of additional replicas. */
   readonly limitedBy: 'servers' | 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit'
 }
 

@@ -185,7 +185,7 @@ describe('an estimate', () => {
       'maxSegmentsInNodeLoadingQueue',
     ],
     [
-      'throttles further replicas, but not the first of a segment',
+      'throttles additional replicas, but not the first of a segment',
       { servers: servers(2), segments: 4, firstCopies: 2, furtherCopies: 6, bytes: 8 * megabyte },
       { replicationThrottleLimit: 2 },
       5 + 2 * 10 + 1,

@@ -11,7 +11,7 @@ export interface MoveList {
 
 /** Limits of the moves of one run. */
 export interface MoveLimits {
-  /** Max number of replicas of a tier that are moving at a time. */
+  /** Maximum number of replicas of a tier that are moving at a time. */
   readonly maxSegmentsToMove: number
   readonly maxLoadsPerServer: number
 }
@@ -28,7 +28,7 @@ const cellCount = 4096
 // Max rows and server comparisons per run. A run blocks the process, so these limits keep it short.
 const rowsAtOnce = 50_000
 const comparisonsAtOnce = 5_000_000
-// Max number of servers of a tier that are compared as targets for a replica.
+// Maximum number of servers of a tier that are compared as targets for a replica.
 const candidatesOfTier = 8
 
 interface BalancedServer {

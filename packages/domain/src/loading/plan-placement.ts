@@ -7,9 +7,9 @@ import { ServersByFill } from './servers-by-fill.ts'
 
 /** Limits of one run. */
 export interface PlanLimits {
-  /** Max number of queued loads per server, including those queued before this run. */
+  /** Maximum number of queued loads per server, including those queued before this run. */
   readonly maxLoadsPerServer: number
-  /** Max number of replicas that one run assigns per tier, not counting the first replica of a segment in the tier. */
+  /** Maximum number of replicas that one run assigns per tier, not counting the first replica of a segment in the tier. */
   readonly replicationThrottleLimit: number
 }
 

@@ -150,7 +150,7 @@ const readMarkUsedSince = described(
   {
     ...schemaOf(readAuditId),
     description:
-      'Audit ID of a rule change (0: the first): also mark as used the segments of the cluster that drop rules have marked as unused since then and that the rules keep',
+      'Audit ID of a rule change (0: the first): also mark segments of the cluster as used if a drop rule has marked them as unused since then and the rules keep them',
   },
   readAuditId,
 )

@@ -765,7 +765,7 @@ export const properties = {
   'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'maximum memory for the running queries of one caller, each counted as svc.query.memoryLimit; further queries wait, but one may always run',
+    'maximum memory for the running queries of one caller, each query counts as using svc.query.memoryLimit; further queries wait, but one may always run',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),

@@ -1,6 +1,7 @@
 /** HTTP for all servers: routes as data, the application, error bodies, and the ports. */
 export { type Answer, emptyAnswer, jsonAnswer, noContent, shapeOf, textAnswer } from './answer.ts'
 export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
+export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
 export { peerSubject } from './client-certificates.ts'
 export {

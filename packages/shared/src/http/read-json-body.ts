@@ -2,12 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { Caller } from '../security/index.ts'
 import { JsonScan, parseJsonText } from '../wire/index.ts'
+import { maxUntrustedBodyBytes } from './body-limits.ts'
 import { hasBody, knownLength, receiveBody, unreadableEncoding } from './receive-body.ts'
 import type { BodyDefinition, Route } from './route.ts'
 import { type Release, SharedBudget } from './shared-budget.ts'
-
-/** Max bytes of a body from a caller who may lack the permission for the route. */
-const untrustedLimitBytes = 64 * 1024
 
 const mebibyte = 1024 * 1024
 
@@ -15,7 +13,7 @@ const mebibyte = 1024 * 1024
 export interface BodyBudgets {
   /** Number of bodies that are read at the same time. */
   readonly bodies: SharedBudget
-  /** Bytes of bodies longer than `untrustedLimitBytes` that are read or processed at the same time. */
+  /** Bytes of bodies longer than `maxUntrustedBodyBytes` that are read or processed at the same time. */
   readonly bytes: SharedBudget
 }
 
@@ -79,7 +77,7 @@ export async function readJsonBody(
     if (bytes > body.limitBytes) {
       throw new Failure('tooLarge', `The body is larger than the limit of [${body.limitBytes}] bytes`)
     }
-    if (!isTrusted && bytes > untrustedLimitBytes) throw untrusted(route)
+    if (!isTrusted && bytes > maxUntrustedBodyBytes) throw untrusted(route)
   }
   assertLength(length ?? 0)
   const { bodies, bytes } = isServer ? budgets.servers : budgets.users
@@ -122,10 +120,10 @@ async function receiveText(
     text += decode(decoder, chunk)
   }
   await receiveBody(request, (chunk) => {
-    const isLong = lengthBytes > untrustedLimitBytes
+    const isLong = lengthBytes > maxUntrustedBodyBytes
     lengthBytes += chunk.length
     assertLength(lengthBytes)
-    if (isLong || lengthBytes <= untrustedLimitBytes) return void take(chunk)
+    if (isLong || lengthBytes <= maxUntrustedBodyBytes) return void take(chunk)
     return takeBytes().then(() => take(chunk))
   })
   return text + decode(decoder)
@@ -161,8 +159,8 @@ function assertUtf8(contentType: string | undefined): void {
 }
 
 function untrusted({ access }: Route): Failure {
-  const limit = `without it, a body may have at most [${untrustedLimitBytes}] bytes`
+  const limit = `without it, a body may have at most [${maxUntrustedBodyBytes}] bytes`
   return access.kind === 'stated'
     ? forbidden(`Missing permission [${access.action}] on any [${access.type}]; ${limit}`)
-    : new Failure('tooLarge', `The body is larger than the limit of [${untrustedLimitBytes}] bytes`)
+    : new Failure('tooLarge', `The body is larger than the limit of [${maxUntrustedBodyBytes}] bytes`)
 }

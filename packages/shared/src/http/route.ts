@@ -5,6 +5,7 @@ import { described, type JsonObject, type Reader, type Readers, readFields } fro
 import type { Caller } from '../security/index.ts'
 import type { JsonLimits } from '../wire/index.ts'
 import type { Answer } from './answer.ts'
+import { defaultJsonLimits, maxBodyBytes } from './body-limits.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -180,18 +181,12 @@ export function route<Query extends object = object, Body = undefined>({
   return { ...(definition as unknown as Route), query: readQuery }
 }
 
-/** Max bytes of rules and configurations. */
-export const configLimitBytes = 1024 * 1024
-
-/** Default limits of a body. */
-const usualLimits: JsonLimits = { maxValues: 200_000, maxNames: 20_000, maxDepth: 100 }
-
 /** Returns the definition of a JSON body, of at most 1 MiB by default. */
 export function jsonBody<Body>(
   read: Reader<Body>,
-  { limitBytes = configLimitBytes, optional = false, ...limits }: BodyOptions = {},
+  { limitBytes = maxBodyBytes, optional = false, ...limits }: BodyOptions = {},
 ): BodyDefinition & { readonly read: Reader<Body> } {
-  return { read, limitBytes, optional, ...usualLimits, ...limits }
+  return { read, limitBytes, optional, ...defaultJsonLimits, ...limits }
 }
 
 /** Accepts any JSON: the handler reads the body, after its other checks. `schema` describes it. */

@@ -4,9 +4,9 @@ import { busy } from '@svc/domain/failure'
 export interface BudgetLimits {
   readonly max: number
   readonly maxPerCaller: number
-  /** Max number of waiting requests of one caller. */
+  /** Maximum number of waiting requests of one caller. */
   readonly maxWaitingPerCaller: number
-  /** Max number of waiting requests of all callers. */
+  /** Maximum number of waiting requests of all callers. */
   readonly maxWaiting: number
   readonly maxWaitMs: number
 }

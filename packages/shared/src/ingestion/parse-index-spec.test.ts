@@ -107,7 +107,7 @@ describe('an invalid task', () => {
       name: 'an id with a line break',
       given: taskWith({ id: 'a\nb' }),
       expect:
-        'Invalid value [a\\u000ab] for [id]: expected an id without control characters or leading or trailing white space',
+        'Invalid value [a\\u000ab] for [id]: expected an ID without control characters or leading or trailing whitespace',
     },
     {
       name: 'a context that is a list',
@@ -138,7 +138,7 @@ describe('an invalid task', () => {
       name: 'a datasource with a leading space',
       given: taskWith({ [`${schema}.dataSource`]: ' a' }),
       expect:
-        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name without leading or trailing white space',
+        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name without leading or trailing whitespace',
     },
     {
       name: 'a datasource of 256 characters',

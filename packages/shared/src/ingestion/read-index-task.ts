@@ -37,7 +37,7 @@ const readDatasource = checked(
     checked(
       readShortText(maxNameLength, 'a name'),
       (name) => name === name.trim(),
-      'a name without leading or trailing white space',
+      'a name without leading or trailing whitespace',
     ),
     (name) => !name.includes('/'),
     'a name without [/]',
@@ -240,7 +240,7 @@ const readTuningConfig = converted(tuningFields, (config, field) => {
   return config
 })
 
-const readId = readShortText(maxNameLength, 'an id')
+const readId = readShortText(maxNameLength, 'an ID')
 
 /** Reads an index_parallel task, without checking whether it may read its input. */
 export const readIndexTask = titled(
@@ -251,10 +251,10 @@ export const readIndexTask = titled(
       checked(
         readId,
         (id) => !hasControlCharacter(id) && id === id.trim(),
-        'an id without control characters or leading or trailing white space',
+        'an ID without control characters or leading or trailing whitespace',
       ),
     ),
-    groupId: optional(checked(readId, (id) => !hasControlCharacter(id), 'an id without control characters')),
+    groupId: optional(checked(readId, (id) => !hasControlCharacter(id), 'an ID without control characters')),
     context: optional(readAnyObject, {}),
     spec: readFields({
       dataSchema: readDataSchema,

@@ -7,7 +7,7 @@ interface Counter {
   readonly endsAt: number
 }
 
-// Max number of counters, and of known sources, that a server keeps while Redis is unavailable.
+// Maximum number of counters, and of known sources, that a server keeps while Redis is unavailable.
 const maxEntries = 10_000
 
 /** Creates counts in the memory of this server. */

@@ -160,6 +160,25 @@ describe('compaction supervisors', () => {
     assert.deepEqual(await history('a'), [])
   })
 
+  it('may have strings that Postgres cannot read', async () => {
+    const strange = config('a', { taskContext: { note: 'a\0b \ud83d' } })
+    await saveCompactionSupervisor(database, { config: strange, suspended: false }, author, now)
+    await saveCompactionSupervisor(database, { config: config('b'), suspended: false }, author, now)
+    await terminateCompactionSupervisor(database, 'b', author, now)
+    const supervisors = await loadCompactionSupervisors(database)
+    assert.deepEqual(
+      supervisors.map(({ config: { dataSource, taskContext } }) => [dataSource, taskContext]),
+      [['a', strange.taskContext]],
+    )
+    await changeClusterCompactionConfig(
+      database,
+      (present) => ({ ...present, useSupervisors: !present.useSupervisors }),
+      author,
+      now,
+    )
+    assert.equal((await entriesOf({ dataSource: 'a', ofSupervisor: true })).length, 2)
+  })
+
   it('have versions that are read in pages, with those of a supervisor together', async () => {
     const long = 'x'.repeat(100_000)
     for (let index = 0; index < 12; index++)

@@ -67,6 +67,8 @@ export async function changeClusterCompactionConfig(
       now,
     )
     if (value === JSON.stringify(formatClusterConfig(present))) return
+    const supervisors = await loadCompactionSupervisors(transaction)
+    const supervised = supervisors.map(({ config }) => JSON.stringify(formatCompactionConfig(config)))
     await transaction.query(sql`
       INSERT INTO compaction_history
         (datasource, of_supervisor, global_config, config, author, comment, identity, ip, created_at)
@@ -78,7 +80,9 @@ export async function changeClusterCompactionConfig(
         SELECT DISTINCT datasource, false, NULL FROM compaction_history
         WHERE NOT of_supervisor AND datasource NOT IN (SELECT datasource FROM compaction_configs)
         UNION ALL
-        SELECT datasource, true, (spec::json -> 'spec')::text FROM (${presentSupervisors}) present
+        SELECT datasource, true, config
+        FROM unnest(${supervisors.map(({ dataSource }) => dataSource)}::text[], ${supervised}::text[])
+          AS supervised (datasource, config)
       ) configs`)
   })
 }
@@ -269,17 +273,12 @@ const tombstone = (dataSource: string) => ({
   source: 'noop',
 })
 
-const presentSupervisors = sql`
-  SELECT id, datasource, spec FROM (
-    SELECT DISTINCT ON (id) id, datasource, spec FROM supervisors ORDER BY id, version DESC
-  ) newest WHERE spec::json ->> 'type' <> 'noop'`
-
 /** Returns all supervisors that are not terminated, sorted by ID. */
 export async function loadCompactionSupervisors(queries: Queries): Promise<CompactionSupervisor[]> {
   const rows = await queries.query<{ id: string; spec: string }>(
-    sql`SELECT id, spec FROM (${presentSupervisors}) present ORDER BY id`,
+    sql`SELECT DISTINCT ON (id) id, spec FROM supervisors ORDER BY id, version DESC`,
   )
-  return rows.map(({ id, spec }) => readSupervisor(id, spec))
+  return rows.flatMap(({ id, spec }) => readSupervisor(id, spec) ?? [])
 }
 
 /** Returns a supervisor that is not terminated; undefined if there is none. */
@@ -290,12 +289,13 @@ export async function loadCompactionSupervisor(
   const [row] = await queries.query<{ spec: string }>(
     sql`SELECT spec FROM supervisors WHERE id = ${id} ORDER BY version DESC LIMIT 1`,
   )
-  if (row === undefined || (JSON.parse(row.spec) as { type: string }).type === 'noop') return undefined
-  return readSupervisor(id, row.spec)
+  return row && readSupervisor(id, row.spec)
 }
 
-function readSupervisor(id: string, text: string): CompactionSupervisor {
-  const { spec, suspended } = JSON.parse(text) as { spec: unknown; suspended: boolean }
+/** Returns undefined if the supervisor is terminated. Postgres cannot read JSON with NUL in a string, so this does. */
+function readSupervisor(id: string, text: string): CompactionSupervisor | undefined {
+  const { type, spec, suspended } = JSON.parse(text) as { type: string; spec: unknown; suspended: boolean }
+  if (type === 'noop') return undefined
   const config = parseCompactionConfig(spec)
   return { id, dataSource: config.dataSource, config, suspended }
 }

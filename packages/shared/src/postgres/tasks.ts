@@ -123,7 +123,7 @@ export interface TaskQuery {
   readonly dataSources?: readonly string[] | undefined
   readonly type?: string | undefined
   readonly waiting?: boolean | undefined
-  /** Max number of tasks; undefined for all. */
+  /** Maximum number of tasks; undefined for all. */
   readonly limit?: number | undefined
 }
 

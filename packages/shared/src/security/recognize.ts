@@ -28,7 +28,7 @@ export async function recognize(
     }
     case 'wrong':
     case 'throttled':
-      throw new Error('A user was looked up with a password')
+      throw new Error(`Unexpected outcome [${outcome.kind}] of looking up a user`)
     default:
       return outcome
   }

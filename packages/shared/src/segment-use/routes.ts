@@ -42,7 +42,10 @@ function checkIds(dataSource: string, ids: readonly string[] | undefined, field:
 /**
  * Returns the endpoints below `prefix` that mark segments as used or unused. Both coordinator and overlord have them.
  */
-export function segmentUseRoutes({ database, clock }: ServiceContext, prefix: string): Route[] {
+export function segmentUseRoutes(
+  { database, clock }: Pick<ServiceContext, 'database' | 'clock'>,
+  prefix: string,
+): Route[] {
   const path = `${prefix}/datasources/:dataSource`
   const mark = async (
     change: typeof markSelectedUsed,

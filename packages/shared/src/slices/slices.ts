@@ -4,8 +4,8 @@ import { tooLarge, unavailable } from '@svc/domain/failure'
 /** Runs long calculations one after the other, with pauses for other work every few milliseconds. */
 export interface Slices {
   /**
-   * Runs what pauses to its end. Fails as unavailable where too many wait, and when `signal` is
-   * aborted; as too large after half a minute of work.
+   * Runs a calculation that yields regularly. Throws unavailable if too many are waiting or `signal` is aborted, and
+   * tooLarge after half a minute of work.
    */
   run<Result>(calculation: () => Generator<undefined, Result>, signal: AbortSignal): Promise<Result>
 }

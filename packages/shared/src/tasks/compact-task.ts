@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type RewriteOrder, rewriteSegments } from '../compaction/rewriting/index.ts'
 import { newTaskId } from '../postgres/index.ts'
-import { prepareCompaction, publishCompaction } from './compact-segments.ts'
+import { prepareCompaction, publishCompaction } from './compaction-work.ts'
 import { type CompactSpec, compactTaskSchema, parseCompactSpec } from './parse-compact-spec.ts'
 import type { RunningTask, TaskType, WorkEnd, Written } from './task-type.ts'
 

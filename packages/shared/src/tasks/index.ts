@@ -1,5 +1,5 @@
 /** The types of tasks: what each accepts, and how it runs. */
-export { prepareCompaction, publishCompaction } from './compact-segments.ts'
+export { prepareCompaction, publishCompaction } from './compaction-work.ts'
 export { killSegments } from './kill-segments.ts'
 export { killTask, newKillTask, parseKillSpec } from './kill-task.ts'
 export { type CompactSpec, parseCompactSpec } from './parse-compact-spec.ts'

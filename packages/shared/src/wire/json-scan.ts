@@ -15,7 +15,7 @@ import {
 export interface JsonLimits {
   /** Max total number of values: objects, lists, strings, numbers, true, false, and null. */
   readonly maxValues: number
-  /** Max number of different field names. */
+  /** Maximum number of different field names. */
   readonly maxNames: number
   /** Max nesting depth of objects and lists. */
   readonly maxDepth: number

@@ -16,9 +16,9 @@ import {
 
 /** Limits of the query processes. */
 export interface QueryProcessesOptions {
-  /** Max number of queries that run at a time; for one caller, one less (but at least one). */
+  /** Maximum number of queries that run at a time; for one caller, one less (but at least one). */
   readonly maxRunning: number
-  /** Max number of waiting queries. */
+  /** Maximum number of waiting queries. */
   readonly maxQueued: number
   readonly maxQueuedPerCaller: number
   /** Max memory of one query. */

@@ -69,7 +69,7 @@ export interface QueryOrder {
   readonly spillLimitBytes: number
   readonly memoryLimitBytes: number
   readonly threads: number
-  /** Max number of rows; a result with more rows fails. */
+  /** Maximum number of rows; a result with more rows fails. */
   readonly maxRows: number
   /** Number of rows after which the result is cut off; undefined for no limit. */
   readonly outerLimit?: number | undefined

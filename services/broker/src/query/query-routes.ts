@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http'
 import { Failure, type FailureCode, notFound } from '@svc/domain/failure'
 import {
   type Answer,
-  configLimitBytes,
   jsonAnswer,
   jsonBody,
   Reply,
@@ -105,7 +104,7 @@ const sqlRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
     path: '/svc/v2/sql',
     access: statedDatasource('READ', 'every table of the query'),
     summary: 'Run a SELECT statement and stream the result',
-    body: jsonBody(readSqlRequest, { limitBytes: configLimitBytes }),
+    body: jsonBody(readSqlRequest),
     answers: [sqlAnswer],
     failures: queryFailures,
     handle: ({ body, caller, word, signal, response }) => {
@@ -144,7 +143,7 @@ const nativeRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
     path: '/svc/v2',
     access: statedDatasource('READ', 'the datasource of the query'),
     summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
-    body: jsonBody(readNativeQuery, { limitBytes: configLimitBytes }),
+    body: jsonBody(readNativeQuery),
     answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
     failures: queryFailures,
     handle: ({ body, caller, signal, response }) => {

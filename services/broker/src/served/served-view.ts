@@ -89,7 +89,7 @@ export function createServedView(
     for (const [name, server] of followed) {
       if (announced.some((node) => node.name === name)) continue
       followed.delete(name)
-      logger.info('Historical left', { historical: name })
+      logger.info('Historical left the cluster', { historical: name })
       void server.stop()
       server.segments.clear()
     }

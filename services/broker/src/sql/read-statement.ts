@@ -67,7 +67,7 @@ export interface Statement {
 /** Name of our INFORMATION_SCHEMA in DuckDB. DuckDB's own cannot be replaced, and it shows too much. */
 export const informationSchemaName = 'information_schem_'
 
-/** Max number of table references in a query. */
+/** Maximum number of table references in a query. */
 const maxTables = 1000
 
 const otherSchemas = ['', 'sys', 'information_schema'] as const

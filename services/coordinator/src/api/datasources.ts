@@ -232,7 +232,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       path: `${base}/intervals/:interval`,
       access: authenticated,
       summary:
-        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full sizes by interval and datasource',
+        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full returns sizes by interval and datasource',
       query: detail,
       answers: [
         jsonAnswer(

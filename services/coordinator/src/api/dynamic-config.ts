@@ -26,7 +26,10 @@ import { historyEntry, historyEntryShape, warningsHeader } from '../answers/inde
 const path = '/svc/coordinator/v1/config'
 
 /** Returns the endpoints for the dynamic configuration, which can be changed while the cluster runs. */
-export function dynamicConfigRoutes({ database, clock }: ServiceContext): Route[] {
+export function dynamicConfigRoutes({
+  database,
+  clock,
+}: Pick<ServiceContext, 'database' | 'clock'>): Route[] {
   return [
     route({
       method: 'GET',

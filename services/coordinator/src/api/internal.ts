@@ -33,7 +33,8 @@ export function internalRoutes(
       method: 'POST',
       path: reportPath,
       access: internal,
-      summary: 'Report which segments data servers serve, loaded, dropped, and failed to load or drop',
+      summary:
+        'Report which segments data servers serve, and which ones they loaded, dropped, or failed to load or drop',
       body: jsonBody(readReport, { limitBytes: reportLimitBytes }),
       answers: [jsonAnswer(z.looseObject({}))],
       handle: ({ body }): ReportAnswer => {
@@ -48,7 +49,7 @@ export function internalRoutes(
       path: segmentHoldersPath,
       access: internal,
       summary:
-        'List the used segments of a datasource with the servers that hold them, one JSON list per line',
+        'List the used segments of a datasource with the servers that serve them, one JSON list per line',
       query: { dataSource: textParameter },
       answers: [jsonAnswer(z.array(z.string()))],
       handle: ({ query }) => {

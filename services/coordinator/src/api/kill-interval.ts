@@ -5,7 +5,7 @@ import { newKillTask } from '@svc/shared/tasks'
 import { pathInterval } from './datasources.ts'
 
 /** Returns the endpoint that submits a kill task for the unused segments in an interval. */
-export function killIntervalRoute({ database, logger }: ServiceContext): Route {
+export function killIntervalRoute({ database, logger }: Pick<ServiceContext, 'database' | 'logger'>): Route {
   return route({
     method: 'DELETE',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval',

@@ -69,7 +69,7 @@ const answerShape = z
   })
   .meta({ title: 'KeptSegmentsMarked' })
 
-/** Returns the endpoint that marks segments as used again that drop rules marked as unused and that the rules keep. */
+/** Returns the endpoint that marks segments as used again if drop rules marked them as unused and the rules keep them. */
 export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'database' | 'clock'>): Route {
   return route({
     method: 'POST',
@@ -77,7 +77,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark as used the segments that drop rules marked as unused and that the rules keep now, unless they are overshadowed; since is the audit ID of the first rule change whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
+      'Mark segments as used if drop rules marked them as unused, the rules keep them now, and they are not overshadowed; since is the audit ID of the first rule change whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
     query,
     answers: [jsonAnswer(answerShape)],
     handle: async ({ params, query: { since = 0, after }, caller, audit }) => {

@@ -4,9 +4,9 @@ import { maxBuckets, previewRequestSchema } from '@svc/domain/preview'
 import { rulesSchema } from '@svc/domain/rules'
 import { omittable } from '@svc/domain/validation'
 import {
-  configLimitBytes,
   jsonAnswer,
   jsonBody,
+  maxBodyBytes,
   Reply,
   type Route,
   readLater,
@@ -65,7 +65,7 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
       summary:
-        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A list as the body replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A body that is a list replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,
@@ -82,8 +82,8 @@ export function previewRulesRoutes(
           if (!caller.can('WRITE', 'DATASOURCE', namesake))
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
-          if (length > configLimitBytes)
-            throw tooLarge(`The rules have [${length}] characters: expected at most [${configLimitBytes}]`)
+          if (length > maxBodyBytes)
+            throw tooLarge(`The rules have [${length}] characters: expected at most [${maxBodyBytes}]`)
           return await lists.replace(namesake, body, input)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {

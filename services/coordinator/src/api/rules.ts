@@ -10,7 +10,6 @@ import {
 } from '@svc/domain/rules'
 import type { ValuesOf } from '@svc/domain/validation'
 import {
-  configLimitBytes,
   datasource,
   emptyAnswer,
   entityTag,
@@ -190,7 +189,7 @@ export function rulesRoutes(
       summary:
         'Replace the rules of a datasource, or the cluster default rules under _default. If-Match requires the ETag of the present rules; overridePolicy changes them although the policy of the cluster forbids it',
       query: replaceRulesQuery,
-      body: jsonBody(readLater(rulesSchema()), { limitBytes: configLimitBytes }),
+      body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],
       failures: ['conflict', 'unavailable'],
       handle: (input) => lists.replace(input.params.dataSource as string, input.body, input),

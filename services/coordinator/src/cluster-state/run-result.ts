@@ -43,5 +43,15 @@ export function shortagesOf(
     ([tier, copies]) =>
       `Tier [${tier}] has too few servers for [${copies}] replicas: a server loads at most one replica of a segment`,
   )
-  return [ofServers, ofTiers, ofFewServers].flatMap((shortages) => shortages.slice(0, maxTiers))
+  return [
+    ...firstOf(ofServers, 'do not load all replicas'),
+    ...firstOf(ofTiers, 'have no servers'),
+    ...firstOf(ofFewServers, 'have too few servers'),
+  ]
+}
+
+function firstOf(shortages: readonly string[], haveWhat: string): string[] {
+  const more = shortages.length - maxTiers
+  const first = shortages.slice(0, maxTiers)
+  return more > 0 ? [...first, `[${more}] more tiers ${haveWhat}`] : first
 }

@@ -90,7 +90,7 @@ export async function queueRequests(
       } catch (error) {
         firstError ??= error
         // The server may still get the batch. If it were forgotten now, the next run could drop the replica on another server too.
-        servers.voidAskedOf(name)
+        servers.voidPendingOf(name)
         return
       }
     }

@@ -123,7 +123,7 @@ function createQueueCheck({
     const found = await readQueueEpoch(redis, queuePrefix)
     if (epoch !== undefined && found !== epoch) {
       logger.warn('Queues were lost; requesting missing segments again', {
-        requests: servers.voidAsked(),
+        requests: servers.voidPending(),
       })
     }
     epoch = found

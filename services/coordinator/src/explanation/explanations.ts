@@ -201,11 +201,15 @@ async function clusterOf({
     awaited: reportedServers.awaited().map(({ name }) => name),
     lastUnplaced: clusterState.lastShortages().unplaced,
     failureOf: (server, id) => {
-      const refusal = servers.refusalOf(server, id, nowMs)
-      if (refusal === undefined) return undefined
-      const { message, atMs, untilMs } = refusal
+      const failure = servers.failureOf(server, id, nowMs)
+      if (failure === undefined) return undefined
+      const { message, atMs, retryAtMs } = failure
       const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
-      return { error: message ?? 'it did not respond in time', at: epochOf(atMs), retryAt: epochOf(untilMs) }
+      return {
+        error: message ?? 'it did not respond in time',
+        at: epochOf(atMs),
+        retryAt: epochOf(retryAtMs),
+      }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import { ReportWait } from './report-wait.ts'
 import type { ServerInventory } from './server-inventory.ts'
 
-/** A historical of which the leader knows only the name and sometimes the tier. */
+/** A historical that the leader knows only by name and sometimes by tier. */
 export interface UnknownServer {
   readonly name: string
   /** Undefined for a process whose servers are in different tiers. */

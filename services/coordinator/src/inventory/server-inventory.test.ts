@@ -245,7 +245,7 @@ describe('requests', () => {
   it('to a server that is gone are not noted', () => {
     const { inventory } = setUp()
     inventory.note('gone', new Map([['s', requested('load')]]))
-    inventory.voidAskedOf('gone')
+    inventory.voidPendingOf('gone')
     assert.equal(inventory.get('gone'), undefined)
   })
 
@@ -270,8 +270,8 @@ describe('requests', () => {
   })
 
   for (const [how, lose] of [
-    ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.voidAsked(), 1)],
-    ['in transit', (inventory: ServerInventory) => inventory.voidAskedOf('a')],
+    ['with the queues', (inventory: ServerInventory) => assert.equal(inventory.voidPending(), 1)],
+    ['in transit', (inventory: ServerInventory) => inventory.voidPendingOf('a')],
   ] as const)
     it(`that may have been lost ${how} are forgotten when the server confirms that it ignores them`, () => {
       const { inventory, server, state } = setUp()
@@ -286,7 +286,7 @@ describe('requests', () => {
       )
       server.send(inventory, 1, 0)
       assert.deepEqual([...state().pending.keys()], ['asked since'])
-      assert.equal(inventory.voidAsked(), 1)
+      assert.equal(inventory.voidPending(), 1)
     })
 })
 
@@ -464,8 +464,8 @@ describe('after any loss of messages', () => {
           } else if (kind === 'silence') {
             nowMs += silenceMs
             inventory.expire(nowMs, timeoutMs)
-          } else if (kind === 'failed send') inventory.voidAskedOf(server.name)
-          else inventory.voidAsked()
+          } else if (kind === 'failed send') inventory.voidPendingOf(server.name)
+          else inventory.voidPending()
           // A server in its current session never has more known changes than it reported.
           for (const { name, session, sequence } of inventory.servers()) {
             const now = servers.find((one) => one.name === name) as Reporter

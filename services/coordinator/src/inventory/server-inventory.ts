@@ -3,6 +3,7 @@ import type { LoadingServer, ServerClone } from '@svc/domain/loading'
 import type { ServerParts } from '@svc/shared/coordinator-config'
 import type { AwaitedServer, ReportAnswer, RequestFailure, ServerReport } from '@svc/shared/data-server'
 import { PendingView, ServedIds } from './copy-views.ts'
+import { type FailedRequest, FailedRequests } from './failed-requests.ts'
 import type { PendingRequest } from './pending-request.ts'
 
 /** The state of a data server according to its reports to the leader. */
@@ -24,19 +25,8 @@ export interface ServerState {
   readonly pending: PendingView
 }
 
-/** A load that a server failed or did not answer. Times are in milliseconds of the clock of its reports. */
-export interface Refusal {
-  /** What the server reported; undefined if it did not answer. */
-  readonly message: string | undefined
-  readonly atMs: number
-  /** Until then, the leader does not request the segment again. */
-  readonly untilMs: number
-  readonly waitMs: number
-}
-
 interface MutableServer extends ServerState {
-  /** Segments that the server failed to load or did not answer for. */
-  readonly refused: Map<string, Refusal>
+  readonly failed: FailedRequests
   /** Requests that seem to be done already. The next report completes them. */
   readonly doubtful: Set<string>
   /** The server must ignore requests sent until this time, which may be lost. They are forgotten once it confirms. */
@@ -76,17 +66,7 @@ function inOrder(a: ServerState, b: ServerState): number {
   return a.name < b.name ? -1 : 1
 }
 
-const latestOf = (refusals: readonly Refusal[]): Refusal | undefined =>
-  refusals.reduce<Refusal | undefined>(
-    (latest, one) => (latest === undefined || one.atMs >= latest.atMs ? one : latest),
-    undefined,
-  )
-
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
-
-// How long the leader does not request a segment again that a server failed to load. Doubles with every failure.
-const firstRefusalMs = 5000
-const maxRefusalMs = 300_000
 
 const { served, loading, dropping, refused, moving, leaving } = copyFlag
 const pendingFlags = loading | dropping
@@ -179,7 +159,7 @@ export class ServerInventory {
       lastReportAtMs: nowMs,
       served: known?.served ?? new ServedIds(this.table, number),
       pending: known?.pending ?? new PendingView(this.table, number),
-      refused: sameLife ? known.refused : new Map(),
+      failed: sameLife ? known.failed : new FailedRequests(),
       doubtful: sameLife ? known.doubtful : new Set(),
       voidUntilMs: sameLife ? known.voidUntilMs : undefined,
     }
@@ -230,7 +210,7 @@ export class ServerInventory {
   private noteServed(server: MutableServer, id: string, row?: number): void {
     this.reportedChanges += 1
     this.table.changeCopy(id, server.number, served, loading | moving | refused, row)
-    server.refused.delete(id)
+    server.failed.delete(id)
   }
 
   private noteGone({ number }: MutableServer, id: string, row?: number): void {
@@ -245,12 +225,7 @@ export class ServerInventory {
       const flag = failure.action === 'load' ? loading : dropping
       const row = table.rowOf(failure.id)
       if (row < 0 || (table.copies.flags(row, server.number) & flag) === 0) continue
-      const waitMs = Math.min(
-        (server.refused.get(failure.id)?.waitMs ?? firstRefusalMs / 2) * 2,
-        maxRefusalMs,
-      )
-      const { message } = failure
-      server.refused.set(failure.id, { message, atMs: nowMs, untilMs: nowMs + waitMs, waitMs })
+      server.failed.addFailure(failure.id, failure.message, nowMs)
       table.changeRow(row, server.number, refused, flag | moving)
       this.events.onFailure?.(server, failure)
     }
@@ -291,24 +266,24 @@ export class ServerInventory {
    * so a request is forgotten, and can be sent again, only once its server confirms that it will not execute it. Returns the
    * number of pending requests.
    */
-  voidAsked(): number {
+  voidPending(): number {
     let count = 0
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++)
       if (copies.serverOf[entry] !== -1 && ((copies.flagsOf[entry] as number) & pendingFlags) !== 0) count++
-    for (const name of this.byName.keys()) this.voidAskedOf(name)
+    for (const name of this.byName.keys()) this.voidPendingOf(name)
     return count
   }
 
   /** Voids all pending requests of one server, which may or may not receive them. */
-  voidAskedOf(name: string): void {
+  voidPendingOf(name: string): void {
     const server = this.byName.get(name)
     if (server) server.voidUntilMs = performance.now()
   }
 
   /**
    * Forgets servers that stopped reporting and voids requests that timed out. Returns the names of the forgotten servers.
-   * With `triesOthers`, a server that did not answer a load is not asked for that segment again for a while, so that another
+   * With `triesOthers`, the leader does not request a load again for a while from a server that did not answer it, so that another
    * server gets it.
    */
   expire(nowMs: number, requestTimeoutMs: number, triesOthers = false): string[] {
@@ -319,10 +294,7 @@ export class ServerInventory {
       ({ lastReportAtMs }) => nowMs - lastReportAtMs > this.silenceMs,
     )
     this.freeNumbers.push(...this.remove(silent))
-    for (const server of this.byName.values()) {
-      for (const [id, { untilMs }] of server.refused)
-        if (nowMs > untilMs + maxRefusalMs) server.refused.delete(id)
-    }
+    for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++) {
       if (copies.serverOf[entry] === -1 || ((copies.flagsOf[entry] as number) & pendingFlags) === 0) continue
@@ -330,12 +302,7 @@ export class ServerInventory {
       const server = this.byNumber[copies.serverOf[entry] as number]
       if (!server) continue
       if (triesOthers && ((copies.flagsOf[entry] as number) & loading) !== 0)
-        server.refused.set(this.table.idOf(copies.rowOf[entry] as number), {
-          message: undefined,
-          atMs: nowMs,
-          untilMs: nowMs + maxRefusalMs,
-          waitMs: maxRefusalMs,
-        })
+        server.failed.addUnanswered(this.table.idOf(copies.rowOf[entry] as number), nowMs)
       server.voidUntilMs = Math.max(server.voidUntilMs ?? 0, copies.sentAtOf[entry] as number)
     }
     return silent.map(({ name }) => name)
@@ -404,18 +371,16 @@ export class ServerInventory {
 
   /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
   failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
-    return this.servers()
-      .map(({ name }) => {
-        const refused = [...(this.byName.get(name)?.refused.values() ?? [])]
-        return { name, count: refused.length, lastError: latestOf(refused)?.message }
-      })
-      .filter(({ count }) => count > 0)
+    return [...this.byName.values()]
+      .toSorted(inOrder)
+      .filter(({ failed }) => failed.count > 0)
+      .map(({ name, failed }) => ({ name, count: failed.count, lastError: failed.lastMessage }))
   }
 
   /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */
-  refusalOf(server: number, id: string, nowMs: number): Refusal | undefined {
-    const refusal = this.byNumber[server]?.refused.get(id)
-    return refusal !== undefined && nowMs < refusal.untilMs ? refusal : undefined
+  failureOf(server: number, id: string, nowMs: number): FailedRequest | undefined {
+    const failure = this.byNumber[server]?.failed.get(id)
+    return failure !== undefined && nowMs < failure.retryAtMs ? failure : undefined
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */
@@ -459,7 +424,7 @@ export class ServerInventory {
   private describe(nowMs: number, leaving: ReadonlySet<string>): LoadingServer[] {
     const queues = this.queues()
     return [...this.byName.values()].map((server) => {
-      this.applyRefusals(server, nowMs)
+      this.applyFailures(server, nowMs)
       const { number, name, type, tier, maxSizeBytes, usedSizeBytes } = server
       const queue = queues.get(number)
       return {
@@ -480,9 +445,9 @@ export class ServerInventory {
    * Marks segments that a server recently failed to load, so that they are not requested again for a while. Planning treats
    * such a server as if it were dropping the segment.
    */
-  private applyRefusals(server: MutableServer, nowMs: number): void {
-    for (const [id, { untilMs }] of server.refused) {
-      if (nowMs < untilMs) this.table.changeCopy(id, server.number, refused, 0)
+  private applyFailures(server: MutableServer, nowMs: number): void {
+    for (const [id, { retryAtMs }] of server.failed) {
+      if (nowMs < retryAtMs) this.table.changeCopy(id, server.number, refused, 0)
       else this.table.changeCopy(id, server.number, 0, refused)
     }
   }

@@ -99,7 +99,7 @@ function assumptionsOf({
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`
       : 'Load queues have no limit',
-    `A run assigns up to ${countOf(replicationThrottleLimit, 'further replica')} per tier; the first replica of a segment in a tier is not limited`,
+    `A run assigns up to ${countOf(replicationThrottleLimit, 'additional replica')} per tier; the first replica of a segment in a tier is not limited`,
     'Nothing else is loaded: no balancing, decommissioning, or new data. Drops follow within two runs',
   ]
 }

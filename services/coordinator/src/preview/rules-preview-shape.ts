@@ -106,7 +106,8 @@ const restorableShape = z
   })
   .meta({
     title: 'RestorableSegments',
-    description: 'Unused segments of the cluster that drop rules marked and that the rules keep',
+    description:
+      'Unused segments of the cluster that the rules keep and that drop rules had marked as unused',
   })
 const durationShape = z.int().nullable().describe('Null if no server of the tier has been measured')
 const loadTimeShape = z

@@ -35,7 +35,11 @@ const adminMapping = 'adminGroupMapping'
  * deleted administrator does not come back with the initial password. Throws invalidInput if an initial password is
  * invalid; one that has already been used is not checked.
  */
-export async function createFirstUsers({ settings, database, logger }: ServiceContext): Promise<void> {
+export async function createFirstUsers({
+  settings,
+  database,
+  logger,
+}: Pick<ServiceContext, 'settings' | 'database' | 'logger'>): Promise<void> {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const shortest = settings.get('svc.auth.credentials.minLength')
   for (const authenticator of settings.get('svc.auth.authenticatorChain')) {

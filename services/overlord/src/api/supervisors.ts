@@ -187,7 +187,7 @@ const listRoute = ({ database }: Parts): Route =>
     path: path(),
     access: authenticated,
     summary:
-      'List the supervisors of datasources that the caller may write: as ids, or as objects with full, system, or state=true',
+      'List the supervisors of datasources that the caller may write to: as IDs, or as objects with full, system, or state=true',
     query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {
@@ -251,7 +251,7 @@ function changeAllRoutes({ database, clock, changed }: Parts): Route[] {
       method: 'POST',
       path: path(`/${name}`),
       access: authenticated,
-      summary: `${does} all supervisors of datasources that the caller may write`,
+      summary: `${does} all supervisors of datasources that the caller may write to`,
       answers: [jsonAnswer(z.object({ status: z.literal('success') }))],
       handle: async ({ caller, audit }) => {
         for (const supervisor of await loadCompactionSupervisors(database)) {

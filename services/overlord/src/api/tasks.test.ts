@@ -160,7 +160,7 @@ describe('a task', () => {
     assert.deepEqual((await request('/task/of%20wiki')).json, { task: 'of wiki', payload: { of: 'wiki' } })
   })
 
-  it('can be shut down only by users who may write its datasource', async () => {
+  it('can be shut down only by users who may write to its datasource', async () => {
     assert.equal((await shutdown('of wiki', 'reader')).status, 403)
     assert.equal((await shutdown('of wiki', 'none')).status, 404)
     assert.equal((await shutdown('of koalas', 'writer')).status, 404)
@@ -192,7 +192,7 @@ describe('a task', () => {
     assert.equal((await submit({ compaction: { slots: 2 } }, escalator)).status, 200)
   })
 
-  it('is accepted from users who may write its datasource, once per id, and queued immediately', async () => {
+  it('is accepted from users who may write to its datasource, once per id, and queued immediately', async () => {
     const submit = (body: unknown, user = 'writer') => request('/task', user, { method: 'POST', body })
     const body = { ...indexTask('wiki', rowsOf(1)), id: 'mine' }
     assert.equal((await submit(body, 'reader')).status, 403)

@@ -51,7 +51,7 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const maxTasksPerRequest = 1000
-const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task ids' })
+const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task IDs' })
 
 const listQuery = {
   state: omittable(readOneOf(Object.keys(statesOf) as ListedState[])),
@@ -75,7 +75,7 @@ export const taskRoutes = (
   queueNow: () => void,
 ): Route[] => [
   submitTaskRoute(context, access, queueNow),
-  listRoute(context, 'tasks', 'List tasks, newest first'),
+  listRoute(context, 'tasks', 'List tasks'),
   listRoute(context, 'runningTasks', 'List running tasks', 'running'),
   listRoute(context, 'pendingTasks', 'List tasks that are waiting for a worker', 'pending'),
   listRoute(context, 'waitingTasks', 'List tasks that are waiting for a lock or a limit', 'waiting'),
@@ -113,7 +113,7 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     method: 'GET',
     path: path(`/${name}`),
     access: authenticated,
-    summary,
+    summary: `${summary}, newest first: at most max, or ${defaultListLength} if it is not set`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.
@@ -126,7 +126,7 @@ const statusesRoute = ({ database }: Context): Route =>
     method: 'POST',
     path: path('/taskStatus'),
     access: state('WRITE'),
-    summary: 'Get the status of several tasks by id. Tasks that the caller may not read are left out',
+    summary: 'Get the status of several tasks by ID. Tasks that the caller may not read are left out',
     body: jsonBody(readTaskIds),
     answers: [jsonAnswer(z.record(z.string(), taskStatusShape))],
     handle: async ({ body, caller }) => {

@@ -18,7 +18,7 @@ import {
   withoutNulls,
 } from '../../validation/index.ts'
 import { type ClusterCompactionConfig, type CompactionEngine, readEngine } from './cluster-config.ts'
-import { readDimensionsSpec, readMetricsSpec } from './columns.ts'
+import { readDimensionsSpec, readMetricsSpec } from './compacted-columns.ts'
 import {
   type IoConfig,
   readGranularitySpec,

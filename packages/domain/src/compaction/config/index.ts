@@ -12,7 +12,7 @@ export {
   parseStoredClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
-export { readDimensionsSpec, readMetricsSpec } from './columns.ts'
+export { readDimensionsSpec, readMetricsSpec } from './compacted-columns.ts'
 export {
   assertRunnableBy,
   type CompactionConfig,

@@ -63,7 +63,7 @@ function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string)
         `[${user}] cannot log in: the directory of [${recognition.authenticator}] calls this user [${recognition.identity}], which is the name of a user of another authenticator`,
       )
     case 'unknown':
-      return denied(`[${user}] cannot log in: no authenticator that is tried has a password for this user`)
+      return denied(`[${user}] cannot log in: none of the authenticators tried has a password for this user`)
   }
 }
 

@@ -57,7 +57,7 @@ const auditShape = z
   .meta({ title: 'SecurityAudit', description: 'Pass the value of before to request the next page' })
 
 /** Returns the endpoint that lists security events in pages, newest first. */
-export function securityAuditRoute({ database }: ServiceContext): Route {
+export function securityAuditRoute({ database }: Pick<ServiceContext, 'database'>): Route {
   return route({
     method: 'GET',
     path: '/svc-ext/basic-security/audit',

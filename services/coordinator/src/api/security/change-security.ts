@@ -36,8 +36,10 @@ export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, grou
  * Returns the function that changes users, roles, and mappings. It throws conflict if a change would leave no user who can
  * administer, or would take from the internal user what it needs. It resolves once the servers use the change.
  */
-export function securityChanges(context: ServiceContext, followers: DirectoryFollowers): ChangeSecurity {
-  const { settings, database, clock } = context
+export function securityChanges(
+  { settings, database, clock }: Pick<ServiceContext, 'settings' | 'database' | 'clock'>,
+  followers: DirectoryFollowers,
+): ChangeSecurity {
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const basicAuthorizers = settings
     .get('svc.auth.authorizers')

@@ -1,0 +1,58 @@
+/** A request that a server failed, or a load that it did not answer. Times are in milliseconds of the clock of its reports. */
+export interface FailedRequest {
+  /** What the server reported; undefined if it did not answer. */
+  readonly message: string | undefined
+  readonly atMs: number
+  /** Until then, the leader does not request the segment again. */
+  readonly retryAtMs: number
+}
+
+// How long the leader does not request a segment again that a server failed to load or drop. Doubles with every failure.
+const firstRetryMs = 5000
+const maxRetryMs = 300_000
+
+/** The segments that a server recently failed to load or drop, by ID, and when the leader requests them again. */
+export class FailedRequests implements Iterable<[id: string, request: FailedRequest]> {
+  private readonly byId = new Map<string, FailedRequest>()
+
+  get count(): number {
+    return this.byId.size
+  }
+
+  /** What the server reported about its latest failure; undefined if there is none or it did not answer. */
+  get lastMessage(): string | undefined {
+    let latest: FailedRequest | undefined
+    for (const request of this.byId.values())
+      if (latest === undefined || request.atMs >= latest.atMs) latest = request
+    return latest?.message
+  }
+
+  get(id: string): FailedRequest | undefined {
+    return this.byId.get(id)
+  }
+
+  [Symbol.iterator](): MapIterator<[id: string, request: FailedRequest]> {
+    return this.byId[Symbol.iterator]()
+  }
+
+  addFailure(id: string, message: string, nowMs: number): void {
+    const known = this.byId.get(id)
+    const waitMs =
+      known === undefined ? firstRetryMs : Math.min(2 * (known.retryAtMs - known.atMs), maxRetryMs)
+    this.byId.set(id, { message, atMs: nowMs, retryAtMs: nowMs + waitMs })
+  }
+
+  /** Adds a request that the server did not answer. Other servers have time to answer it. */
+  addUnanswered(id: string, nowMs: number): void {
+    this.byId.set(id, { message: undefined, atMs: nowMs, retryAtMs: nowMs + maxRetryMs })
+  }
+
+  delete(id: string): void {
+    this.byId.delete(id)
+  }
+
+  /** Forgets requests that could have been retried long ago. */
+  deleteOld(nowMs: number): void {
+    for (const [id, { retryAtMs }] of this.byId) if (nowMs > retryAtMs + maxRetryMs) this.byId.delete(id)
+  }
+}
