@@ -2,6 +2,7 @@
 const roomsOfDrivers = [
   { driver: 'pg|pg-copy-streams', rooms: 'packages/shared/src/postgres/' },
   { driver: 'bullmq|ioredis', rooms: 'packages/shared/src/redis/' },
+  { driver: '@aws-sdk/client-s3', rooms: 'packages/shared/src/deep-storage/' },
   { driver: 'express', rooms: 'packages/shared/src/http/' },
   { driver: 'ldapts', rooms: 'packages/shared/src/security/' },
   { driver: 'undici', rooms: 'services/router/src/' },

@@ -60,9 +60,16 @@ function manifestOf({ outputs }) {
     ...template,
     version,
     license,
+    ...repository(),
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => imported.has(name))),
     optionalDependencies,
   }
+}
+
+/** The repository that publishes the package, which its provenance must name. */
+function repository() {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env
+  return server && name ? { repository: { type: 'git', url: `git+${server}/${name}.git` } } : {}
 }
 
 /** Creates the tarball; returns its path. */

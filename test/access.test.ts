@@ -388,6 +388,61 @@ describe('a user who can read one datasource', () => {
     }
   })
 
+  test('explanations reveal nothing about what the caller cannot read: existing and missing things have equal answers', async () => {
+    const [hiddenSegment] = await cluster.router.get<string[]>(
+      '/svc/coordinator/v1/metadata/datasources/hidden/segments',
+    )
+    const explanations = endpoints.filter(({ path }) => /\/explain\w*$/.test(path))
+    assert.equal(explanations.length, 7)
+    const names = {
+      ':dataSource': ['hidden', 'missing'],
+      ':segment': [hiddenSegment!, 'missing'],
+      ':interval': ['1900-01-01_2100-01-01', '1900-01-01_1900-01-02'],
+      ':server': [cluster.nameOf('historical-1'), 'missing:1'],
+      ':tier': ['_default_tier', 'missing'],
+      ':authorizer': ['basic', 'missing'],
+    }
+    /** The answer without what the caller sent itself. */
+    const shapeOf = ({ status, text, headers }: Answer, sent: readonly string[]) => ({
+      status,
+      text: sent.reduce((all, name) => all.replaceAll(name, 'NAME'), text),
+      headers: Object.keys(headers).sort(),
+    })
+    for (const user of ['nothing', 'visible-reader', 'config-writer', 'datasource-writer'] as const)
+      for (const { path: template } of explanations) {
+        const shapes = await Promise.all(
+          [0, 1].map(async (index) => {
+            const sent = Object.entries(names).map(
+              ([parameter, values]) => [parameter, values[index]!] as const,
+            )
+            const filled = sent.reduce(
+              (path, [parameter, value]) => path.replace(parameter, encodeURIComponent(value)),
+              template,
+            )
+            const answer = await cluster
+              .at('coordinator')
+              .send({ path: filled, credentials: credentialsOf(user) })
+            return shapeOf(
+              answer,
+              sent.map(([, value]) => value),
+            )
+          }),
+        )
+        assert.equal(shapes[0]!.status, 403, `${template} as ${user}: ${shapes[0]!.text}`)
+        assert.deepEqual(shapes[0], shapes[1], `${template} as ${user}`)
+      }
+    // A segment of another datasource does not exist in the datasource that the caller can read.
+    const own = (segment: string) =>
+      cluster.at('coordinator').send({
+        path: `/svc/coordinator/v1/datasources/visible/segments/${encodeURIComponent(segment)}/explain`,
+        credentials: credentialsOf('visible-reader'),
+      })
+    const missingSegment = hiddenSegment!.replace('hidden', 'absent')
+    const [other, none] = [await own(hiddenSegment!), await own(missingSegment)]
+    assert.equal(other.status, 404)
+    assert.deepEqual(shapeOf(other, [hiddenSegment!]), shapeOf(none, [missingSegment]))
+  })
+
   test('tasks of the other datasource do not exist for the user, and cannot be submitted', async () => {
     const task = `/svc/indexer/v1/task/${encodeURIComponent(hiddenTask)}`
     for (const instance of ['overlord', 'router']) {

@@ -173,15 +173,30 @@ describe('at a URL', () => {
       )
     })
 
-  test('Druid cannot preview rules, and gets no request to do so', async () => {
-    const { status, stderr } = await runSvc(
-      'rules',
-      'preview',
-      at('rules'),
-      '--datasource',
-      dataSource,
-      ...druid(),
+  test('previews of rules for Druid, which has none, are computed here and equal to those of svc', async () => {
+    const preview = async (where: readonly string[]) => {
+      const args = [at('rules'), '--datasource', dataSource, '--now', '2026-06-15', '--full', '--json']
+      const { now, summary, segments, warnings } = JSON.parse(
+        await succeed('rules', 'preview', ...args, ...where),
+      ) as Record<'now' | 'segments' | 'warnings', unknown> & { readonly summary: Record<string, unknown> }
+      // Druid neither reports load rates nor stores why segments are unused.
+      const { loadTime: _, restorable: __, ...counts } = summary
+      return { now, segments, warnings, counts }
+    }
+    await succeed('wait', 'settled', ...home)
+    assert.deepEqual(await preview(druid()), await preview(home))
+    const text = await succeed('rules', 'preview', at('rules'), '--datasource', dataSource, ...druid())
+    assert.match(text, /_default_tier/)
+  })
+
+  test('Druid cannot preview what --mark-used adds, and has no clock', async () => {
+    const rules = [at('rules'), '--datasource', dataSource, '--mark-used']
+    const markUsed = await runSvc('rules', 'preview', ...rules, ...druid())
+    assert.deepEqual(
+      [markUsed.status, /^svc: Druid does not store which rules marked/.test(markUsed.stderr)],
+      [2, true],
     )
+    const { status, stderr } = await runSvc('clock', 'show', ...druid())
     assert.equal(status, 1)
     assert.match(stderr, /^svc: Druid does not support this.*Import the cluster with \.\/svc import/)
   })

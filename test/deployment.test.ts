@@ -32,7 +32,14 @@ const passwordFromOutside = 'of-a-store-outside'
 function createSecrets(): void {
   const brought = path.join(folder, 'brought')
   mkdirSync(brought)
-  const files = ['postgres-password', 'redis-password', 'postgres-authority.pem', 'redis-authority.pem']
+  const files = [
+    'postgres-password',
+    'redis-password',
+    'postgres-authority.pem',
+    'redis-authority.pem',
+    's3-access-key',
+    's3-secret-key',
+  ]
   for (const name of files) {
     const text = name.endsWith('.pem')
       ? readFileSync(path.join(repositoryRoot, 'test/fixtures/stores/authority.pem'), 'utf8')
@@ -112,9 +119,9 @@ function environmentOf(server: StatefulSet): Record<string, string> {
   return Object.fromEntries([...shared, ...own])
 }
 
-/** The absolute paths in the values of an environment. */
+/** The absolute paths in the values of an environment, without URLs. */
 const pathsIn = (environment: Record<string, string>): string[] =>
-  Object.values(environment).flatMap((value) => value.match(/\/[\w./-]+/g) ?? [])
+  Object.values(environment).flatMap((value) => value.match(/(?<![:/])\/[\w./-]+/g) ?? [])
 
 /**
  * Loads the settings of a server from an environment whose paths are in `root`; fails if the settings are
@@ -137,6 +144,16 @@ async function takenBy(role: Role, environment: Record<string, string>, root: st
   assert.equal(settings.get('svc.metadata.storage.connector.tls.mode'), 'verify-full')
   assert.equal(settings.get('svc.queue.redis.tls.enabled'), true)
   assert.equal(settings.get('svc.queue.redis.password'), passwordFromOutside)
+  if (!['router', 'coordinator'].includes(role)) {
+    assert.deepEqual(
+      [
+        settings.get('svc.storage.type'),
+        settings.get('svc.indexer.logs.type'),
+        settings.get('svc.s3.secretKey'),
+      ],
+      ['s3', 's3', passwordFromOutside],
+    )
+  }
   return host
 }
 
@@ -201,12 +218,8 @@ describe('the Kubernetes manifests', () => {
       const { volumeMounts } = containerOf(server)
       const isMounted = (file: string) =>
         volumeMounts.some(({ mountPath }) => file === mountPath || file.startsWith(`${mountPath}/`))
-      // Routers and coordinators do not access deep storage.
-      const needed = pathsIn(environment).filter(
-        (file) => isMounted('/var/lib/svc/deep-storage') || file !== '/var/lib/svc/deep-storage',
-      )
       assert.deepEqual(
-        needed.filter((file) => !isMounted(file)),
+        pathsIn(environment).filter((file) => !isMounted(file)),
         [],
       )
     })
@@ -273,7 +286,7 @@ describe('the swarm stack', () => {
   const outside: Record<string, string> = {
     SVC_POSTGRES_HOST: 'postgres.example.com',
     SVC_REDIS_HOST: 'redis.example.com',
-    SVC_NFS_SERVER: 'files.example.com',
+    SVC_S3_ENDPOINT: 'https://s3.example.com',
   }
   const text = readFileSync(path.join(repositoryRoot, 'deploy/swarm/stack.yml'), 'utf8').replace(
     /\$\{(\w+):([?-])([^}]*)\}/g,

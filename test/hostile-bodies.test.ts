@@ -284,6 +284,11 @@ describe('the largest valid body', () => {
       () => `{"compactionConfigs":[{"dataSource":"mine"}],"segments":${listOf(50_000, segment)}}`,
     ],
     [
+      'a compaction schedule',
+      '/svc/indexer/v1/compaction/schedule',
+      () => `{"compactionConfigs":[{"dataSource":"mine"}],"segments":${listOf(50_000, segment)}}`,
+    ],
+    [
       'segments to mark',
       '/svc/coordinator/v1/datasources/mine/markUnused',
       () => `{"segmentIds":${ids(15_000)}}`,

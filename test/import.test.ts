@@ -212,6 +212,18 @@ describe('an import', () => {
         7,
       )
 
+      const [imported] = await router.get<string[]>(
+        '/svc/coordinator/v1/metadata/datasources/koalas/segments',
+      )
+      const explained = await runSvc('explain', 'segment', imported!, '--json', '--home', at('home'))
+      assert.equal(explained.status, 0, explained.stderr)
+      const { state, servers: found } = JSON.parse(explained.stdout) as {
+        state: string
+        servers: { server: string; state: string }[]
+      }
+      assert.equal(state, 'loaded')
+      assert.ok(found.some((one) => one.state === 'serves' && /^10\.0\.0\.\d:8083$/.test(one.server)))
+
       const names = () => router.get<string[]>('/svc/coordinator/v1/servers')
       const faulty = '10.0.0.2:8083'
       const cut = await runSvc('fault', 'cut', faulty, '--home', at('home'))

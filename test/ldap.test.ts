@@ -11,6 +11,7 @@ import {
   createSecurity,
   hashPassword,
   type LdapLogins,
+  type LdapStep,
   openLdapLogins,
   type SecurityDirectory,
 } from '@svc/shared/security'
@@ -193,6 +194,43 @@ for (const [name, url] of [
       const alice = await reverse.verify('alice', 'alice-password')
       assert.ok(alice.kind === 'known')
       assert.deepEqual([...alice.groups].sort(), [group('administrators'), group('analysts')])
+    })
+
+    test('reports each request and its result, and never a password', async () => {
+      const withGroups = {
+        [`${prefix}.credentialsValidator.groupBaseDn`]: `ou=groups,${suffix}`,
+        [`${prefix}.credentialsValidator.groupSearch`]: '(member=%s)',
+      }
+      const steps: LdapStep[] = []
+      const trace = (step: LdapStep) => steps.push(step)
+      await (await loginsOf(url, withGroups)).find('bob', trace)
+      await logins.find('no(body', trace)
+      const bindUser = `cn=search,${suffix}`
+      const bob = `uid=bob,ou=users,${suffix}`
+      const [users, groups] = [`ou=users,${suffix}`, `ou=groups,${suffix}`]
+      const memberOf = [group('analysts')]
+      assert.deepEqual(
+        steps.map(({ url: _, ...step }) => step),
+        [
+          { action: 'bind', bindUser },
+          {
+            ...{ action: 'searchUser', bindUser, baseDn: users, found: [bob], memberOf },
+            filter: '(&(uid=bob)(objectClass=inetOrgPerson))',
+          },
+          { action: 'searchGroups', bindUser, baseDn: groups, filter: `(member=${bob})`, found: memberOf },
+          { action: 'bind', bindUser },
+          {
+            ...{ action: 'searchUser', bindUser, baseDn: users, found: [] },
+            filter: '(&(uid=no\\28body)(objectClass=inetOrgPerson))',
+          },
+        ],
+      )
+      const failed: LdapStep[] = []
+      const wrong = await loginsOf(url, { [`${prefix}.credentialsValidator.bindPassword`]: 'other-secret' })
+      await wrong.find('bob', (step) => failed.push(step))
+      assert.equal(failed.length, 1)
+      assert.ok(failed[0]!.error !== undefined && failed[0]!.error.length > 0)
+      assert.doesNotMatch(JSON.stringify([steps, failed]), /secret|bob-password/)
     })
 
     test('counts as unavailable if the bind user has another password, and logs it', async () => {

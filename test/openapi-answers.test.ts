@@ -67,6 +67,8 @@ test('server information matches the document', async () => {
     await requestAll([
       `${way}/metrics`,
       `${way}/svc/internal/v1/calls`,
+      `${way}/svc/internal/v1/refusedHandshakes`,
+      `${way}/svc/internal/v1/refusedRequests`,
       `${way}/svc-ext/basic-security/authentication/loadStatus`,
       `${way}/svc-ext/basic-security/authorization/loadStatus`,
     ])
@@ -220,7 +222,7 @@ test('rules and their previews match the document', async () => {
   }
   await requestOnce('POST', `${rules}/simulate`, preview)
   await requestOnce('POST', `${rules}/${dataSource}/markUsed?since=0`)
-  await requestAll([`${coordinator}/inventory`, '/svc/router/v1/caller'])
+  await requestAll([`${coordinator}/inventory`, `${coordinator}/changes`, '/svc/router/v1/caller'])
   await requestOnce('POST', `${rules}/simulate?full`, { rules: { [dataSource]: [{ type: 'dropForever' }] } })
 })
 
@@ -256,6 +258,7 @@ test('configurations match the document', async () => {
     ...withWords(`${compaction}/status/datasources/${dataSource}`, 'full'),
   ])
   await requestOnce('POST', `${compaction}/simulate`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
+  await requestOnce('POST', `${compaction}/schedule`, { clusterConfig: { compactionTaskSlotRatio: 1 } })
   await requestOnce('DELETE', one)
 })
 

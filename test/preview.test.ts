@@ -208,8 +208,8 @@ describe('a preview matches what happens', () => {
         shortages,
         name.includes('tier without servers')
           ? [
-              'Tier [nosuchtier] has no servers for [90] replicas',
-              'Tier [hot] has too few servers for [90] replicas: a server loads at most one replica of a segment',
+              'Tier [nosuchtier] has no servers for 90 replicas',
+              'Tier [hot] has too few servers for 90 replicas: a server loads at most one replica of a segment',
             ]
           : [],
       )

@@ -9,7 +9,7 @@ import path from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { pkiTools, revocationFile } from '@svc/cli/pki'
-import { type Listeners, listen } from '@svc/shared/http'
+import { type Listeners, listen, type RefusedHandshake } from '@svc/shared/http'
 import { freePort, recordingLogger, temporaryFolder, testSettings, waitUntil } from '@svc/shared/testing'
 import { type ClientTls, fixedStores, followStores, loadTlsStores, type TlsStores } from '@svc/shared/tls'
 
@@ -55,6 +55,7 @@ async function load(properties: Record<string, string>, at: number): Promise<Tls
 interface OpenServer {
   readonly port: number
   readonly refusals: readonly string[]
+  readonly handshakes: readonly RefusedHandshake[]
 }
 
 async function open(
@@ -71,14 +72,20 @@ async function open(
     ...more,
   }
   const refusals: string[] = []
+  const handshakes: RefusedHandshake[] = []
   const listeners: Listeners = await listen(
     testSettings('router', properties),
     (_request, response) => response.end('accepted'),
     fixedStores(await load(properties, momentOf(certificate))),
-    { onRefusedClient: (address, reason) => refusals.push(`${address}: ${reason}`) },
+    {
+      onRefusedClient: (refused) => {
+        handshakes.push(refused)
+        refusals.push(`${refused.address}: ${refused.reason}`)
+      },
+    },
   )
   scope.after(() => listeners.close(0))
-  return { port: listeners.tlsPort ?? assert.fail(), refusals }
+  return { port: listeners.tlsPort ?? assert.fail(), refusals, handshakes }
 }
 
 /** Returns the answer of a server, or the error code of a failed connection. */
@@ -163,6 +170,41 @@ describe('a client', () => {
       })
     }
   }
+
+  test('is reported with its certificate, authority, names, and validity', async (scope) => {
+    const server = await open(scope, strict)
+    const { client } = await load(
+      { ...trust('client'), ...keyStore('client', 'expired') },
+      momentOf('expired'),
+    )
+    assert.notEqual(await requestVersion(server.port, client), 'accepted')
+    await waitUntil('the server reports the handshake', () => server.handshakes.length === 1)
+    const [{ id, time, address, code, certificate }] = server.handshakes as [RefusedHandshake]
+    assert.match(id, /^[\da-f-]{36}$/)
+    assert.deepEqual([address, code], ['127.0.0.1', 'CERT_HAS_EXPIRED'])
+    assert.ok(certificate !== null)
+    assert.match(certificate.subject, /CN=expired/)
+    assert.match(certificate.issuer, /CN=/)
+    assert.match(certificate.names, /127\.0\.0\.1/)
+    assert.ok(certificate.validFrom < certificate.validTo && certificate.validTo < time)
+  })
+
+  test('that offers no allowed protocol is reported without a certificate', async (scope) => {
+    const server = await open(scope, {})
+    const { client } = await load(trust('client'), now)
+    const old = {
+      ...client,
+      minVersion: 'TLSv1.1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'ALL:@SECLEVEL=0',
+    } as const
+    assert.notEqual(await requestVersion(server.port, old), 'accepted')
+    await waitUntil('the server reports the protocol', () => server.handshakes.length === 1)
+    assert.deepEqual(
+      server.handshakes.map(({ code, address, certificate }) => [code, address, certificate]),
+      [['ERR_SSL_UNSUPPORTED_PROTOCOL', '127.0.0.1', null]],
+    )
+  })
 
   test('without a certificate is accepted if certificates are optional; with an invalid one it is not', async (scope) => {
     const server = await open(scope, { 'svc.server.https.requestClientCertificate': 'true' })

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
-import { useCaller, useInventory } from './cluster/index.ts'
+import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { useScreenInHash } from './location.ts'
 import { endSession, hasCluster, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
@@ -25,6 +25,7 @@ const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ defa
 
 /** The console after the login: navigation and the current screen. */
 export function App() {
+  useLiveUpdates()
   return (
     <Router {...(hasCluster() ? { base: '/console' } : { hook: useScreenInHash })}>
       <button type="button" className="skip" onClick={skipToContent}>
@@ -119,15 +120,17 @@ function Header() {
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
 
-/** Shows the time of the cluster, or when the page last reached it. */
+/** Shows the time of the cluster, or since when the page has not reached it. */
 function Connection() {
   const { data, isError, error, dataUpdatedAt } = useInventory()
+  const { lostAt, message } = useConnection()
   const time = data && formatMinute(data.now)
+  const isLost = isError || lostAt !== undefined
   return (
     <div className="connection" role="status">
-      {isError ? (
-        <span className="stale" title={error.message}>
-          No connection{time === undefined ? '' : `, last update ${formatMinute(dataUpdatedAt)}`}
+      {isLost ? (
+        <span className="stale" title={error?.message ?? message}>
+          No connection{time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
         </span>
       ) : (
         time && <time title="Cluster time">{time}</time>

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Creates the folder secrets for kustomization.yaml: passwords, and a certificate for the servers of each role. Keeps
-# existing ones. Pass the passwords of Postgres and Redis, and the CA certificates of their servers:
+# existing ones. Pass the passwords of Postgres and Redis, the CA certificates of their servers, and the keys of S3:
 #
-#     make-secrets.sh postgres-password-file redis-password-file postgres-authority.pem redis-authority.pem
+#     make-secrets.sh postgres-password-file redis-password-file postgres-authority.pem redis-authority.pem \
+#       s3-access-key-file s3-secret-key-file
 #
 # Additional names of the router, such as its public name: SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
 set -eu
-[ $# -eq 4 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -eq 6 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 folder=$(cd "$(dirname "$0")" && pwd)
 svc=$folder/../../svc
 secrets=$folder/secrets
@@ -17,6 +18,8 @@ cp "$1" "$secrets/postgres-password"
 cp "$2" "$secrets/redis-password"
 cp "$3" "$secrets/postgres-authority.pem"
 cp "$4" "$secrets/redis-authority.pem"
+cp "$5" "$secrets/s3-access-key"
+cp "$6" "$secrets/s3-secret-key"
 for name in admin-password internal-client-password; do
   [ -s "$secrets/$name" ] || head -c 24 /dev/urandom | base64 | tr -d '\n=' | tr '+/' '-_' >"$secrets/$name"
 done

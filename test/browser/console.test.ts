@@ -14,6 +14,7 @@ import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
 import { type ConsolePage, chromiumFile, logIn, openBrowser, openPage } from './open-browser.ts'
+import { openLink } from './open-link.ts'
 import { hostileName, writeSampleInventory } from './sample-inventory.ts'
 
 const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
@@ -57,6 +58,7 @@ describe('the console', { skip }, () => {
       ],
       narrow: [{ resource: { type: 'DATASOURCE', name: 'koalas' }, action: 'READ' }],
       nobody: [],
+      leaver: [{ resource: { type: 'DATASOURCE', name: 'koalas' }, action: 'READ' }],
     })
     browser = await openBrowser()
     dark = await openPage(browser)
@@ -259,7 +261,7 @@ describe('the console', { skip }, () => {
   test('shows tiers and servers', async () => {
     await page.getByRole('link', { name: 'Tiers', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor()
-    await page.getByRole('button', { name: 'cold' }).click()
+    await page.getByRole('button', { name: 'cold', exact: true }).click()
     await page.getByRole('article', { name: 'hot-1.example:8083' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'All tiers' }).click()
     assert.deepEqual(await dark.findings(), [])
@@ -353,6 +355,10 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'Create user' }).click()
     await page.getByText('carol can log in now, and has no permissions yet.').waitFor()
     await page.getByRole('checkbox', { name: 'reader' }).click()
+    await page.getByText('May also:').waitFor()
+    await page.getByText('READ on STATE STATE').waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('carol has the role reader now.').waitFor()
     await page.getByText('Delete this user').click()
     await page.getByLabel(/to confirm/).fill('carol')
@@ -410,6 +416,13 @@ describe('the console', { skip }, () => {
     await logIn(light.page, urlOf(''), 'admin', cluster.adminPassword!)
     await light.page.getByText('The cluster is settled').waitFor()
     assert.deepEqual(await light.findings(), [])
+    await light.page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    await light.page.getByRole('button', { name: /fails: hot-1/ }).click()
+    await light.page.getByText(/^What if hot-1/).waitFor()
+    assert.deepEqual(await light.findings(), [])
+    await light.page.getByRole('link', { name: 'Compaction', exact: true }).click()
+    await light.page.getByRole('group', { name: /Calendar of compaction/ }).waitFor()
+    assert.deepEqual(await light.findings(), [])
     assert.deepEqual(light.problems, [])
     await light.context.close()
   })
@@ -450,5 +463,107 @@ describe('the console', { skip }, () => {
     await page.getByText('was P13M').waitFor()
     // The browser reports the status of the wrong password.
     dark.problems.splice(0)
+  })
+
+  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
+  const koalasPath = `${rulesPath}/koalas`
+  const koalasFor = (period: string) => [
+    { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },
+  ]
+
+  test('shows a lost connection, and continues by itself with what has changed in the meantime', async () => {
+    const link = await openLink(cluster.routerUrl)
+    const other = await openPage(browser)
+    await logIn(other.page, `${link.url}/console/datasources/koalas`, 'admin', cluster.adminPassword!)
+    await other.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    link.cut()
+    await other.page.getByText(/^No connection, last update/).waitFor()
+    assert.deepEqual(await other.findings(), [])
+    await cluster.router.post(koalasPath, koalasFor('P20Y'))
+    link.restore()
+    await other.page.getByText(/^No connection/).waitFor({ state: 'detached' })
+    await other.page.getByRole('button', { name: /Load by period P20Y/ }).waitFor()
+    // A change arrives without a reload.
+    await cluster.router.post(koalasPath, koalasFor('P21Y'))
+    await other.page.getByRole('button', { name: /Load by period P21Y/ }).waitFor()
+    await other.context.close()
+    link.close()
+  })
+
+  test('sends a user only the changes of datasources that the user may read', async () => {
+    const narrow = await openPage(browser)
+    await logIn(narrow.page, urlOf('datasources/koalas'), 'narrow', passwordOf('narrow'))
+    await narrow.page.getByRole('button', { name: /Load by period P21Y/ }).waitFor()
+    // As text, because tests have no types of browsers.
+    const readUntil = (since: string, end: string): Promise<string> =>
+      narrow.page.evaluate(`(async () => {
+        const headers = { Authorization: 'Basic ' + btoa(${JSON.stringify(credentialsOf('narrow'))}) }
+        const response = await fetch('/svc/coordinator/v1/changes${since}', { headers, credentials: 'omit' })
+        const reader = response.body.getReader()
+        let text = ''
+        while (!text.includes(${JSON.stringify(end)})) {
+          const { done, value } = await reader.read()
+          if (done) break
+          text += new TextDecoder().decode(value)
+        }
+        await reader.cancel()
+        return text
+      })()`)
+    const [, id] = /^id: (\S+)$/m.exec(await readUntil('', '\n\n'))!
+    const wikipedia = await rulesOf('wikipedia')
+    await cluster.router.post(`${rulesPath}/wikipedia`, [...wikipedia, { type: 'loadForever' }])
+    await cluster.router.post(`${rulesPath}/wikipedia`, wikipedia)
+    await cluster.router.post(koalasPath, koalasFor('P22Y'))
+    const events = await readUntil(`?since=${id}`, 'koalas')
+    assert.ok(events.includes('"koalas"'), events)
+    assert.ok(!events.includes('wikipedia'), events)
+    assert.ok(!events.includes('servers'), events)
+    await narrow.page.getByRole('button', { name: /Load by period P22Y/ }).waitFor()
+    await cluster.router.post(koalasPath, [])
+    assert.deepEqual(narrow.problems, [])
+    await narrow.context.close()
+  })
+
+  test('shows its login form once the cluster no longer accepts the login of a page', async () => {
+    const link = await openLink(cluster.routerUrl)
+    const leaver = await openPage(browser)
+    await logIn(leaver.page, `${link.url}/console/datasources/koalas`, 'leaver', passwordOf('leaver'))
+    await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    const at = '/proxy/coordinator/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator'
+    await cluster.router.post(`${at}/users/leaver/credentials`, { password: 'another-password' })
+    // The stream starts again, which the cluster refuses.
+    link.cut()
+    link.restore()
+    await leaver.page.getByText('nothing you edited is lost').waitFor()
+    await leaver.page.getByLabel('Password').fill('another-password')
+    await leaver.page.getByRole('button', { name: 'Log in' }).click()
+    await leaver.page.getByRole('dialog').waitFor({ state: 'detached' })
+    await leaver.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await leaver.context.close()
+    link.close()
+  })
+
+  test('edits and reviews imported rules, moves the clock by 90 days, and applies them, in under a minute', async () => {
+    const startedAt = performance.now()
+    const flow = await openPage(browser)
+    await logIn(flow.page, urlOf(''), 'admin', cluster.adminPassword!)
+    await flow.page.getByRole('link', { name: 'Datasources', exact: true }).click()
+    await flow.page.getByRole('link', { name: 'wikipedia', exact: true }).click()
+    await flow.page.getByRole('region', { name: 'Timeline' }).waitFor()
+    await editPeriod(flow.page, 'P13M', 'P2Y')
+    await flow.page.getByRole('heading', { name: 'Review' }).waitFor()
+    for (let month = 0; month < 3; month += 1)
+      await flow.page.getByRole('button', { name: '+1 month' }).click()
+    await flow.page.getByText(/^Preview of \d{4}/).waitFor()
+    await flow.page.getByRole('button', { name: 'Move the clock…' }).click()
+    await flow.page.getByRole('button', { name: 'Move the clock', exact: true }).click()
+    await flow.page.getByText('Preview of an unsaved edit').waitFor()
+    await flow.page.getByRole('button', { name: 'Apply' }).click()
+    await flow.page.getByText('Applied.').waitFor()
+    assert.ok(performance.now() - startedAt < 60_000)
+    assert.deepEqual((await periodsOf('wikipedia')).slice(2), ['P2Y', ''])
+    await flow.page.getByText('All replicas are where the rules require them.').waitFor()
+    assert.deepEqual(flow.problems, [])
+    await flow.context.close()
   })
 })

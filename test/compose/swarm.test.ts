@@ -9,7 +9,15 @@ import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { pkiTools, trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
-import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
+import {
+  createHttpClient,
+  freePort,
+  type HttpClient,
+  type S3StandIn,
+  standInBucket,
+  startS3StandIn,
+  waitUntil,
+} from '@svc/shared/testing'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { querySql } from '../support/sql.ts'
@@ -53,12 +61,16 @@ describe('the stack of a swarm', { skip }, () => {
   const password = randomBytes(12).toString('hex')
   const secret = (name: string, text: string) => docker(['secret', 'create', name, '-'], text)
   let stores: TlsStores
+  let s3: S3StandIn
   let router: HttpClient
 
   before(async () => {
     await docker(['swarm', 'init', '--advertise-addr', '127.0.0.1', '--listen-addr', '127.0.0.1'])
     const outside = await gatewayAddress()
     stores = await startTlsStores({ home, password, hosts: [outside], address: outside })
+    s3 = await startS3StandIn({ after: () => undefined }, outside)
+    await secret('s3-access-key', s3.accessKey)
+    await secret('s3-secret-key', s3.secretKey)
     const tools = await pkiTools()
     const pki = { folder: home.pki, password, now: Date.now() }
     const issued = roles.map(async (role) => {
@@ -81,7 +93,8 @@ describe('the stack of a swarm', { skip }, () => {
       SVC_REDIS_HOST: outside,
       SVC_REDIS_PORT: String(stores.ports.redis),
       SVC_REDIS_USER: redisUser,
-      SVC_NFS_SERVER: 'none',
+      SVC_S3_ENDPOINT: s3.url,
+      SVC_S3_BUCKET: standInBucket,
       SVC_ROUTER_PORT: routerPort,
       SVC_HISTORICAL_SIZE: '1g',
     })
@@ -108,6 +121,7 @@ describe('the stack of a swarm', { skip }, () => {
       if (volumes.length > 0) await docker(['volume', 'rm', ...volumes])
     } finally {
       await stores?.stop()
+      await s3?.stop()
       removeTestFolder(folder)
     }
   })

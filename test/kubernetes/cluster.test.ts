@@ -14,7 +14,14 @@ import { isDeepStrictEqual, parseEnv, promisify } from 'node:util'
 import { openHome, repositoryRoot } from '@svc/cli/home'
 import { trustStoreFile } from '@svc/cli/pki'
 import { roles } from '@svc/shared/config'
-import { createHttpClient, type HttpClient, waitUntil } from '@svc/shared/testing'
+import {
+  createHttpClient,
+  type HttpClient,
+  type S3StandIn,
+  standInBucket,
+  startS3StandIn,
+  waitUntil,
+} from '@svc/shared/testing'
 import { ledRoles, untilAnotherLeads } from '../support/another-leads.ts'
 import { inlineTask } from '../support/inline-task.ts'
 import { querySql } from '../support/sql.ts'
@@ -42,6 +49,7 @@ describe('the Kubernetes manifests', () => {
   const manifests = path.join(folder, 'deploy/kubernetes')
   const password = randomBytes(12).toString('hex')
   let stores: TlsStores
+  let s3: S3StandIn
   let address: string
   let trusted: string
   let credentials: string
@@ -57,6 +65,7 @@ describe('the Kubernetes manifests', () => {
     const ofNode = '{.items[*].status.addresses[?(@.type=="InternalIP")].address}'
     address = await kubectl('get', 'nodes', `--output=jsonpath=${ofNode}`)
     stores = await startTlsStores({ home, password, hosts: [address], address })
+    s3 = await startS3StandIn({ after: () => undefined }, address)
     copyManifests()
     await promisify(execFile)(path.join(manifests, 'make-secrets.sh'), mountedFiles())
     trusted = readFileSync(path.join(manifests, 'secrets/authority.pem'), 'utf8')
@@ -72,6 +81,7 @@ describe('the Kubernetes manifests', () => {
       await kubectl('delete', '--ignore-not-found', '--wait', `namespace/${namespace}`)
     } finally {
       await stores?.stop()
+      await s3?.stop()
       removeTestFolder(folder)
     }
   })
@@ -101,6 +111,9 @@ describe('the Kubernetes manifests', () => {
     change('properties.env', 'connector_port=5432', `connector_port=${stores.ports.postgres}`)
     change('properties.env', 'host=redis.example.com', `host=${address}`)
     change('properties.env', 'redis_port=6379', `redis_port=${stores.ports.redis}`)
+    change('properties.env', 'https://s3.example.com', s3.url)
+    change('properties.env', 'storage_bucket=svc', `storage_bucket=${standInBucket}`)
+    change('properties.env', 's3Bucket=svc', `s3Bucket=${standInBucket}`)
     appendFileSync(path.join(manifests, 'properties.env'), `svc_queue_redis_user=${redisUser}\n`)
   }
 
@@ -115,7 +128,10 @@ describe('the Kubernetes manifests', () => {
     const file = path.join(folder, 'store-password')
     writeFileSync(file, password)
     const authority = trustStoreFile(home.pki)
-    return [file, file, authority, authority]
+    const [accessKey, secretKey] = [path.join(folder, 's3-access-key'), path.join(folder, 's3-secret-key')]
+    writeFileSync(accessKey, s3.accessKey)
+    writeFileSync(secretKey, s3.secretKey)
+    return [file, file, authority, authority, accessKey, secretKey]
   }
 
   const untilAllAreReady = async (): Promise<void> => {

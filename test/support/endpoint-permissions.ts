@@ -77,6 +77,8 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc-ext/basic-security/authorization/db/:authorizer/users/:user',
     'GET /svc-ext/basic-security/authorization/loadStatus',
     'GET /svc-ext/basic-security/authorization/refreshAll',
+    'GET /svc/internal/v1/refusedHandshakes',
+    'GET /svc/internal/v1/refusedRequests',
   ],
   'READ CONFIG CONFIG': [
     'GET /status/properties',
@@ -165,6 +167,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/datasources',
     'GET /svc/coordinator/v1/intervals',
     'GET /svc/coordinator/v1/intervals/:interval',
+    'GET /svc/coordinator/v1/changes',
     'GET /svc/coordinator/v1/metadata/datasources',
     'GET /svc/coordinator/v1/metadata/segments',
     'GET /svc/indexer/v1/compaction/config/datasources',
@@ -189,6 +192,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'DELETE /svc/coordinator/v1/config/compaction/:dataSource',
     'POST /svc/coordinator/v1/config/compaction/taskslots',
     'POST /svc/indexer/v1/compaction/config/cluster',
+    'POST /svc/indexer/v1/compaction/schedule',
     'POST /svc/indexer/v1/compaction/simulate',
   ],
   'a server': [

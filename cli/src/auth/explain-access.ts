@@ -27,6 +27,18 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
     readonly knows: string
     readonly usesThisAuthorizer: boolean
   }[]
+  /** What was requested from directories, in order. */
+  readonly directory?: readonly {
+    readonly authenticator: string
+    readonly action: 'bind' | 'searchUser' | 'searchGroups'
+    readonly url: string
+    readonly bindUser: string
+    readonly baseDn?: string
+    readonly filter?: string
+    readonly found?: readonly string[]
+    readonly memberOf?: readonly string[]
+    readonly error?: string
+  }[]
   readonly because: string
 }
 

@@ -5,7 +5,7 @@ import type { Explanation } from './explain-access.ts'
 export function explanationText(explanation: Explanation): string {
   const { user, method, path, endpoint, authorizer, allowed, because } = explanation
   const sections = [
-    `${emphasized(allowed ? 'Allowed' : 'Denied')}: ${method} ${path} as ${user}\n${because}.`,
+    `${emphasized(verdictText(allowed))}: ${method} ${path} as ${user}\n${because}.`,
     `Endpoint ${endpoint}, authorizer ${authorizer}.`,
     formatTable(
       ['authenticator', 'result', 'authorizer'],
@@ -16,6 +16,10 @@ export function explanationText(explanation: Explanation): string {
       ]),
     ),
   ]
+  if (explanation.directory && explanation.directory.length > 0)
+    sections.push(
+      `Directory:\n${explanation.directory.map((step, index) => `${index + 1}. ${stepText(step)}`).join('\n')}`,
+    )
   if (explanation.groups.length > 0)
     sections.push(
       formatTable(
@@ -41,9 +45,26 @@ export function explanationText(explanation: Explanation): string {
         explanation.permissions.map(({ role, permission: { action, resource }, grants }) => [
           role,
           `${action} ${resource.type} ${resource.name}`,
-          grants ? 'yes' : 'no',
+          grants === null ? 'for matching names' : grants ? 'yes' : 'no',
         ]),
       ),
     )
   return `${sections.join('\n\n')}\n`
 }
+
+/** What was requested from a directory, and its answer. */
+function stepText(step: NonNullable<Explanation['directory']>[number]): string {
+  const { action, url, bindUser, baseDn, filter, found = [], memberOf = [], error } = step
+  const request =
+    action === 'bind'
+      ? `Bind to ${url} as [${bindUser}]`
+      : `Search for ${action === 'searchUser' ? 'the user' : 'groups'} in [${baseDn}] with ${filter}`
+  if (error !== undefined) return `${request}: failed: ${error}`
+  if (action === 'bind') return `${request}: accepted`
+  const entries = found.length === 0 ? 'no entry' : found.map((name) => `[${name}]`).join(', ')
+  const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
+  return `${request}: found ${entries}${groups}`
+}
+
+const verdictText = (allowed: boolean | null): string =>
+  allowed === null ? 'Depends on the request' : allowed ? 'Allowed' : 'Denied'

@@ -6,6 +6,7 @@ import { PassThrough, Transform, type Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { conflict } from '@svc/domain/failure'
+import type { FileStore } from '@svc/shared/deep-storage'
 import { type Database, dumpTables, knownMigrations } from '@svc/shared/postgres'
 import { createNewFolder, type HomeLayout, readSecret } from '../home/index.ts'
 import { copyFiles, describeProblems } from './copy-files.ts'
@@ -40,7 +41,7 @@ export interface BackupResult extends Omit<Manifest, 'tables' | 'homeFiles'> {
  * possible, or if a file is missing or has changed since it was stored.
  */
 export async function backUp(
-  { database, home, storageDirectory }: { database: Database; home: HomeLayout; storageDirectory: string },
+  { database, home, storage }: { database: Database; home: HomeLayout; storage: FileStore },
   folder: string,
   onProgress: (progress: BackupProgress) => void,
   signal: AbortSignal,
@@ -68,14 +69,19 @@ export async function backUp(
       },
     })
     await Promise.all(ends)
-    const copied = await copyFiles(listFile, storageDirectory, storageFolder(growing), {
-      signal,
-      onProgress: (files, sizeBytes) => onProgress({ phase: 'files', files, sizeBytes }),
-    })
+    const copied = await copyFiles(
+      listFile,
+      async (relative) => {
+        const target = path.join(storageFolder(growing), relative)
+        await mkdir(path.dirname(target), { recursive: true })
+        return await storage.get(relative, target, { signal })
+      },
+      { signal, onProgress: (files, sizeBytes) => onProgress({ phase: 'files', files, sizeBytes }) },
+    )
     const { files, sizeBytes } = copied
     if (copied.problems.length > 0) {
       throw conflict(
-        `Deep storage [${storageDirectory}] is damaged: ${describeProblems(copied)}. If a kill task deleted files during ` +
+        `Deep storage [${storage.location}] is damaged: ${describeProblems(copied)}. If a kill task deleted files during ` +
           'the backup, run the backup again. Otherwise put the files back, or mark their segments as unused and kill them.',
       )
     }

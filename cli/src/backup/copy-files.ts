@@ -1,7 +1,6 @@
-import { constants, createReadStream } from 'node:fs'
-import { copyFile, mkdir } from 'node:fs/promises'
-import path from 'node:path'
-import { checksumOfFile, errorCode, storageFailure } from '@svc/shared/deep-storage'
+import { createReadStream } from 'node:fs'
+import { Failure } from '@svc/domain/failure'
+import type { FileChecksum } from '@svc/shared/deep-storage'
 import { linesOf } from '@svc/shared/wire'
 
 /** What was copied, and which files are missing or have changed since they were stored. */
@@ -11,51 +10,55 @@ export interface CopiedFiles {
   readonly problems: readonly string[]
 }
 
+// Copying from or to S3 mostly waits.
+const copiedAtOnce = 8
+
 /**
- * Copies the files of a list written by `dumpFiles` from one deep storage folder to another, and compares the size and
- * checksum of each copy with those in the list. Throws a Failure if copying fails, or the reason of the signal.
+ * Calls `copy` with the path of each file of a list written by `dumpFiles`, and compares what it returns with the list.
+ * A file for which it throws notFound is missing; one for which it throws invalidInput has a path outside of deep storage.
+ * Throws any other error of `copy`, or the reason of the signal.
  */
 export async function copyFiles(
   listFile: string,
-  from: string,
-  to: string,
+  copy: (path: string) => Promise<FileChecksum>,
   { signal, onProgress }: { signal: AbortSignal; onProgress?: (files: number, sizeBytes: number) => void },
 ): Promise<CopiedFiles> {
   let files = 0
   let sizeBytes = 0
   const problems: string[] = []
-  const createdFolders = new Set<string>()
-  for await (const line of linesOf(createReadStream(listFile))) {
-    signal.throwIfAborted()
-    const [checksum, size, relative] = line.split('\t') as [string, string, string]
-    files += 1
-    const source = path.join(from, relative)
-    const target = path.join(to, relative)
+
+  async function copyOne(line: string): Promise<void> {
     // The list may come from a backup that was tampered with.
-    if (!target.startsWith(to + path.sep)) {
-      problems.push(`[${relative}] is not a path in deep storage`)
-      continue
-    }
-    const parent = path.dirname(target)
-    if (!createdFolders.has(parent)) {
-      await mkdir(parent, { recursive: true })
-      createdFolders.add(parent)
-    }
-    try {
-      await copyFile(source, target, constants.COPYFILE_FICLONE)
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT')
-        throw storageFailure(`Failed to copy file [${source}] of deep storage`, source, error)
-      problems.push(`[${relative}] is missing`)
-      continue
-    }
-    const found = await checksumOfFile(target, signal)
-    if (found.sizeBytes !== Number(size))
-      problems.push(`[${relative}] has [${found.sizeBytes}] bytes, expected [${size}]`)
-    else if (found.checksum !== checksum) problems.push(`[${relative}] has a different checksum`)
-    sizeBytes += found.sizeBytes
+    const [checksum, size, path] = line.split('\t') as [string, string, string]
+    const found = await copy(path).catch((error: unknown) => {
+      if (error instanceof Failure && error.code === 'notFound') return 'is missing'
+      if (error instanceof Failure && error.code === 'invalidInput') return 'is not a path in deep storage'
+      throw error
+    })
+    files += 1
+    if (typeof found === 'string') problems.push(`[${path}] ${found}`)
+    else if (found.sizeBytes !== Number(size))
+      problems.push(`[${path}] has [${found.sizeBytes}] bytes, expected [${size}]`)
+    else if (found.checksum !== checksum) problems.push(`[${path}] has a different checksum`)
+    if (typeof found !== 'string') sizeBytes += found.sizeBytes
     if (files % 1000 === 0) onProgress?.(files, sizeBytes)
   }
+
+  const lines = linesOf(createReadStream(listFile))[Symbol.asyncIterator]()
+  let failure: { readonly error: unknown } | undefined
+  const worker = async (): Promise<void> => {
+    try {
+      for (let line = await lines.next(); !line.done && !failure; line = await lines.next()) {
+        signal.throwIfAborted()
+        await copyOne(line.value)
+      }
+    } catch (error) {
+      failure ??= { error }
+    }
+  }
+  // After a failure, no file is still being copied into a folder that is about to be removed.
+  await Promise.all(Array.from({ length: copiedAtOnce }, worker))
+  if (failure) throw failure.error
   onProgress?.(files, sizeBytes)
   return { files, sizeBytes, problems }
 }

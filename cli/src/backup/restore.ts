@@ -3,8 +3,8 @@ import { copyFile, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { conflict, describeError, unavailable } from '@svc/domain/failure'
-import { checksumOfFile, errorCode } from '@svc/shared/deep-storage'
+import { conflict, describeError, notFound, unavailable } from '@svc/domain/failure'
+import { checksumOfFile, createFolderStore, errorCode } from '@svc/shared/deep-storage'
 import { canRestore, dumpFiles, restoreTables } from '@svc/shared/postgres'
 import { createNewHome, withStoreOf } from '../cluster/index.ts'
 import { type HomeLayout, homeLayout, openHome, writeSecret } from '../home/index.ts'
@@ -21,6 +21,13 @@ import {
   virtualHomeFiles,
   virtualHomePaths,
 } from './manifest.ts'
+
+/** How to restore. */
+export interface RestoreOptions {
+  /** Properties of the cluster that will run in the home, as for `./svc up`: they say where its deep storage is. */
+  readonly set: readonly string[]
+  readonly signal: AbortSignal
+}
 
 /** Result of a restore. */
 export interface RestoreResult {
@@ -40,7 +47,7 @@ export interface RestoreResult {
 export async function restore(
   folder: string,
   homeFolder: string,
-  signal: AbortSignal,
+  { set, signal }: RestoreOptions,
 ): Promise<RestoreResult> {
   const manifest = readManifest(folder)
   if (!canRestore(manifest.migrations)) {
@@ -53,7 +60,7 @@ export async function restore(
   try {
     return await createNewHome(root, async (growing) => {
       await checkTables(folder, manifest, signal)
-      await fillHome(openHome(growing), folder, manifest, signal)
+      await fillHome(openHome(growing), folder, manifest, { set, signal })
       signal.throwIfAborted()
       return {
         home: root,
@@ -115,20 +122,28 @@ async function fillHome(
   home: HomeLayout,
   folder: string,
   { migrations, tables, homeFiles }: Manifest,
-  signal: AbortSignal,
+  { set, signal }: RestoreOptions,
 ): Promise<void> {
   const has = new Set(homeFiles?.map((file) => file.path) ?? existingHomeFiles(folder))
   for (const name of keptSecrets) {
     const file = secretPath(name)
     if (has.has(file)) writeSecret(home, name, await readFile(path.join(folder, file), 'utf8'))
   }
-  await withStoreOf(home, signal, async (database) => {
+  await withStoreOf(home, { set, signal }, async (database, storage) => {
     await restoreTables(database, migrations, tables, (name) =>
       addAbortSignal(signal, createReadStream(tableFile(folder, name)).pipe(createGunzip())),
     )
     const listFile = path.join(home.tasks, 'files')
     await dumpFiles(database, createWriteStream(listFile))
-    const copied = await copyFiles(listFile, storageFolder(folder), home.deepStorage, { signal })
+    const source = createFolderStore({ title: 'Deep storage', rootDirectory: storageFolder(folder) })
+    const copied = await copyFiles(
+      listFile,
+      async (relative) => {
+        if ((await source.find(relative)) === undefined) throw notFound(`File [${relative}] is missing`)
+        return await storage.put(path.join(storageFolder(folder), relative), relative)
+      },
+      { signal },
+    )
     if (copied.problems.length > 0)
       throw conflict(`Backup [${folder}] is damaged: in its deep storage, ${describeProblems(copied)}`)
     await rm(listFile)

@@ -1,2 +1,3 @@
-/** The calls between the servers of a cluster, gathered from all of them. */
+/** The journals of the servers of a cluster: calls between them, and what they refused. */
 export * from './gather-calls.ts'
+export * from './gather-from-servers.ts'

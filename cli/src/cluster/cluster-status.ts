@@ -74,6 +74,21 @@ export async function clusterStatus(home: HomeLayout): Promise<ClusterStatus> {
   }
 }
 
+/**
+ * Returns what the cluster of a home is doing and what is holding it up, in sentences. Returns none if the coordinator does
+ * not say: the state of its process shows why.
+ */
+export async function clusterWork(home: HomeLayout): Promise<readonly string[]> {
+  try {
+    const path = '/svc/coordinator/v1/cluster/explain'
+    const explained = (await connectToCluster(home).send('GET', path)) as { readonly sentences: string[] }
+    return explained.sentences
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return []
+  }
+}
+
 interface ActiveFaults {
   readonly faults: readonly AnsweredFault[]
   /** Why there may be more. */

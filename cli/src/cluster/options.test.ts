@@ -82,6 +82,7 @@ test('has defaults for everything', () => {
     profile: 'secure',
     set: [],
     ldap: false,
+    hasOwnSecurity: false,
   })
 })
 

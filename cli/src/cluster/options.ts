@@ -35,6 +35,8 @@ export interface PlanOptions {
   readonly set: readonly PropertySetting[]
   /** Whether to run a sample directory whose users can log in. */
   readonly ldap: boolean
+  /** Whether `set` has all security properties, so that there are no defaults for them. */
+  readonly hasOwnSecurity: boolean
 }
 
 /** Per tier or role. */
@@ -56,6 +58,7 @@ export interface WrittenOptions {
   /** Each as `name=value` or `role.name=value`. */
   readonly set?: readonly string[] | undefined
   readonly ldap?: boolean | undefined
+  readonly hasOwnSecurity?: boolean | undefined
 }
 
 /** Parses the options. Throws a Failure that names the option, the value, and what is expected. */
@@ -67,6 +70,7 @@ export function parseOptions(written: WrittenOptions): PlanOptions {
     profile: parseProfile(written.profile ?? 'secure'),
     set: (written.set ?? []).map(parseSetting),
     ldap: parseLdap(written),
+    hasOwnSecurity: written.hasOwnSecurity ?? false,
   }
 }
 

@@ -236,6 +236,17 @@ test('refuses a setting for an instance that does not run', () => {
   })
 })
 
+test('a cluster with its own security has no other security properties', () => {
+  const set = ['svc.auth.authenticatorChain=["mine"]', 'coordinator.svc.escalator.type=basic']
+  const { common, services, hasTls } = plan({ set, hasOwnSecurity: true })
+  const names = [common, ...services.map(({ properties }) => properties)].flatMap(Object.keys)
+  assert.deepEqual(
+    names.filter((name) => /^svc\.(auth|escalator|enable|client|server\.https|extensions)/.test(name)),
+    ['svc.auth.authenticatorChain', 'svc.escalator.type'],
+  )
+  assert.equal(hasTls, false)
+})
+
 test('a configured host is used in URLs and certificates', () => {
   const { hosts, routerUrl } = plan({ set: ['svc.host=::1'] })
   assert.deepEqual(hosts, ['::1'])

@@ -257,7 +257,7 @@ function commonProperties(
     'svc.indexer.logs.directory': home.taskLogs,
     'svc.ingestion.local.allowedRoots': JSON.stringify([home.input, dataFolder]),
     ...(virtualServers === undefined ? {} : { 'svc.simulation.enabled': 'true' }),
-    ...(options.profile === 'secure' ? securityProperties(home) : {}),
+    ...(options.profile === 'secure' && !options.hasOwnSecurity ? securityProperties(home) : {}),
     ...(options.ldap
       ? directoryProperties(home, directoryPort + options.portOffset, authenticatorName, authorizerName)
       : {}),

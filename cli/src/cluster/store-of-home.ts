@@ -1,4 +1,5 @@
 import { loadSettings } from '@svc/shared/config'
+import { deepStorageConfig, type FileStore, openStore } from '@svc/shared/deep-storage'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { type HomeLayout, readRunFile } from '../home/index.ts'
 import { isRunning } from '../processes/index.ts'
@@ -6,11 +7,14 @@ import { pickPortOffset } from './free-ports.ts'
 import { startCluster } from './start-cluster.ts'
 import { commonPropertiesFile, runtimePropertiesFile } from './write-configuration.ts'
 
-/** Runs `work` with the metadata store of a home. If no cluster is running there, starts its stores for the time being. */
+/**
+ * Runs `work` with the metadata store and deep storage of a home. If no cluster is running there, starts its stores for
+ * the time being, with the properties `set`, as for `./svc up`.
+ */
 export async function withStoreOf<Result>(
   home: HomeLayout,
-  signal: AbortSignal,
-  work: (database: Database, storageDirectory: string) => Promise<Result>,
+  { set = [], signal }: { readonly set?: readonly string[]; readonly signal: AbortSignal },
+  work: (database: Database, storage: FileStore) => Promise<Result>,
 ): Promise<Result> {
   const run = readRunFile(home)
   const running = run !== undefined && isRunning(run.supervisor)
@@ -20,6 +24,7 @@ export async function withStoreOf<Result>(
         home: home.root,
         portOffset: await pickPortOffset(),
         profile: 'plain',
+        set,
         storesOnly: true,
         signal,
       })
@@ -31,7 +36,7 @@ export async function withStoreOf<Result>(
     const settings = loadSettings('coordinator', files, {})
     const database = createDatabase(settings, { connections: 2, applicationName: 'svc command' })
     try {
-      return await work(database, settings.get('svc.storage.storageDirectory'))
+      return await work(database, openStore('Deep storage', deepStorageConfig(settings)))
     } finally {
       await database.close()
     }

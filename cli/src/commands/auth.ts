@@ -1,47 +1,115 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
+import type { RefusalSource } from '../auth/index.ts'
 import { exitStatus } from '../exit/index.ts'
-import { type ConnectionOptions, collect, connect, withSvcConnection } from '../options/index.ts'
+import {
+  type ConnectionOptions,
+  collect,
+  connect,
+  existingHome,
+  withSvcConnection,
+} from '../options/index.ts'
 import { printJson } from '../output/index.ts'
 
 interface ExplainOptions extends ConnectionOptions {
   readonly method: string
   readonly authorizer?: string
   readonly group?: readonly string[]
+  readonly request?: string
+  readonly handshake?: string | true
   readonly json?: boolean
 }
 
 /** Adds `./svc auth` with its commands. */
 export function addAuth(program: Command): void {
   const auth = program.command('auth').description('Explain who may do what in a running cluster')
-  withSvcConnection(auth.command('explain').description('Explain why a user may or may not make a request'))
-    .argument('<user>', 'User name')
-    .argument('<path>', 'Request path, for example /svc/coordinator/v1/rules/flights')
+  withSvcConnection(
+    auth
+      .command('explain')
+      .description(
+        'Explain why a user may or may not make a request, or why a request or handshake was refused',
+      ),
+  )
+    .argument('[user]', 'User name')
+    .argument('[path]', 'Request path, for example /svc/coordinator/v1/rules/flights')
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
     .option('--authorizer <name>', 'Authorizer that decides (default: the only one configured)')
     .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
+    .option('--request <id>', 'Refused request, by the X-Request-Id of its answer or the requestId of a log')
+    .option(
+      '--handshake [id]',
+      'Refused TLS handshake, by the handshakeId of a log (default: list the last ones)',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Exit status: 0 if the request is allowed, 4 if it is denied.
+Servers keep the last 1,000 requests and handshakes that they refused, until they stop.
+
+Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST
-  ./svc auth explain bob /status --group cn=analysts,ou=groups,dc=example,dc=org`,
+  ./svc auth explain bob /status --group cn=analysts,ou=groups,dc=example,dc=org
+  ./svc auth explain --request 6ae9b2c4-0d7a-4a52-9a3c-2f6c1de0a7d1
+  ./svc auth explain --handshake`,
     )
-    .action(async (user: string, path: string, options: ExplainOptions) => {
-      const method = options.method.toUpperCase()
-      if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method))
-        throw invalidInput(
-          `Invalid value [${options.method}] for [--method]: expected GET, POST, PUT, or DELETE`,
-        )
-      const client = await connect(options)
-      const { explainAccess, explanationText } = await import('../auth/index.ts')
-      const { authorizer, group: groups = [], json } = options
-      const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
-      if (json) printJson(explanation)
-      else process.stdout.write(explanationText(explanation))
-      process.exitCode = explanation.allowed ? exitStatus.done : exitStatus.refused
+    .action(async (user: string | undefined, path: string | undefined, options: ExplainOptions) => {
+      const { request, handshake } = options
+      const isAboutRefusal = request !== undefined || handshake !== undefined
+      if (isAboutRefusal && (user !== undefined || (request !== undefined && handshake !== undefined)))
+        throw invalidInput('Expected one of a user and a path, --request, or --handshake')
+      if (handshake !== undefined) return await explainHandshake(handshake, options)
+      if (request !== undefined) return await explainRequest(request, options)
+      if (user === undefined || path === undefined)
+        throw invalidInput('Missing user and path: expected both, --request, or --handshake')
+      await explainUser(user, path, options)
     })
+}
+
+async function explainUser(user: string, path: string, options: ExplainOptions): Promise<void> {
+  const method = options.method.toUpperCase()
+  if (!['GET', 'POST', 'PUT', 'DELETE'].includes(method))
+    throw invalidInput(`Invalid value [${options.method}] for [--method]: expected GET, POST, PUT, or DELETE`)
+  const client = await connect(options)
+  const { explainAccess, explanationText } = await import('../auth/index.ts')
+  const { authorizer, group: groups = [], json } = options
+  const explanation = await explainAccess(client, { user, path, method, authorizer, groups })
+  if (json) printJson(explanation)
+  else process.stdout.write(explanationText(explanation))
+  process.exitCode = explanation.allowed === false ? exitStatus.refused : exitStatus.done
+}
+
+/** Explains a refused request: who made it, and what the cluster decides about it now. */
+async function explainRequest(id: string, options: ExplainOptions): Promise<void> {
+  const { explainAccess, refusedRequests, refusedRequestText } = await import('../auth/index.ts')
+  const [refused] = await refusedRequests(await refusalSource(options), id)
+  const { user, path, method } = refused!
+  const { authorizer, group: groups = [], json } = options
+  const explanation =
+    user === ''
+      ? undefined
+      : await explainAccess(await connect(options), {
+          ...{ user, path, authorizer, groups },
+          method: method === 'HEAD' ? 'GET' : method,
+        })
+  if (json) printJson({ refused: refused!, ...(explanation === undefined ? {} : { explanation }) })
+  else process.stdout.write(refusedRequestText(refused!, explanation))
+  process.exitCode = explanation?.allowed ? exitStatus.done : exitStatus.refused
+}
+
+const maxListed = 40
+
+/** Explains a refused handshake, or lists the last ones. */
+async function explainHandshake(id: string | true, options: ExplainOptions): Promise<void> {
+  const { handshakesText, handshakeText, refusedHandshakes } = await import('../auth/index.ts')
+  const found = await refusedHandshakes(await refusalSource(options), id === true ? undefined : id)
+  if (options.json) printJson(id === true ? found : found[0]!)
+  else
+    process.stdout.write(id === true ? handshakesText(found.slice(0, maxListed)) : handshakeText(found[0]!))
+}
+
+/** The servers of the home, or those behind the router at the URL. */
+async function refusalSource(options: ExplainOptions): Promise<RefusalSource> {
+  return options.url === undefined ? { home: existingHome(options.home) } : { client: await connect(options) }
 }

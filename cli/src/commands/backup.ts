@@ -1,12 +1,19 @@
 import type { Command } from 'commander'
-import { existingHome, withHome } from '../options/index.ts'
+import { collect, existingHome, withHome } from '../options/index.ts'
 import { printJson, printNotices } from '../output/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
 
 interface BackupOptions {
   readonly home?: string
   readonly json?: boolean
+  readonly set?: readonly string[]
 }
+
+const setOption = [
+  '--set <name=value>',
+  'Set a svc.* property, such as where deep storage is (repeatable)',
+  collect,
+] as const
 
 /** Adds `./svc backup` and `./svc restore`. */
 export function addBackup(program: Command): void {
@@ -16,6 +23,7 @@ export function addBackup(program: Command): void {
       .argument('<folder>', 'New folder for the backup')
       .description('Back up the metadata store and deep storage of a cluster to a folder'),
   )
+    .option(...setOption)
     .option('--json', 'Print a JSON summary')
     .addHelpText(
       'after',
@@ -23,6 +31,7 @@ export function addBackup(program: Command): void {
 The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
 The size and checksum of every file are verified. If a file is missing or has changed, nothing is written.
 Restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
+A cluster that is not running has its deep storage in its home. If it is in S3, repeat the --set options of ./svc up.
 The folder contains the passwords of the admin and of the servers. Only you can read it.
 
 Examples:
@@ -36,11 +45,17 @@ Examples:
       .argument('<folder>', 'Folder written by ./svc backup')
       .description('Create a home from a backup'),
   )
+    .option(...setOption)
     .option('--json', 'Print a JSON summary')
+    .addHelpText(
+      'after',
+      `
+The files go to the deep storage of the new cluster: its folder, or S3 if --set says so, wherever the backup was made.`,
+    )
     .action(runRestore)
 }
 
-async function runBackup(folder: string, { home: homeFolder, json }: BackupOptions): Promise<void> {
+async function runBackup(folder: string, { home: homeFolder, json, set = [] }: BackupOptions): Promise<void> {
   const home = existingHome(homeFolder)
   const [{ backUp }, { withStoreOf }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
@@ -48,9 +63,9 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
     import('../exit/index.ts'),
   ])
   const { signal } = stopRequest()
-  const result = await withStoreOf(home, signal, (database, storageDirectory) =>
+  const result = await withStoreOf(home, { set, signal }, (database, storage) =>
     backUp(
-      { database, home, storageDirectory },
+      { database, home, storage },
       folder,
       ({ phase, files, sizeBytes }) =>
         process.stderr.write(
@@ -68,17 +83,17 @@ async function runBackup(folder: string, { home: homeFolder, json }: BackupOptio
     )
 }
 
-async function runRestore(folder: string, { home, json }: BackupOptions): Promise<void> {
+async function runRestore(folder: string, { home, json, set = [] }: BackupOptions): Promise<void> {
   const [{ restore }, { defaultHome }, { stopRequest }] = await Promise.all([
     import('../backup/index.ts'),
     import('../home/index.ts'),
     import('../exit/index.ts'),
   ])
-  const result = await restore(folder, home ?? defaultHome, stopRequest().signal)
+  const result = await restore(folder, home ?? defaultHome, { set, signal: stopRequest().signal })
   printNotices(result.notices)
   if (json) printJson(result)
   else
     process.stdout.write(
-      `Created home [${result.home}] from the backup of ${result.createdAt}. Start it with ./svc up${home === undefined ? '' : ` --home ${home}`}\n`,
+      `Created home [${result.home}] from the backup of ${result.createdAt}. Start it with ./svc up${home === undefined ? '' : ` --home ${home}`}${set.length > 0 ? ' and the same --set options' : ''}\n`,
     )
 }

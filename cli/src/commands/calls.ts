@@ -28,7 +28,7 @@ servers is listed twice. Requests that the router forwards for its callers are n
     .action(async ({ home, instance, count, json }: CallsOptions) => {
       const last = parsePositiveInteger('--count', count, 1000)
       const { gatherCalls } = await import('../calls/index.ts')
-      const { calls, missing } = await gatherCalls(existingHome(home), last, instance)
+      const { entries: calls, missing } = await gatherCalls(existingHome(home), last, instance)
       if (json) printJson(calls)
       else {
         const { formatTable } = await import('../terminal/index.ts')

@@ -111,6 +111,33 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['apply', badPlan, '--target', 'rules'],
       stderr: /^svc: Options --target and --create cannot be used with a saved plan/,
     },
+    {
+      given: ['auth', 'explain', 'ann'],
+      stderr: /^svc: Missing user and path: expected both, --request, or/,
+    },
+    {
+      given: ['auth', 'explain', 'ann', '/status', '--request', 'x'],
+      stderr: /^svc: Expected one of a user and a path, --request, or --handshake/,
+    },
+    { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
+    {
+      given: ['doctor', '--config', 'nowhere'],
+      stderr: /^svc: Invalid value \[nowhere\] .*expected an existing folder/,
+    },
+    {
+      given: ['doctor', '--config', folder],
+      stderr: /^svc: Missing file \[_common\/common\.runtime\.properties\]/,
+    },
+    {
+      given: ['doctor', '--config', folder, '--map', 'x'],
+      stderr: /^svc: Invalid value \[x\] for \[--map\]/,
+    },
+    {
+      given: ['doctor', '--config', folder, '--variables', 'nowhere'],
+      stderr: /^svc: Cannot read the file \[nowhere\]/,
+    },
+    { given: ['up', '--map', '/a=/b'], stderr: /^svc: Options --variables and --map require --config/ },
+    { given: ['up', '--config', folder, '--ldap'], stderr: /cannot be used with --config/ },
     { given: ['wait', 'forever'], stderr: /^svc: Invalid value \[forever\] for \[state\]: expected one of/ },
     { given: ['wait', 'tasks', '--replicas'], stderr: /--replicas requires the state loaded/ },
     { given: ['wait', 'ready', '--datasource', 'x'], stderr: /--datasource requires the state/ },
@@ -131,6 +158,32 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
   }
 })
 
+describe('svc doctor', () => {
+  const configurations = path.join(repositoryRoot, 'cli/src/doctor/configurations')
+  const cluster = (name: string) => path.join(configurations, name, 'conf/druid/cluster')
+  const [good, broken] = ['good/metadata-store', 'broken/everything-unsecured'].map(cluster) as [
+    string,
+    string,
+  ]
+
+  test('prints findings as JSON, and exits with status 4', async () => {
+    const { status, stdout } = await svc('doctor', '--config', broken, '--offline', '--json')
+    const codes = JSON.parse(stdout).findings.map(({ code }: { code: string }) => code)
+    // The stores of the configuration are not in the repository.
+    assert.deepEqual([...new Set(codes)].sort(), ['path-unsecured', 'store-missing'])
+    assert.equal(status, 4)
+  })
+
+  test('diff exits with status 5 if a decision changes, and with status 0 if none does', async () => {
+    const changed = await svc('doctor', 'diff', good, broken, '--json')
+    assert.equal(JSON.parse(changed.stdout)[0].subject, 'without a login')
+    assert.equal(changed.status, 5)
+    const same = await svc('doctor', 'diff', good, good)
+    assert.equal(same.stdout, 'No user may do more or less than before.\n')
+    assert.equal(same.status, 0)
+  })
+})
+
 describe('every command has help', () => {
   for (const command of [
     [],
@@ -142,6 +195,8 @@ describe('every command has help', () => {
     ['reset'],
     ['dev'],
     ['dev', 'test'],
+    ['doctor'],
+    ['doctor', 'diff'],
     ['wait'],
     ['pull'],
     ['plan'],

@@ -1,12 +1,14 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import type { CompactionChange, ListedTask } from '../compaction/index.ts'
+import type { ClusterClient } from '../client/index.ts'
+import type { AnsweredSchedule, AnsweredVariant, CompactionChange, ListedTask } from '../compaction/index.ts'
 import { type ConnectionOptions, connect, parsePositiveInteger, withConnection } from '../options/index.ts'
 import { printJson } from '../output/index.ts'
 import type { Table } from '../terminal/index.ts'
 
 interface PreviewOptions extends ConnectionOptions {
+  readonly schedule?: boolean
   readonly json?: boolean
 }
 
@@ -46,6 +48,7 @@ function addPreview(compaction: Command): void {
     compaction.command('preview').description('Preview what would be compacted, and in which order'),
   )
     .argument('<file>', 'JSON overrides (- reads standard input)')
+    .option('--schedule', 'Simulate the next runs, and compare policies and duty with supervisors')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -56,12 +59,14 @@ clusterConfig, compactionConfigs, and segments. Anything it leaves out is taken 
 Examples:
   ./svc compaction preview flights-compaction.json
   echo '{"compactionPolicy":{"type":"mostFragmentedFirst"}}' | ./svc compaction preview -
-  echo '{}' | ./svc compaction preview - --json`,
+  echo '{}' | ./svc compaction preview - --json
+  echo '{"compactionTaskSlotRatio":0.5}' | ./svc compaction preview - --schedule`,
     )
-    .action(async (file: string, { json, ...connection }: PreviewOptions) => {
+    .action(async (file: string, { schedule, json, ...connection }: PreviewOptions) => {
       const room = await import('../compaction/index.ts')
       const request = room.previewRequest(room.readJsonFile(file))
       const client = await connect(connection)
+      if (schedule) return await printSchedule(client, request, json)
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
       await printTables([
@@ -70,6 +75,32 @@ Examples:
         ['By datasource:', room.sumsTable(plan), 'No datasource has a compaction configuration.'],
       ])
     })
+}
+
+/** Prints the schedule of a request: the given configuration if there is one, else that of the cluster. */
+async function printSchedule(
+  client: ClusterClient,
+  request: object,
+  json: boolean | undefined,
+): Promise<void> {
+  const room = await import('../compaction/index.ts')
+  const schedule = (await client.send('POST', `${base}/schedule`, request)) as AnsweredSchedule
+  if (json) return printJson(schedule)
+  const [first, ...others] = schedule.variants as [AnsweredVariant, ...AnsweredVariant[]]
+  const shown = others.find(({ name }) => name === 'given') ?? first
+  const more = shown.omittedRuns === 0 ? '' : `, the first ${shown.runs.length}`
+  await printTables([
+    ['Configurations:', room.variantsTable(schedule), ''],
+    [`Runs of ${shown.name}${more}:`, room.runsTable(shown), `Runs of ${shown.name}: none.`],
+  ])
+  for (const variant of others) {
+    const lines = room.differenceLines(variant, first)
+    const title = `${variant.name}, compared with ${first.name}:`
+    process.stdout.write(
+      lines.length === 0 ? `\n${title} no differences\n` : `\n${title}\n${lines.join('\n')}\n`,
+    )
+  }
+  process.stdout.write(`\n${room.speedText(schedule)}\n`)
 }
 
 function addStatus(compaction: Command): void {

@@ -1,19 +1,24 @@
+import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { parsePositiveInteger } from '../options/index.ts'
+import { accessOf, type ConnectionOptions, parsePositiveInteger, withConnection } from '../options/index.ts'
 
-interface ConsoleOptions {
+interface ConsoleOptions extends ConnectionOptions {
   readonly port: string
   readonly write?: string
+  readonly druid?: string
 }
 
 /** Adds `./svc console`. */
 export function addConsole(program: Command): void {
-  program
-    .command('console')
+  withConnection(program.command('console'))
     .argument('[snapshot]', 'Folder written by ./svc export, or with files saved from the API')
     .description('Open the console without a cluster, to rehearse rules on a snapshot in the browser')
     .option('--port <n>', 'Port on 127.0.0.1', '9188')
     .option('--write <folder>', 'Write the page to a new folder for any web server, instead of serving it')
+    .option(
+      '--druid <folder>',
+      "Serve Druid's own console from its installation instead, for a running cluster",
+    )
     .addHelpText(
       'after',
       `
@@ -21,12 +26,18 @@ Everything is computed in the browser, and nothing leaves it. Without a snapshot
 
 Examples:
   ./svc console inventory
-  ./svc console inventory --write site`,
+  ./svc console inventory --write site
+  ./svc console --druid apache-druid-37.0.0
+
+--druid needs a cluster with svc.api.aliases=["druid"].`,
     )
     .action(runConsole)
 }
 
-async function runConsole(snapshot: string | undefined, { port, write }: ConsoleOptions): Promise<void> {
+async function runConsole(snapshot: string | undefined, options: ConsoleOptions): Promise<void> {
+  const { port, write, druid } = options
+  if (druid !== undefined && (snapshot !== undefined || write !== undefined))
+    throw invalidInput('Option --druid cannot be combined with a snapshot or with --write')
   const [{ serveSnapshotPage, writeSnapshotPage }, { stopRequest }] = await Promise.all([
     import('../console-build/index.ts'),
     import('../exit/index.ts'),
@@ -37,7 +48,15 @@ async function runConsole(snapshot: string | undefined, { port, write }: Console
     return
   }
   const { requested } = stopRequest()
-  const page = await serveSnapshotPage(snapshot, parsePositiveInteger('--port', port, 65_535))
+  const number = parsePositiveInteger('--port', port, 65_535)
+  const page =
+    druid === undefined
+      ? await serveSnapshotPage(snapshot, number)
+      : await (await import('../druid-console/index.ts')).serveDruidConsole(
+          druid,
+          await accessOf(options),
+          number,
+        )
   process.stdout.write(`Open ${page.url} in a browser. Press Ctrl+C to stop.\n`)
   await requested
   page.close()

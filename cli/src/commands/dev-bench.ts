@@ -8,10 +8,12 @@ export function addBench(dev: Command): void {
   for (const add of [
     addStart,
     addCoordinator,
+    addPreviews,
     addCompaction,
     addRewriting,
     addImport,
     addDurations,
+    addExplanations,
     addSql,
     addRequests,
     addSecurity,
@@ -47,6 +49,35 @@ function addCoordinator(bench: Command): void {
       const result = await benchCoordinator(count, process.env.SVC_REFERENCE, printProgress)
       printFigures(result, json)
     })
+}
+
+function addPreviews(bench: Command): void {
+  bench
+    .command('previews')
+    .description('Measure the processor time of previews of rule changes in the console')
+    .option('--segments <n>', 'Number of segments', '1000000')
+    .option('--datasources <n>', 'Number of datasources', '1')
+    .option('--rounds <n>', 'Number of edits', '40')
+    .option('--server-bytes <n>', 'Capacity of each server in bytes', '10000000000000')
+    .option('--json', 'Print JSON')
+    .action(
+      async (options: {
+        segments: string
+        datasources: string
+        rounds: string
+        serverBytes: string
+        json?: boolean
+      }) => {
+        const { benchPreviews } = await import('../development/index.ts')
+        const result = benchPreviews(
+          parsePositiveInteger('--segments', options.segments, 9_999_999),
+          parsePositiveInteger('--datasources', options.datasources, 9_999_999),
+          parseRounds(options.rounds),
+          parsePositiveInteger('--server-bytes', options.serverBytes, Number.MAX_SAFE_INTEGER),
+        )
+        printFigures(result, options.json)
+      },
+    )
 }
 
 function addCompaction(bench: Command): void {
@@ -116,6 +147,25 @@ function addDurations(bench: Command): void {
       const { benchDurations } = await import('../development/index.ts')
       const cluster = only === undefined ? undefined : parsePositiveInteger('--only', only, 3)
       printFigures(await benchDurations(cluster, printProgress), json)
+    })
+}
+
+function addExplanations(bench: Command): void {
+  bench
+    .command('explanations')
+    .description('Measure explanations of single segments on a simulation, and how they delay other requests')
+    .option('--servers <n>', 'Number of virtual historicals', '1000')
+    .option('--segments <n>', 'Number of virtual segments', '1000000')
+    .option('--requests <n>', 'Number of explanations', '2000')
+    .option('--json', 'Print JSON')
+    .action(async (options: { servers: string; segments: string; requests: string; json?: boolean }) => {
+      const { benchExplanations } = await import('../development/index.ts')
+      const size = {
+        servers: parsePositiveInteger('--servers', options.servers, 10_000),
+        segments: parsePositiveInteger('--segments', options.segments, 10_000_000),
+        requests: parsePositiveInteger('--requests', options.requests, 100_000),
+      }
+      printFigures(await benchExplanations(size, printProgress), options.json)
     })
 }
 

@@ -9,6 +9,7 @@ interface TestOptions {
   readonly interop?: true
   readonly kubernetes?: true
   readonly package?: true
+  readonly storage?: true
   readonly surroundings?: true
 }
 
@@ -38,6 +39,7 @@ export function addTest(dev: Command): void {
       'Run only the test of deploy/kubernetes (needs a single-node Kubernetes on this machine)',
     )
     .option('--package', 'Run only the tests of the npm package (need the package registry)')
+    .option('--storage', 'Run only the tests with a real S3 server (need Java and Maven)')
     .option(
       '--surroundings',
       'Run only the tests of several machines and of Prometheus (need Debian and root)',
@@ -56,6 +58,7 @@ async function runSuite(pattern: string | undefined, options: TestOptions): Prom
   if (options.interop) return await development.runInteropTests()
   if (options.kubernetes) return await development.runKubernetesTests()
   if (options.package) return await development.runPackageTests()
+  if (options.storage) return await development.runStorageTests(pattern)
   if (options.surroundings) return await development.runSurroundingsTests(pattern, isUpdating)
   return await development.runTests(pattern, options.concurrency)
 }

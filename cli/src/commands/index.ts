@@ -9,6 +9,7 @@ import { addCompaction } from './compaction.ts'
 import { addConsole } from './console.ts'
 import { addDatasources } from './datasources.ts'
 import { addDemo } from './demo.ts'
+import { addDoctor } from './doctor.ts'
 import { addDown } from './down.ts'
 import { addDrift } from './drift.ts'
 import { addExplain } from './explain.ts'
@@ -51,6 +52,7 @@ export function addCommands(program: Command): void {
     addPki,
     addUsers,
     addAuth,
+    addDoctor,
     addReset,
     addSample,
     addIngest,

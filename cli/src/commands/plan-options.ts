@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
-import type { CompareOptions, PreviewRules } from '../plan/index.ts'
+import type { CompareOptions } from '../plan/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import { pictureColumns } from './rules-output.ts'
 
 /** Which part of a declared state a command is about. */
@@ -38,9 +39,9 @@ export async function connectForPlan(options: ConnectionOptions): Promise<Planne
   const access = await accessOf(options)
   const [{ clientOf }, { previewsOf }, { bucketsIn }] = await Promise.all([
     import('../client/index.ts'),
-    import('../plan/index.ts'),
+    import('../previews/index.ts'),
     import('../rules/index.ts'),
   ])
   const client = clientOf(access)
-  return { client, preview: previewsOf(client, access, bucketsIn(pictureColumns())) }
+  return { client, preview: previewsOf(client, access, { buckets: bucketsIn(pictureColumns()) }) }
 }

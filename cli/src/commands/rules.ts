@@ -2,14 +2,14 @@ import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import {
+  accessOf,
   type ConnectionOptions,
   connect,
   parsePositiveInteger,
   withConnection,
-  withSvcConnection,
 } from '../options/index.ts'
 import { printAnswer, printJson, printProgress } from '../output/index.ts'
-import type { AnsweredRule, PreviewAnswer, RulesChange } from '../rules/index.ts'
+import type { AnsweredRule, RulesChange } from '../rules/index.ts'
 import {
   allRulesPath,
   bandsOf,
@@ -104,7 +104,7 @@ Examples:
 }
 
 function addPreview(rules: Command): void {
-  withSvcConnection(
+  withConnection(
     rules.command('preview').description('Preview what rules would do, without changing anything'),
   )
     .argument(
@@ -147,10 +147,15 @@ Examples:
         ...room.previewRequestOf(json, options),
         ...(options.markUsed ? { markUsedSince: 0 } : {}),
       }
-      const client = await connect(options)
+      const access = await accessOf(options)
+      const [{ clientOf }, { previewsOf }] = await Promise.all([
+        import('../client/index.ts'),
+        import('../previews/index.ts'),
+      ])
+      const client = clientOf(access)
       if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
-      const query = `?buckets=${room.bucketsIn(pictureColumns())}${options.full ? '&full&limit=10000' : ''}`
-      const answer = (await client.send('POST', `${allRulesPath}/simulate${query}`, body)) as PreviewAnswer
+      const page = { buckets: room.bucketsIn(pictureColumns()), full: options.full }
+      const answer = await previewsOf(client, access, page)(body)
       if (!room.isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (options.json) printJson(answer)

@@ -7,15 +7,18 @@ import { printJson } from '../output/index.ts'
 export function addStatus(program: Command): void {
   const command = program
     .command('status')
-    .description('Show the state of each process and any problems (exit status 1 if there are any)')
+    .description(
+      'Show the state of each process, any problems (exit status 1 if there are any), and what the cluster is doing',
+    )
   withHome(command)
     .option('--json', 'Print JSON')
     .action(async (options: { home?: string; json?: boolean }) => {
       const home = existingHome(options.home)
-      const { clusterStatus } = await import('../cluster/index.ts')
+      const { clusterStatus, clusterWork } = await import('../cluster/index.ts')
       const status = await clusterStatus(home)
+      const work = status.isRunning ? await clusterWork(home) : []
       if (options.json) {
-        printJson(status)
+        printJson({ ...status, work })
       } else {
         const [{ formatTable }, { describeFault }] = await Promise.all([
           import('../terminal/index.ts'),
@@ -37,6 +40,7 @@ export function addStatus(program: Command): void {
         const listed = new Set(processes.flatMap(({ faults }) => faults))
         for (const fault of status.faults)
           if (!listed.has(fault)) process.stdout.write(`${fault.target}: ${describeFault(fault)}\n`)
+        if (work.length > 0) process.stdout.write(`\n${work.map((text) => `${text}.`).join('\n')}\n`)
         if (status.problem) process.stdout.write(`${status.problem}\n`)
       }
       process.exitCode = status.isReady ? exitStatus.done : exitStatus.failed

@@ -24,6 +24,7 @@ export type DetachedOptions = Pick<
   | 'profile'
   | 'set'
   | 'ldap'
+  | 'hasOwnSecurity'
   | 'adminPassword'
 >
 
@@ -41,7 +42,18 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   const out = options.json ? process.stderr : process.stdout
   const logPath = logFile(home, 'supervisor')
   const log = openSync(logPath, 'a', 0o600)
-  const { json, home: _home, portOffset, historicals, instances, profile, set, ldap, adminPassword } = options
+  const {
+    json,
+    home: _home,
+    portOffset,
+    historicals,
+    instances,
+    profile,
+    set,
+    ldap,
+    adminPassword,
+    hasOwnSecurity,
+  } = options
   const child = fork(fileURLToPath(new URL('./up-detached-process.ts', import.meta.url)), [home.root], {
     detached: true,
     cwd: home.root,
@@ -61,6 +73,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     set,
     ldap,
     adminPassword,
+    hasOwnSecurity,
   } satisfies DetachedOptions)
   const steps = stepDisplay(out)
   const summary = await new Promise<Summary>((resolve, reject) => {

@@ -1,6 +1,8 @@
+import { invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import { assertNoFailedImport, defaultHome, homeLayout, isHome } from '../home/index.ts'
 import { collect, withHome } from '../options/index.ts'
+import { printNotices } from '../output/index.ts'
 
 /** The options of `./svc up` as commander reads them. */
 interface UpOptions {
@@ -12,6 +14,9 @@ interface UpOptions {
   readonly set?: readonly string[]
   readonly adminPassword?: string
   readonly ldap?: boolean
+  readonly config?: string
+  readonly variables?: string
+  readonly map?: readonly string[]
   readonly detach?: boolean
   readonly wait?: boolean
   readonly json?: boolean
@@ -41,6 +46,13 @@ export function addUp(program: Command): void {
       '--ldap',
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
+    .option('--config <dir>', 'Configuration folder of Druid whose security the cluster gets')
+    .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
+    .option(
+      '--map <from=to>',
+      'Where a path or address of the configuration is, as seen from here (repeatable)',
+      collect,
+    )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')
     .option('--wait', 'The same as --detach, as with docker compose')
     .option('--json', 'Print one line of JSON when the cluster is ready')
@@ -54,18 +66,38 @@ Examples:
   ./svc up --historicals hot=2,_default_tier=3,cold=1 --detach
   ./svc up --home /var/tmp/second --port-offset 1000 --profile plain
   ./svc up --detach --json > cluster.json
+  ./svc up --config conf/druid/cluster --detach
   ./svc up --set svc.coordinator.period=PT1S --set historical.svc.server.maxSize=1g`,
     )
     .action(async (options: UpOptions) => {
       const home = options.home ?? defaultHome
       const layout = homeLayout(home)
       if (!isHome(layout)) assertNoFailedImport(layout)
+      const configured = { ...options, ...(await configuredSecurity(options)), home }
       if (options.detach || options.wait) {
         const { runDetached } = await import('./up-detached.ts')
-        await runDetached({ ...options, home })
+        await runDetached(configured)
       } else {
         const { runInForeground } = await import('./up-foreground.ts')
-        await runInForeground({ ...options, home })
+        await runInForeground(configured)
       }
     })
+}
+
+/** Returns the options that give a cluster the security of a Druid configuration; none without --config. */
+async function configuredSecurity(options: UpOptions) {
+  const { config: folder, variables, map: maps = [], set = [], profile, ldap } = options
+  if (folder === undefined) {
+    if (variables !== undefined || maps.length > 0)
+      throw invalidInput('Options --variables and --map require --config')
+    return {}
+  }
+  if (profile !== undefined || ldap)
+    throw invalidInput('Options --profile and --ldap cannot be used with --config')
+  const { environmentWith, examine, svcSettings } = await import('../doctor/index.ts')
+  const environment = environmentWith(variables)
+  const examination = await examine({ folder, environment, maps, isOffline: true, now: Date.now() })
+  const settings = svcSettings(examination)
+  printNotices(settings.notices)
+  return { profile: settings.profile, set: [...settings.set, ...set], hasOwnSecurity: true }
 }

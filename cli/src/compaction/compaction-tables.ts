@@ -19,7 +19,8 @@ export interface ListedTask {
 
 const barWidth = 24
 
-const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
+/** An interval without times at midnight. */
+export const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
 const percent = (fraction: number): string => `${Math.floor(fraction * 100)}%`
 
 /** The candidates in order of priority, including those that the policy postpones. */

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { plainBar } from '../terminal/index.ts'
 import {
+  type AnsweredSchedule,
+  type AnsweredVariant,
   candidatesTable,
   configsToSet,
+  differenceLines,
   historyTable,
   previewRequest,
+  runsTable,
   skippedTable,
+  speedText,
   statusTable,
   sumsTable,
   tasksTable,
+  variantsTable,
 } from './index.ts'
 
 describe('the preview request of a file', () => {
@@ -168,5 +174,85 @@ describe('tables', () => {
       ['2026-01-01T00:00:00.000Z', 'me [2J', 'admin', 'a b', 'taskPriority 25', 'useSupervisors false'],
       ['2026-01-02T00:00:00.000Z', '', '', '', 'removed', ''],
     ])
+  })
+})
+
+describe('a schedule', () => {
+  const totals = (tasks: number, endsAt?: string) => ({
+    tasks,
+    segments: 2 * tasks,
+    bytes: 1000 * tasks,
+    slotSeconds: 60 * tasks,
+    ...(endsAt === undefined ? {} : { endsAt }),
+  })
+  const at = '2026-02-01T00:00:10.000Z'
+  const endsAt = '2026-02-01T00:01:10.000Z'
+  const interval = '2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z'
+  const task = { dataSource: 'flights', interval, bytes: 1000, slots: 1, endsAt }
+  const current: AnsweredVariant = {
+    name: 'current',
+    driver: 'duty',
+    slots: 2,
+    totals: totals(3, endsAt),
+    tooFewSlots: 0,
+    runs: [{ at, totals: totals(3, endsAt), tasks: [task, task] }],
+    omittedRuns: 0,
+  }
+  const supervisors: AnsweredVariant = {
+    ...current,
+    name: 'supervisors',
+    driver: 'supervisors',
+    totals: totals(0),
+    tooFewSlots: 4,
+    runs: [],
+    configDifferences: [
+      { dataSource: 'a', fields: ['taskPriority'], isConfiguredBefore: true, isConfiguredAfter: true },
+      { dataSource: 'b', fields: [], isConfiguredBefore: true, isConfiguredAfter: false },
+      { dataSource: 'c', fields: [], isConfiguredBefore: false, isConfiguredAfter: true },
+    ],
+    differences: [{ dataSource: 'flights', interval, before: 'COMPACTED', after: 'TOO_FEW_SLOTS' }],
+    omittedDifferences: 7,
+  }
+  const schedule: AnsweredSchedule = {
+    speed: 'assumed',
+    msPerTask: 2000,
+    bytesPerSecond: 10_000_000,
+    variants: [current, supervisors],
+  }
+
+  test('has one row for each configuration', () => {
+    const { header, rows } = variantsTable(schedule)
+    assert.deepEqual(rows, [
+      ['current', 'duty', '3', '6', '3.0 kB', '2', '3 min', endsAt],
+      ['supervisors', 'supervisors', '0 (4 need more slots)', '0', '0 B', '2', '-', '-'],
+    ])
+    assert.equal(rows[0]!.length, header.length)
+  })
+
+  test('lists the tasks of each run', () => {
+    assert.deepEqual(runsTable(current).rows, [
+      [at, 'flights', '2026-01-01/2026-01-02', '1.0 kB', '1', endsAt],
+      ['', 'flights', '2026-01-01/2026-01-02', '1.0 kB', '1', endsAt],
+      ['', 'and 1 more task', '', '', '', ''],
+    ])
+  })
+
+  test('names what is different from the current configuration', () => {
+    assert.deepEqual(differenceLines(supervisors, current), [
+      '- [a] differs in taskPriority.',
+      '- [b] is configured in current, but not in supervisors.',
+      '- [c] is configured in supervisors, but not in current.',
+      '- flights 2026-01-01/2026-01-02: TOO_FEW_SLOTS instead of COMPACTED',
+      '- and 7 more intervals',
+    ])
+    assert.deepEqual(differenceLines(current, current), [])
+  })
+
+  test('says which speed its times depend on', () => {
+    assert.equal(
+      speedText({ ...schedule, speed: 'measured', bytesPerSecond: null }),
+      'Times use the measured speed of earlier tasks: 2 s for each task.',
+    )
+    assert.match(speedText(schedule), /assumed, .* 2 s for each task and 10\.0 MB\/s\.$/)
   })
 })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import {
   copyFileSync,
   cpSync,
@@ -8,27 +7,20 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import path from 'node:path'
-import { unavailable } from '@svc/domain/failure'
 import { snapshotFiles } from '@svc/domain/snapshot'
 import { type ConsoleSource, createConsoleFiles, pageFor } from '@svc/shared/console-files'
 import { createNewFolder } from '../home/index.ts'
 import { openFolder } from '../snapshot/index.ts'
 import { builtConsole, ensureConsole } from './build-console.ts'
+import { type ServedPage, serveLocally } from './local-server.ts'
 
 /** The files of a snapshot that the page reads, and the name of their folder. */
 interface PageSnapshot {
   readonly folder: string
   readonly name: string
   readonly files: readonly string[]
-}
-
-/** A page that is served. */
-export interface ServedPage {
-  readonly url: string
-  close(): void
 }
 
 /** Where the page gets the list of files of its snapshot. */
@@ -54,31 +46,15 @@ export async function serveSnapshotPage(folder: string | undefined, port: number
   await ensureConsole()
   const snapshot = folder === undefined ? undefined : await snapshotIn(folder)
   const serveFile = createConsoleFiles(builtConsole, sourceOf(snapshot))
-  const server = createServer((request, response) => {
+  return await serveLocally(port, '/console/', (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    if (!isLocal(request)) response.writeHead(403).end('This page is served to this machine only.\n')
-    else if (snapshot && pathname.startsWith('/console/snapshot/')) sendSnapshot(snapshot, pathname, response)
+    if (snapshot && pathname.startsWith('/console/snapshot/')) sendSnapshot(snapshot, pathname, response)
     else
       void serveFile(Object.assign(request, { path: pathname }), response).then((isServed) => {
         if (!isServed) response.writeHead(404).end('Not found\n')
       })
   })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw unavailable(`Cannot open port [${port}] (${error.code}): choose another one with --port`)
-  })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/console/`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
 }
-
-/** Another site may have a name that resolves to this machine. Its pages must not read the snapshot. */
-const isLocal = ({ headers }: IncomingMessage): boolean =>
-  /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? '')
 
 function sendSnapshot(snapshot: PageSnapshot, pathname: string, response: ServerResponse): void {
   const name = path.posix.basename(pathname)

@@ -36,6 +36,7 @@ export async function runTests(
     'test/interop/**',
     'test/kubernetes/**',
     'test/package/**',
+    'test/storage/**',
     'test/surroundings/**',
   ])
 
@@ -99,6 +100,12 @@ export async function runPackageTests(): Promise<number> {
 export async function runInteropTests(): Promise<number> {
   await checkJava()
   return await runNodeTests(findTests('test/interop/*.test.ts', undefined), '1')
+}
+
+/** Runs the tests with a real S3 server, which needs Java and Maven; returns the exit status. */
+export async function runStorageTests(pattern: string | undefined): Promise<number> {
+  await checkJava()
+  return await runNodeTests(findTests('test/storage/*.test.ts', pattern), '1')
 }
 
 /** Runs the test of the manifests on the current Kubernetes cluster of kubectl; returns the exit status. */

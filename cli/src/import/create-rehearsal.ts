@@ -145,7 +145,7 @@ async function fillHome(
   options: RehearsalOptions,
 ): Promise<StoredImport> {
   const { servers } = staged.snapshot.documents
-  const stored = await withStoreOf(home, options.signal, (database) =>
+  const stored = await withStoreOf(home, { signal: options.signal }, (database) =>
     fillStore(database, staged, home.placement, options),
   )
   // Written last: this file makes the home one of virtual servers.

@@ -132,13 +132,23 @@ describe('the explanation of compaction', () => {
     )
   })
 
+  it('shows when intervals are expected to be compacted, and that the speed is assumed', () => {
+    const done = (day: number, doneAt: string) => ({ ...finding(day, 'NEXT'), doneAt })
+    const intervals = [done(1, '2026-02-01T00:00:20.000Z'), done(2, '2026-02-01T00:00:10.000Z')]
+    const explained = { dataSource: 'wiki', configured: true, speed: 'assumed' as const, intervals }
+    const expected = `2026-01-01/2026-01-03  NEXT  2 segments, 2.0 kB
+  because of NEXT. Expected to be compacted by 2026-02-01T00:00:20.000Z.`
+    assert.equal(formatCompactionExplanation({ ...explained, speed: 'measured' }), expected)
+    assert.match(formatCompactionExplanation(explained), /compacted by .+\nExpected times assume 10 MB\/s/)
+  })
+
   it('says that compaction is not configured, or that there is nothing to compact', () => {
     assert.equal(
-      formatCompactionExplanation({ dataSource: 'wiki', configured: false, intervals: [] }),
+      formatCompactionExplanation({ dataSource: 'wiki', configured: false, speed: 'assumed', intervals: [] }),
       'Compaction is not configured for datasource [wiki].',
     )
     assert.equal(
-      formatCompactionExplanation({ dataSource: 'wiki', configured: true, intervals: [] }),
+      formatCompactionExplanation({ dataSource: 'wiki', configured: true, speed: 'assumed', intervals: [] }),
       'The interval has no used segments.',
     )
   })

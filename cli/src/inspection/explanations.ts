@@ -90,12 +90,15 @@ export async function readIntervalExplanation(
 export interface AnsweredCompaction {
   readonly dataSource: string
   readonly configured: boolean
+  readonly speed: 'measured' | 'assumed'
   readonly intervals: readonly {
     readonly interval: string
     readonly code: string
     readonly reason: string
     readonly segments: number
     readonly bytes: number
+    /** When it is expected to be compacted. */
+    readonly doneAt?: string
   }[]
 }
 
@@ -116,19 +119,26 @@ function intervalPath(dataSource: string, interval: string): string {
   return `${base}/datasources/${encodeURIComponent(dataSource)}/intervals/${encodeURIComponent(within)}`
 }
 
+const assumedSpeed =
+  'Expected times assume 10 MB/s for each task, because no task of compaction succeeded in the last 12 hours.'
+
 /** Formats the explanation of compaction for a terminal. */
 export function formatCompactionExplanation({
   dataSource,
   configured,
+  speed,
   intervals,
 }: AnsweredCompaction): string {
   if (!configured) return `Compaction is not configured for datasource [${dataSource}].`
   if (intervals.length === 0) return 'The interval has no used segments.'
   const blocks = withEqualNeighborsTogether(intervals).map(
-    ({ interval, code, reason, segments, bytes }) =>
-      `${shortInterval(interval)}  ${code}  ${countOf(segments, 'segment')}, ${formatBytes(bytes)}\n  ${reason}.`,
+    ({ interval, code, reason, segments, bytes, doneAt }) =>
+      `${shortInterval(interval)}  ${code}  ${countOf(segments, 'segment')}, ${formatBytes(bytes)}\n  ${reason}.${
+        doneAt === undefined ? '' : ` Expected to be compacted by ${doneAt}.`
+      }`,
   )
-  return blocks.join('\n')
+  const isAssumed = speed === 'assumed' && intervals.some(({ doneAt }) => doneAt !== undefined)
+  return isAssumed ? [...blocks, assumedSpeed].join('\n') : blocks.join('\n')
 }
 
 /** Merges consecutive intervals with the same explanation, which are often hundreds of days. */
@@ -149,10 +159,16 @@ function withEqualNeighborsTogether(
       interval: `${start}/${end}`,
       segments: last.segments + one.segments,
       bytes: last.bytes + one.bytes,
+      ...latestDone(last, one),
     }
   }
   return merged
 }
+
+type AnsweredFinding = AnsweredCompaction['intervals'][number]
+
+const latestDone = (a: AnsweredFinding, b: AnsweredFinding): Pick<AnsweredFinding, 'doneAt'> =>
+  a.doneAt === undefined || b.doneAt === undefined ? {} : { doneAt: [a.doneAt, b.doneAt].sort()[1]! }
 
 /** Returns the sentences of an explanation at a path of the coordinator. */
 export async function readSentences(

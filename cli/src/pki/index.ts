@@ -6,6 +6,11 @@ export type { StoreType } from './store-files.ts'
 
 /** The functions that create certificates; loaded on demand, because the library is slow to load. */
 export async function pkiTools() {
-  const [manage, badSet] = await Promise.all([import('./manage.ts'), import('./bad-set.ts')])
-  return { ...manage, ...badSet }
+  const [manage, badSet, issue, storeFiles] = await Promise.all([
+    import('./manage.ts'),
+    import('./bad-set.ts'),
+    import('./issue.ts'),
+    import('./store-files.ts'),
+  ])
+  return { ...manage, ...badSet, ...issue, ...storeFiles }
 }

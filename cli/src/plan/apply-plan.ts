@@ -23,10 +23,11 @@ import {
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
-import { lossesOf, type PreviewRules } from './rules-effects.ts'
+import { lossesOf } from './rules-effects.ts'
 
 /** What remains to be done of a plan. */
 export interface RemainingSteps {

@@ -20,6 +20,7 @@ import {
   stepsOf,
 } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import {
   type AnsweredPreview,
   isKnown,
@@ -29,7 +30,7 @@ import {
 } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
-import { effectsOf, lossesOf, type PreviewRules, previewBodyOf } from './rules-effects.ts'
+import { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'
 
 /** Files, and the configuration that they declare. */
 export interface DeclaredFiles {

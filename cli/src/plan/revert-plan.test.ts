@@ -8,6 +8,7 @@ import { canonical, planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
 import {
@@ -16,7 +17,6 @@ import {
   compareFiles,
   findAppliedPlan,
   makePlan,
-  type PreviewRules,
   planReversal,
   readDeclaredFiles,
   recordPlan,

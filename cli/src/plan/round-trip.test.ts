@@ -8,6 +8,7 @@ import { canonical } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
 import { existingStateFiles, schemaFile, writeState } from '../state-files/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
@@ -16,7 +17,6 @@ import {
   compareFiles,
   diffText,
   makePlan,
-  type PreviewRules,
   planHtml,
   planMarkdown,
   planReport,

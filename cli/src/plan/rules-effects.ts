@@ -1,9 +1,7 @@
 import { defaultRulesName } from '@svc/domain/rules'
 import type { Change, Loss, RulesEffect, RulesEffects } from '../declared-state/index.ts'
-import { type AnsweredPreview, isKnown, type PreviewAnswer } from '../rules/index.ts'
-
-/** Previews rules: lists by datasource, and the cluster defaults. */
-export type PreviewRules = (body: Readonly<Record<string, unknown>>) => Promise<PreviewAnswer>
+import type { PreviewRules } from '../previews/index.ts'
+import { type AnsweredPreview, isKnown } from '../rules/index.ts'
 
 /** The changes of rules, as the body of a preview; undefined if no rules change. */
 export function previewBodyOf(changes: readonly Change[]): Readonly<Record<string, unknown>> | undefined {

@@ -15,8 +15,9 @@ import {
   stateOfPlan,
   stepsOf,
 } from '../declared-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
-import { effectsOf, lossesOf, type PreviewRules, previewBodyOf } from './index.ts'
+import { effectsOf, lossesOf, previewBodyOf } from './index.ts'
 
 type Rules = Readonly<Record<string, readonly object[]>>
 

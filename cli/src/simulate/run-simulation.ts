@@ -17,6 +17,7 @@ import { type HomeLayout, homeLayout, isHome, openHome, processesOf } from '../h
 import { isRunning } from '../processes/index.ts'
 import { countOf, formatSeconds } from '../terminal/index.ts'
 import { killLeader, type Takeover } from './kill-leader.ts'
+import { type Latencies, latenciesOf } from './latencies.ts'
 import { type SimulationSize, virtualSegmentSizeBytes, virtualSegments } from './virtual-segments.ts'
 
 /** Options of a simulation. */
@@ -31,6 +32,8 @@ export interface SimulationOptions extends SimulationSize {
   /** Whether to run two coordinators and kill the leader once everything is loaded. */
   readonly killLeader: boolean
   readonly signal: AbortSignal
+  /** Called once everything is loaded. */
+  readonly onLoaded?: (cluster: Cluster) => Promise<void>
   readonly out: { write(text: string): unknown }
 }
 
@@ -42,7 +45,7 @@ export interface SimulationFigures extends SimulationSize {
   /** Time from then until every segment was served. */
   readonly loadSeconds: number
   /** Latency of requests to the leader, sent one after the other during that time. */
-  readonly requestMs: { readonly median: number; readonly p99: number; readonly longest: number }
+  readonly requestMs: Latencies
   /** Time to preview other default rules over all loaded segments: the first time, and the same again. */
   readonly previewMs: { readonly first: number; readonly again: number }
   /** Time to plan other rules for each datasource and the cluster defaults, from reading the cluster to the result. */
@@ -139,6 +142,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
   const planMs = { first: await timePlan(client, options), again: await timePlan(client, options) }
   recordPeaks(cluster.home, peaks)
+  await options.onLoaded?.(cluster)
   const takeover = options.killLeader
     ? await killLeader(cluster.home, () => isLoaded(client, datasources), signal)
     : undefined
@@ -197,8 +201,9 @@ async function timePreview(client: ClusterClient): Promise<number> {
 
 /** Time to plan rules for each datasource, other cluster defaults, and another dynamic configuration, in milliseconds. */
 async function timePlan(client: ClusterClient, { datasources }: SimulationSize): Promise<number> {
-  const [{ compareFiles, makePlan, previewsOfSvc }, { parseState }] = await Promise.all([
+  const [{ compareFiles, makePlan }, { previewsOfSvc }, { parseState }] = await Promise.all([
     import('../plan/index.ts'),
+    import('../previews/index.ts'),
     import('../declared-state/index.ts'),
   ])
   const lists = Array.from({ length: datasources }, (_, number) => [
@@ -215,7 +220,7 @@ async function timePlan(client: ClusterClient, { datasources }: SimulationSize):
   const startedAt = performance.now()
   const declared = parseState([{ source: 'simulation', json }])
   const compared = await compareFiles(client, { files: [], declared }, { parts: [], create: false })
-  const { plan } = await makePlan(client, compared, previewsOfSvc(client, 100), new Date())
+  const { plan } = await makePlan(client, compared, previewsOfSvc(client, { buckets: 100 }), new Date())
   if (plan.changes.length !== datasources + 2) throw conflict('The plan does not have all changes')
   return performance.now() - startedAt
 }
@@ -238,12 +243,7 @@ function startProbe(client: ClusterClient) {
       isOver = true
       await probing
     },
-    figures: () => {
-      const sorted = tookMs.toSorted((a, b) => a - b)
-      const at = (part: number) =>
-        sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] as number
-      return { median: at(0.5), p99: at(0.99), longest: at(1) }
-    },
+    figures: () => latenciesOf(tookMs),
   }
 }
 

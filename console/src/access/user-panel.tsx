@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react'
 import type { AccessDirectory } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
 import { GrantForm } from './grant-form.tsx'
+import { RolesForm } from './roles-form.tsx'
 import type { Change, Changes } from './use-changes.ts'
 
 /** One user: roles, access to a datasource, password, and deletion. */
@@ -16,35 +17,13 @@ export function UserPanel({
   readonly changes: Changes
   onDeleted(): void
 }) {
-  const own = directory.users[user] ?? []
-  const rolePath = (role: string) =>
-    `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
-  const toggle = (role: string) => {
-    const has = own.includes(role)
-    const assign = { method: 'POST', path: rolePath(role) } as const
-    const remove = { method: 'DELETE', path: rolePath(role) } as const
-    void changes.apply(
-      has ? `${user} no longer has the role ${role}.` : `${user} has the role ${role} now.`,
-      [has ? { ...remove, undo: assign } : { ...assign, undo: remove }],
-    )
-  }
   return (
     <section className="review" aria-labelledby="user-title">
       <h2 id="user-title">
         User <Name>{user}</Name>
       </h2>
-      <GrantForm key={user} directory={directory} user={user} changes={changes} />
-      <fieldset className="roles" disabled={changes.isBusy}>
-        <legend>Roles</legend>
-        {Object.keys(directory.roles)
-          .sort()
-          .map((role) => (
-            <label key={role} className="check">
-              <input type="checkbox" checked={own.includes(role)} onChange={() => toggle(role)} />
-              <Name>{role}</Name>
-            </label>
-          ))}
-      </fieldset>
+      <GrantForm directory={directory} user={user} changes={changes} />
+      <RolesForm directory={directory} user={user} changes={changes} />
       {directory.logins.includes(user) && directory.loginsPath !== undefined && (
         <PasswordForm
           path={`${directory.loginsPath}/${encodeURIComponent(user)}`}

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
 import { fetchJson, send } from '../session/index.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { pollMs, retryMs } from './refetching.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export const useInventory = () =>
-  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: refreshMs })
+  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: retryMs })
 
 /** Permissions of one kind. */
 interface Grant {
@@ -45,7 +45,7 @@ export const useClusterState = () =>
   useQuery({
     queryKey: ['clusterState'],
     queryFn: () => fetchJson<ClusterState>('/svc/coordinator/v1/clusterState'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** A server of the cluster. */
@@ -61,7 +61,7 @@ export const useClusterNodes = () =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: refreshMs,
+    refetchInterval: pollMs,
   })
 
 /** The addresses of the leaders. */
@@ -72,7 +72,7 @@ export const useLeaders = () =>
       const paths = ['/svc/coordinator/v1/leader', '/svc/indexer/v1/leader']
       return await Promise.all(paths.map(async (path) => await (await send(path)).text()))
     },
-    refetchInterval: refreshMs,
+    refetchInterval: pollMs,
   })
 
 /** A server that loads segments. */
@@ -90,7 +90,7 @@ export const useDataServers = () =>
   useQuery({
     queryKey: ['servers'],
     queryFn: () => fetchJson<readonly DataServer[]>('/svc/coordinator/v1/servers?simple'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** What a server has not loaded or dropped yet. */
@@ -106,7 +106,7 @@ export const useLoadQueues = () =>
   useQuery({
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The clock of a cluster that simulates time. */
@@ -116,5 +116,4 @@ export const useSimulatedClock = (isAllowed: boolean) =>
     queryFn: () => fetchJson<{ readonly now: string; readonly rate: number }>('/svc/simulation/v1/clock'),
     enabled: isAllowed,
     retry: false,
-    refetchInterval: (query) => (query.state.status === 'error' ? false : refreshMs),
   })

@@ -1,2 +1,2 @@
-/** How often a page polls for changes while it is visible. */
+/** How often a visible page refetches what events do not report. */
 export const refreshMs = 4000

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
-import { refreshMs } from './refresh-ms.ts'
+import { retryMs } from './refetching.ts'
 
 /** A rule as JSON. */
 export type RuleJson = Readonly<Record<string, unknown>> & { readonly type: string }
@@ -24,12 +24,12 @@ export async function fetchRules(dataSource: string): Promise<StoredRules> {
   return { own, defaults: all.slice(own.length) }
 }
 
-/** The stored rules of a datasource, refetched regularly, because other people may change them. */
+/** The stored rules of a datasource, refetched when other people change them. */
 export const useRules = (dataSource: string) =>
   useQuery({
     queryKey: ['rules', dataSource],
     queryFn: () => fetchRules(dataSource),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** A rule change in the audit log. */
@@ -44,7 +44,7 @@ export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
     queryFn: () => fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=20`),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })
 
 /** The last changes to any rules, newest first. */
@@ -53,5 +53,5 @@ export const useAllRuleChanges = () =>
     queryKey: ['history'],
     queryFn: () =>
       fetchJson<(RuleChange & { readonly key: string })[]>('/svc/coordinator/v1/rules/history?count=8'),
-    refetchInterval: refreshMs,
+    refetchInterval: retryMs,
   })

@@ -10,6 +10,7 @@ export function Supervisors() {
   const { data: supervisors } = useSupervisors(cluster?.useSupervisors === true)
   const queries = useQueryClient()
   const [problem, setProblem] = useState<string>()
+  const [reviewed, setReviewed] = useState<string>()
   if (!supervisors || supervisors.length === 0) return null
   const change = async ({ id, suspended }: Supervisor) => {
     try {
@@ -17,6 +18,7 @@ export function Supervisors() {
         method: 'POST',
       })
       setProblem(undefined)
+      setReviewed(undefined)
       await queries.invalidateQueries({ queryKey: ['supervisors'] })
     } catch (error) {
       setProblem((error as Error).message)
@@ -48,14 +50,53 @@ export function Supervisors() {
               </th>
               <td>{one.state.toLowerCase()}</td>
               <td className="right">
-                <button type="button" onClick={() => void change(one)}>
-                  {one.suspended ? 'Resume' : 'Suspend'}
-                </button>
+                {reviewed === one.id ? (
+                  <Review
+                    supervisor={one}
+                    onApply={() => void change(one)}
+                    onCancel={() => setReviewed(undefined)}
+                  />
+                ) : (
+                  <button type="button" onClick={() => setReviewed(one.id)}>
+                    {one.suspended ? 'Resume…' : 'Suspend…'}
+                  </button>
+                )}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  )
+}
+
+/** What suspending or resuming a supervisor does, before it is done. */
+function Review({
+  supervisor: { dataSource, suspended },
+  onApply,
+  onCancel,
+}: {
+  readonly supervisor: Supervisor
+  onApply(): void
+  onCancel(): void
+}) {
+  return (
+    <Notice kind="future" role="status">
+      <p>
+        {suspended ? 'Compaction of ' : 'No more data of '}
+        <Name>{dataSource}</Name>
+        {suspended
+          ? ' continues with its next run.'
+          : ' is compacted until you resume it. Running tasks finish.'}
+      </p>
+      <div className="row">
+        <button type="button" className="primary" onClick={onApply}>
+          {suspended ? 'Resume' : 'Suspend'}
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </Notice>
   )
 }

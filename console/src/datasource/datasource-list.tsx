@@ -1,10 +1,11 @@
+import type { ServedFigures } from '@svc/domain/preview'
 import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useInventory } from '../cluster/index.ts'
-import type { DatasourceFigures, InventoryFigures } from '../preview/index.ts'
+import type { InventoryFigures } from '../preview/index.ts'
 import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
 
 const rowHeight = 36
@@ -77,7 +78,7 @@ function Rows({
   datasources,
   inventory,
 }: {
-  readonly datasources: readonly DatasourceFigures[]
+  readonly datasources: readonly ServedFigures[]
   readonly inventory: InventoryFigures
 }) {
   const box = useRef<HTMLDivElement>(null)
@@ -124,7 +125,7 @@ function Cells({
   colors,
   max,
 }: {
-  readonly one: DatasourceFigures
+  readonly one: ServedFigures
   readonly colors: ReadonlyMap<string, number>
   readonly max: number
 }) {
@@ -154,7 +155,7 @@ function Share({
   colors,
   max,
 }: {
-  readonly one: DatasourceFigures
+  readonly one: ServedFigures
   readonly colors: ReadonlyMap<string, number>
   readonly max: number
 }) {
@@ -180,7 +181,7 @@ function Share({
   )
 }
 
-function stateOf({ segments, unserved, underReplicated }: DatasourceFigures): string {
+function stateOf({ segments, unserved, underReplicated }: ServedFigures): string {
   if (segments < 0) return ''
   if (segments === 0) return 'rules only'
   if (unserved > 0) return `${formatCount(unserved)} not served`

@@ -1,3 +1,3 @@
 /** Previews, computed in a worker of the page. */
 export type * from './messages.ts'
-export { callWorker } from './worker-client.ts'
+export { callWorker, listenToCluster } from './worker-client.ts'

@@ -6,7 +6,11 @@ import {
   formatDecided,
   type Outcome,
   parsePreviewRequest,
+  previewServerChanges,
   replicaLaneOf,
+  type ServerChanges,
+  type ServerChangesPreview,
+  servedFiguresOf,
   type TierMove,
   tierMovesOf,
 } from '@svc/domain/preview'
@@ -16,7 +20,6 @@ import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import type {
   AnsweredBuckets,
-  DatasourceFigures,
   DroppedTask,
   ExplainedSegment,
   ExplainedSegments,
@@ -53,11 +56,12 @@ export class LocalInventory {
 
   /** Returns what the page shows about datasources and tiers. */
   figures(revision: string): InventoryFigures {
-    const { now, servers, datasources, rules } = this.inventory
+    const { now, servers, rules } = this.inventory
     const historicals = servers.filter(({ type }) => type === 'historical')
     const byTier = Map.groupBy(historicals, ({ tier }) => tier)
+    const withSegments = new Set(this.inventory.datasources.map(({ segments }) => segments.dataSource))
     const withRulesOnly = [...rules.keys()].filter(
-      (name) => name !== '_default' && !datasources.some(({ segments }) => segments.dataSource === name),
+      (name) => name !== defaultRulesName && !withSegments.has(name),
     )
     return {
       revision,
@@ -65,7 +69,7 @@ export class LocalInventory {
       isLocal: true,
       tiers: [...byTier].map(([name, list]) => ({ name, servers: list.length })),
       datasources: [
-        ...datasources.map((_, index) => this.datasourceFigures(index)),
+        ...finish(servedFiguresOf(this.inventory)),
         ...withRulesOnly.map((name) => ({
           name,
           segments: 0,
@@ -77,43 +81,6 @@ export class LocalInventory {
           bytesByTier: {},
         })),
       ].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    }
-  }
-
-  private datasourceFigures(index: number): DatasourceFigures {
-    const { servers, rules, now } = this.inventory
-    const { segments, columns } = this.inventory.datasources[index]!
-    const boundaries = ruleBoundariesOf(rules, segments.dataSource, now)
-    const bytesByTier = new Map<string, number>()
-    const withServers = new Set(servers.map(({ tier }) => tier))
-    let unserved = 0
-    let underReplicated = 0
-    const { count, indexes, starts, ends, bytesBefore, overshadowed } = columns!
-    for (let position = 0; position < count; position += 1) {
-      const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-      let served = 0
-      segments.forEachCopy(indexes[position]!, (server) => {
-        const { tier, type } = servers[server]!
-        if (type !== 'historical') return
-        served += 1
-        bytesByTier.set(tier, (bytesByTier.get(tier) ?? 0) + sizeBytes)
-      })
-      const wanted = boundaries.wantedBy(boundaries.match({ start: starts[position]!, end: ends[position]! }))
-      if (wanted.action !== 'load') continue
-      let required = 0
-      for (const [tier, copies] of wanted.tieredReplicants) if (withServers.has(tier)) required += copies
-      if (served === 0 && required > 0) unserved += 1
-      else if (served < required) underReplicated += 1
-    }
-    return {
-      name: segments.dataSource,
-      segments: count,
-      bytes: bytesBefore[count]!,
-      overshadowed: overshadowed.segments,
-      extent: extentOf(starts, ends),
-      unserved,
-      underReplicated,
-      bytesByTier: Object.fromEntries(bytesByTier),
     }
   }
 
@@ -152,7 +119,7 @@ export class LocalInventory {
       outcome,
       answer: finish(formatDecided(decided, page)) as unknown as PreviewAnswer,
       moves: finish(tierMovesOf(outcome, dataSource)),
-      extent: columns && extentOf(columns.starts, columns.ends),
+      extent: columns?.extent,
     }
     this.decisions.set(key, decision)
     return decision
@@ -166,6 +133,11 @@ export class LocalInventory {
     const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
     const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
     return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
+  }
+
+  /** Returns what changes to the servers do under the stored rules. */
+  changeServers(changes: ServerChanges): ServerChangesPreview {
+    return finish(previewServerChanges(this.inventory, changes))
   }
 
   /** Returns the ids of the segments that rules would mark unused. */
@@ -253,18 +225,4 @@ export class LocalInventory {
       servers: names,
     }
   }
-}
-
-/** Returns the time from the first finite start to the last finite end. */
-function extentOf(starts: Float64Array, ends: Float64Array): TimeRange | undefined {
-  let start = Infinity
-  let end = -Infinity
-  for (let position = 0; position < starts.length; position += 1) {
-    for (const instant of [starts[position]!, ends[position]!]) {
-      if (!Number.isFinite(instant)) continue
-      if (instant < start) start = instant
-      if (instant > end) end = instant
-    }
-  }
-  return start < end ? { start, end } : undefined
 }

@@ -1,4 +1,12 @@
-import type { EffectName, PreviewWarning, ReplicaLane, TierMove } from '@svc/domain/preview'
+import type {
+  EffectName,
+  PreviewWarning,
+  ReplicaLane,
+  ServedFigures,
+  ServerChanges,
+  ServerChangesPreview,
+  TierMove,
+} from '@svc/domain/preview'
 
 /** The segments with one effect, as the coordinator returns them. */
 export interface AnsweredEffect {
@@ -107,21 +115,6 @@ export interface PreviewView {
   readonly tookMs: number
 }
 
-/** A datasource in the inventory. */
-export interface DatasourceFigures {
-  readonly name: string
-  readonly segments: number
-  readonly bytes: number
-  readonly overshadowed: number
-  readonly extent: TimeRange | undefined
-  /** Visible segments without any replica, although their rule requires one. */
-  readonly unserved: number
-  /** Visible segments with some of their replicas. */
-  readonly underReplicated: number
-  /** Bytes of served replicas by tier. */
-  readonly bytesByTier: Readonly<Record<string, number>>
-}
-
 /** What the page knows about the cluster without further requests. */
 export interface InventoryFigures {
   readonly revision: string
@@ -129,7 +122,7 @@ export interface InventoryFigures {
   /** Whether previews are computed in the page. */
   readonly isLocal: boolean
   readonly tiers: readonly { readonly name: string; readonly servers: number }[]
-  readonly datasources: readonly DatasourceFigures[]
+  readonly datasources: readonly ServedFigures[]
 }
 
 /** One segment, with what its rule requires and which servers serve it. */
@@ -196,6 +189,8 @@ export interface WorkerCalls {
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }
   /** What the stored rules do to all datasources at a time. */
   readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
+  /** What changes to the servers do under the stored rules. */
+  readonly changeServers: { readonly input: ServerChanges; readonly output: ServerChangesPreview }
   /** Replaces the cluster by a snapshot. */
   readonly openSnapshot: { readonly input: SnapshotPlace; readonly output: OpenedSnapshot }
   /** A request to the API of the opened snapshot. */
@@ -204,7 +199,28 @@ export interface WorkerCalls {
     readonly output: LocalAnswer
   }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
+  /** Starts or stops to follow the changes of the cluster. */
+  readonly follow: { readonly input: { readonly isOn: boolean }; readonly output: null }
 }
+
+/** What has changed in the cluster, as the coordinator reports it. */
+export interface ClusterChanges {
+  readonly now: string
+  /** Datasources with changed segments. */
+  readonly segments: Readonly<Record<string, object>>
+  /** Datasources with changed rules. */
+  readonly rules: readonly string[]
+  readonly servers?: boolean
+  readonly clusterState?: object
+}
+
+/** What happens in the cluster, and to the connection to it. */
+export type ClusterEvent =
+  | { readonly kind: 'connected' }
+  | { readonly kind: 'changes'; readonly changes: ClusterChanges }
+  /** Anything may have changed. */
+  | { readonly kind: 'reset' }
+  | { readonly kind: 'lost'; readonly status: number; readonly message: string }
 
 /** A message to the worker. */
 export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCalls> {
@@ -214,7 +230,8 @@ export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCall
   readonly input: WorkerCalls[Kind]['input']
 }
 
-/** The answer of the worker. */
+/** The answer of the worker, or an event that it reports. */
 export type WorkerResponse =
+  | { readonly event: ClusterEvent }
   | { readonly id: number; readonly output: WorkerCalls[keyof WorkerCalls]['output'] }
   | { readonly id: number; readonly status: number; readonly message: string }

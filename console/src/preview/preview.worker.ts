@@ -1,6 +1,7 @@
 // Runs in a worker of the page: fetches the inventory, and computes previews with the code of the coordinator.
-import { decodeInventory } from '@svc/domain/preview'
+import { type DecodedInventory, decodeInventory, updateInventory } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import { Follower } from './follower.ts'
 import { LocalInventory } from './local-inventory.ts'
 import type {
   InventoryFigures,
@@ -25,12 +26,22 @@ class WorkerFailure extends Error {
   }
 }
 
+let inventory: DecodedInventory | undefined
 let local: LocalInventory | undefined
 /** The snapshot that replaces the cluster. */
 let snapshot: { readonly answers: SnapshotAnswers; readonly figures: InventoryFigures } | undefined
 let tag: string | undefined
 let figures: InventoryFigures | undefined
 let revision = 0
+let refreshing: Promise<unknown> = Promise.resolve()
+
+let login: string | undefined
+
+const follower = new Follower({
+  open: (since, signal) =>
+    request(`/svc/coordinator/v1/changes${since === undefined ? '' : `?since=${since}`}`, login, { signal }),
+  report: (event) => self.postMessage({ event } satisfies WorkerResponse),
+})
 
 self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
   void answer(data).then((response) => self.postMessage(response))
@@ -52,18 +63,34 @@ function outputOf({ kind, input, authorization }: WorkerRequest) {
     const { method, path } = input as WorkerCalls['request']['input']
     return snapshot!.answers.answer(method, path)
   }
-  if (kind === 'refresh') return snapshot?.figures ?? refresh(authorization)
+  if (kind === 'changeServers') return local!.changeServers(input as WorkerCalls['changeServers']['input'])
   if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
+  if (kind === 'refresh') {
+    if (snapshot !== undefined) return snapshot.figures
+    // One after the other, because each one updates the inventory of the one before.
+    const next = refreshing.catch(() => undefined).then(() => refresh(authorization))
+    refreshing = next
+    return next
+  }
+  if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
   return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
 }
 
+function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
+  // Another user must not continue the stream of this one.
+  if (!isOn || authorization !== login) follower.stop()
+  login = authorization
+  if (isOn) follower.start()
+  return null
+}
+
 async function openSnapshot(place: SnapshotPlace): Promise<OpenedSnapshot> {
-  const { inventory, opened } = await readSnapshot(place, Date.now())
-  local = new LocalInventory(inventory)
+  const { inventory: read, opened } = await readSnapshot(place, Date.now())
+  local = new LocalInventory(read)
   revision += 1
-  snapshot = { answers: new SnapshotAnswers(inventory), figures: local.figures(String(revision)) }
+  snapshot = { answers: new SnapshotAnswers(read), figures: local.figures(String(revision)) }
   return opened
 }
 
@@ -77,7 +104,8 @@ async function request(
     credentials: 'omit',
     cache: 'no-store',
     headers: { ...init.headers, ...(authorization === undefined ? {} : { Authorization: authorization }) },
-  }).catch(() => {
+  }).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error
     throw new WorkerFailure(0, 'The router is unreachable. Check that the cluster is running.')
   })
   if (response.ok || response.status === 304) return response
@@ -94,9 +122,11 @@ async function request(
 async function refresh(authorization: string | undefined): Promise<InventoryFigures> {
   try {
     const headers: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
-    const response = await request('/svc/coordinator/v1/inventory', authorization, { headers })
+    const since = tag === undefined || inventory === undefined ? '' : `?since=${tag.slice(1, -1)}`
+    const response = await request(`/svc/coordinator/v1/inventory${since}`, authorization, { headers })
     if (response.status === 304 && figures) return figures
-    const inventory = decodeInventory(await response.arrayBuffer())
+    const received = decodeInventory(await response.arrayBuffer())
+    inventory = inventory === undefined ? received : updateInventory(inventory, received)
     // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
     const decoded = new LocalInventory(inventory)
     tag = response.headers.get('etag') ?? undefined
@@ -115,6 +145,7 @@ async function refreshWithoutInventory(authorization: string | undefined): Promi
   const response = await request('/svc/coordinator/v1/metadata/datasources', authorization)
   const names = (await response.json()) as string[]
   local = undefined
+  inventory = undefined
   tag = undefined
   revision += 1
   figures = {

@@ -1,5 +1,5 @@
 import { currentSession, endSession, RequestFailure } from '../session/index.ts'
-import type { WorkerCalls, WorkerRequest, WorkerResponse } from './messages.ts'
+import type { ClusterEvent, WorkerCalls, WorkerRequest, WorkerResponse } from './messages.ts'
 
 interface Waiting {
   resolve(output: unknown): void
@@ -9,10 +9,15 @@ interface Waiting {
 let worker: Worker | undefined
 let nextId = 0
 const waiting = new Map<number, Waiting>()
+const listeners = new Set<(event: ClusterEvent) => void>()
 
 function startWorker(): Worker {
   const started = new Worker(new URL('./preview.worker.ts', import.meta.url), { type: 'module' })
   started.addEventListener('message', ({ data }: MessageEvent<WorkerResponse>) => {
+    if ('event' in data) {
+      for (const listener of listeners) listener(data.event)
+      return
+    }
     const call = waiting.get(data.id)
     waiting.delete(data.id)
     if ('output' in data) {
@@ -37,4 +42,10 @@ export function callWorker<Kind extends keyof WorkerCalls>(
   const request: WorkerRequest<Kind> = { id, kind, authorization, input }
   worker.postMessage(request)
   return new Promise((resolve, reject) => waiting.set(id, { resolve: resolve as Waiting['resolve'], reject }))
+}
+
+/** Calls a listener for each event of the cluster. Returns a function that removes it. */
+export function listenToCluster(listener: (event: ClusterEvent) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }

@@ -1,10 +1,12 @@
 import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
 import { Empty, formatShare, Meter, Name, TierMark, tierColors } from '../ui/index.ts'
+import { type ServerFate, useServerChanges } from './use-server-changes.ts'
+import { WhatIf } from './what-if.tsx'
 
 type Order = 'tier' | 'fill' | 'queue'
 
@@ -52,6 +54,7 @@ interface LoadedInput {
 function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedInput) {
   const colors = useMemo(() => tierColors(servers.map(({ tier }) => tier)), [servers])
   const future = useFuture()
+  const whatIf = useServerChanges()
   const tiers = [...colors.keys()].sort()
   const shown = useMemo(
     () =>
@@ -70,6 +73,8 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
       </div>
       {future.answer ? (
         <FutureTiers answer={future.answer} />
+      ) : whatIf.preview ? (
+        <WhatIf whatIf={whatIf} preview={whatIf.preview} servers={servers} colors={colors} />
       ) : (
         <TierFills servers={servers} colors={colors} />
       )}
@@ -107,7 +112,13 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
           </select>
         </label>
       </div>
-      <ServerGrid servers={shown} queues={queues} colors={colors} />
+      <ServerGrid
+        servers={shown}
+        queues={queues}
+        colors={colors}
+        fateOf={future.isFuture || !whatIf.preview ? undefined : whatIf.fateOf}
+        onFate={whatIf.setFate}
+      />
     </div>
   )
 }
@@ -125,7 +136,7 @@ function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInpu
   return servers.toSorted(byName)
 }
 
-const cardHeight = 74
+const cardHeight = 106
 const cardsPerRow = 4
 
 /** The servers as cards, of which only the visible ones exist. */
@@ -133,10 +144,15 @@ function ServerGrid({
   servers,
   queues,
   colors,
+  fateOf,
+  onFate,
 }: {
   readonly servers: readonly DataServer[]
   readonly queues: LoadedInput['queues']
   readonly colors: ReadonlyMap<string, number>
+  /** What is assumed about a server; undefined if nothing can be assumed. */
+  readonly fateOf: ((host: string) => ServerFate | undefined) | undefined
+  onFate(host: string, fate: ServerFate): void
 }) {
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -162,7 +178,15 @@ function ServerGrid({
                 server={server}
                 queue={queues[server.host]}
                 color={server.type === 'historical' ? colors.get(server.tier) : undefined}
-              />
+              >
+                {fateOf && server.type === 'historical' && (
+                  <FateButtons
+                    host={server.host}
+                    fate={fateOf(server.host)}
+                    onToggle={(fate) => onFate(server.host, fate)}
+                  />
+                )}
+              </ServerCard>
             ))}
           </div>
         ))}
@@ -175,10 +199,12 @@ function ServerCard({
   server,
   queue,
   color,
+  children,
 }: {
   readonly server: DataServer
   readonly queue: QueueSize | undefined
   readonly color: number | undefined
+  readonly children: ReactNode
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
@@ -199,7 +225,42 @@ function ServerCard({
         </span>
         <span className="dim">{queueText(queue)}</span>
       </div>
+      {children}
     </article>
+  )
+}
+
+const fates = [
+  { fate: 'drained', label: 'is drained' },
+  { fate: 'failed', label: 'fails' },
+] as const
+
+/** Assumes that a server is drained or fails. Nothing happens to the server itself. */
+function FateButtons({
+  host,
+  fate,
+  onToggle,
+}: {
+  readonly host: string
+  readonly fate: ServerFate | undefined
+  onToggle(fate: ServerFate): void
+}) {
+  return (
+    <div className="row small">
+      <span className="dim">What if it</span>
+      {fates.map((one) => (
+        <button
+          key={one.fate}
+          type="button"
+          className="chip"
+          aria-pressed={fate === one.fate}
+          aria-label={`${one.label}: ${host}`}
+          onClick={() => onToggle(one.fate)}
+        >
+          {one.label}
+        </button>
+      ))}
+    </div>
   )
 }
 

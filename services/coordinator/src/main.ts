@@ -5,6 +5,7 @@ import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
 import { clusterStateRoute } from './api/cluster-state.ts'
@@ -24,6 +25,7 @@ import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { createRulesGuard } from './api/rules-guard.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
+import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
@@ -157,10 +159,12 @@ function coordinatorRoutes(
   })
   const policy = context.settings.get('svc.coordinator.rules.policy')
   const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
+  const feed = createChangeFeed(view, clusterState)
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),
-    inventoryRoute(view, previews),
+    inventoryRoute(view, createInventories(view, clusterState, feed)),
+    changesRoute(view, feed),
     markKeptUsedRoute(context),
     ...clockAndDutyRunRoutes(view),
     ...faultRoutes(context, servers),
@@ -168,7 +172,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     ...serverRoutes(view, loadMeter.rateOf),
     ...datasourceRoutes(view),
-    ...explainRoutes(view, explanations),
+    ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),
     ...dynamicConfigRoutes(context),
     ...compactionConfigRoutes(context),

@@ -186,7 +186,7 @@ async function claimed(id: string, priority = 25) {
   const claim = await claimTaskWithNeeds(database, id, worker, 60_000, { lock, limit: undefined })
   assert.equal(claim.kind, 'claimed')
   const prepared = await prepareCompaction(database, spec)
-  const attempt = { taskId: id, attempt: 1, priority, progress: null }
+  const attempt = { taskId: id, attempt: 1, priority, progress: null, storageType: 'local' } as const
   assert.ok(prepared.work.kind === 'compact')
   const interval0 = prepared.work.order.buckets[0]?.interval ?? interval
   const written = {
@@ -236,7 +236,7 @@ async function publishRows(id: string, priority: number) {
   const spec = parseIndexSpec(payload, { allowedRoots: [], allowedHosts: [] })
   return await publishIndex(
     database,
-    { taskId: id, attempt: 1, priority, progress: null },
+    { taskId: id, attempt: 1, priority, progress: null, storageType: 'local' },
     spec,
     [written],
     now(),

@@ -38,7 +38,7 @@ function buildOverlord(context: ServiceContext): ServicePart {
       ...segmentUseRoutes(context, '/svc/indexer/v1'),
       ...clusterRoutes(context, { runner, dutyGroups: dutyGroups.all, term }),
       ...compactionConfigRoutes(context, dutyGroups.supervisors.wake),
-      ...compactionStatusRoutes(planner),
+      ...compactionStatusRoutes(planner, context),
       ...supervisorRoutes(context, {
         statusOf: (dataSource) => compactionStatusOf(planner, dataSource),
         changed: dutyGroups.supervisors.wake,

@@ -14,13 +14,14 @@ import { randomState } from './state.ts'
 
 const serverNames = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3', '127.0.0.1:4', '127.0.0.1:5', '127.0.0.1:6']
 
-function exchange(endpoint: string, druid: Answer, svc: Answer): Exchange {
+function exchange(endpoint: string, druid: Answer, svc: Answer, path = '/x', json?: unknown): Exchange {
   const choices = choicesFrom(seededRandom(1))
   const state = { ...randomState(choices, 0, serverNames), isPlacementFixed: true }
-  return { request: { endpoint, method: 'GET', path: '/x' }, druid, svc, state }
+  const method = endpoint.slice(0, endpoint.indexOf(' ')) as 'GET' | 'POST' | 'DELETE'
+  return { request: { endpoint, method, path, ...(json === undefined ? {} : { json }) }, druid, svc, state }
 }
 
-const answer = (status: number, json: unknown): Answer => ({
+const answer = (status: number, json?: unknown): Answer => ({
   status,
   headers: {},
   text: json === undefined ? '' : JSON.stringify(json),
@@ -67,4 +68,181 @@ describe('two answers', () => {
     assert.ok(isSame(exchange(list, answer(404, { a: 1 }), answer(404, 'x'))))
     assert.ok(!isSame(exchange(list, answer(404, undefined), answer(400, undefined))))
   })
+})
+
+const coordinator = '/druid/coordinator/v1'
+const authentication = '/druid-ext/basic-security/authentication/db/test'
+const authorization = '/druid-ext/basic-security/authorization/db/test'
+
+type Status = readonly [status: number, json?: unknown]
+
+/** Two answers that a listed difference explains, and two similar ones that none explains. */
+interface Example {
+  readonly name: string
+  readonly endpoint: string
+  readonly path?: string
+  readonly json?: unknown
+  readonly druid: Status
+  readonly svc: Status
+  readonly otherDruid: Status
+  readonly otherSvc: Status
+}
+
+const ofDatasource = `${coordinator}/datasources/:dataSource`
+const examples: readonly Example[] = [
+  {
+    name: 'invalid input',
+    endpoint: `POST ${coordinator}/config`,
+    druid: [200],
+    svc: [400, { errorMessage: 'Unknown field [nosuch]' }],
+    otherDruid: [200],
+    otherSvc: [400, { errorMessage: 'Something is wrong' }],
+  },
+  {
+    name: 'server error in Druid',
+    endpoint: `GET ${coordinator}/loadqueue`,
+    druid: [500],
+    svc: [200, {}],
+    otherDruid: [200, {}],
+    otherSvc: [500],
+  },
+  {
+    name: 'password hashes',
+    endpoint: `GET ${authentication}/users/:user`,
+    druid: [200, { name: 'a', credentials: { hash: 'x' } }],
+    svc: [200, { name: 'a', credentials: { algorithm: 'x' } }],
+    otherDruid: [200, { name: 'a', credentials: {} }],
+    otherSvc: [200, { name: 'a' }],
+  },
+  {
+    name: 'permissions of the administrator',
+    endpoint: `GET ${authorization}/roles/:role`,
+    druid: [200, { permissions: [{ type: 'QUERY_CONTEXT' }] }],
+    svc: [200, { permissions: [] }],
+    otherDruid: [200, { permissions: [{ type: 'CONFIG' }] }],
+    otherSvc: [200, { permissions: [] }],
+  },
+  {
+    name: 'compaction status of an unknown datasource',
+    endpoint: 'GET /druid/indexer/v1/compaction/status/datasources/:dataSource',
+    druid: [404],
+    svc: [200, { latestStatus: [] }],
+    otherDruid: [404],
+    otherSvc: [200, { latestStatus: [{ dataSource: 'a' }] }],
+  },
+  {
+    name: 'compaction status of a datasource without segments',
+    endpoint: `GET ${coordinator}/compaction/status`,
+    druid: [200, { latestStatus: [] }],
+    svc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 0 }] }],
+    otherDruid: [200, { latestStatus: [] }],
+    otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
+  },
+  {
+    name: 'rows of unused segments',
+    endpoint: `GET ${coordinator}/metadata/datasources/:dataSource/unusedSegments`,
+    druid: [200, [{ id: 'a', numRows: null }]],
+    svc: [200, [{ id: 'a', numRows: 7 }]],
+    otherDruid: [200, [{ id: 'a', numRows: null }]],
+    otherSvc: [200, [{ id: 'b', numRows: 7 }]],
+  },
+  {
+    name: 'type and projections of a compaction configuration',
+    endpoint: `GET ${coordinator}/config/compaction/:dataSource`,
+    druid: [200, { dataSource: 'a', type: 'inline', projections: null }],
+    svc: [200, { dataSource: 'a' }],
+    otherDruid: [200, { dataSource: 'a', type: 'catalog', projections: null }],
+    otherSvc: [200, { dataSource: 'a' }],
+  },
+  {
+    name: 'datasources without used segments in lists',
+    endpoint: `GET ${coordinator}/loadstatus`,
+    druid: [200, { a: 100, b: 'NaN' }],
+    svc: [200, { a: 100 }],
+    otherDruid: [200, { a: 100, b: 50 }],
+    otherSvc: [200, { a: 100 }],
+  },
+  {
+    name: 'load status where no replicas are required',
+    endpoint: `GET ${coordinator}/loadstatus`,
+    druid: [200, { a: 0 }],
+    svc: [200, { a: 100 }],
+    otherDruid: [200, { a: 100 }],
+    otherSvc: [200, { a: 0 }],
+  },
+  {
+    name: 'tiers without missing replicas in the load status',
+    endpoint: `GET ${ofDatasource}/loadstatus`,
+    path: '/x?full&interval=x&forceMetadataRefresh=true',
+    druid: [200, { hot: { a: 0 }, cold: { a: 2 } }],
+    svc: [200, { cold: { a: 2 } }],
+    otherDruid: [200, { hot: { a: 1 }, cold: { a: 2 } }],
+    otherSvc: [200, { cold: { a: 2 } }],
+  },
+  {
+    name: 'a datasource without used segments',
+    endpoint: `GET ${coordinator}/metadata/datasources/:dataSource/segments`,
+    druid: [200, []],
+    svc: [404],
+    otherDruid: [200, ['a']],
+    otherSvc: [404],
+  },
+  {
+    name: 'load status of a datasource without an interval',
+    endpoint: `GET ${ofDatasource}/loadstatus`,
+    path: '/x?forceMetadataRefresh=true',
+    druid: [204],
+    svc: [200, { a: 100 }],
+    otherDruid: [404],
+    otherSvc: [200, { a: 100 }],
+  },
+  {
+    name: 'load status without forceMetadataRefresh',
+    endpoint: `GET ${ofDatasource}/loadstatus`,
+    druid: [400],
+    svc: [200, { a: 100 }],
+    otherDruid: [400],
+    otherSvc: [404],
+  },
+  {
+    name: 'newest entries of a compaction history',
+    endpoint: `GET ${coordinator}/config/compaction/:dataSource/history`,
+    path: '/x?count=1',
+    druid: [200, []],
+    svc: [200, [{ auditTime: '' }]],
+    otherDruid: [404],
+    otherSvc: [200, [{ auditTime: '' }]],
+  },
+  {
+    name: 'number of marked segments',
+    endpoint: `POST ${ofDatasource}/markUnused`,
+    json: { segmentIds: ['a'] },
+    druid: [200, { numChangedSegments: 1 }],
+    svc: [200, { numChangedSegments: 0 }],
+    otherDruid: [200, { numChangedSegments: 0 }],
+    otherSvc: [200, { numChangedSegments: 1 }],
+  },
+]
+
+describe('a listed difference', () => {
+  const explanationOf = (example: Example, [druid, svc]: readonly [Status, Status]) => {
+    const given = exchange(example.endpoint, answer(...druid), answer(...svc), example.path, example.json)
+    assert.ok(!isSame(given))
+    return differences.find((difference) => difference.explains(given))?.name
+  }
+
+  test('has an example', () => {
+    assert.deepEqual(
+      examples.map(({ name }) => name),
+      differences.map(({ name }) => name),
+    )
+  })
+
+  for (const example of examples) {
+    test(`explains only its own answers: ${example.name}`, () => {
+      const { druid, svc, otherDruid, otherSvc } = example
+      assert.equal(explanationOf(example, [druid, svc]), example.name)
+      assert.equal(explanationOf(example, [otherDruid, otherSvc]), undefined)
+    })
+  }
 })

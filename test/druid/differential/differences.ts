@@ -92,6 +92,7 @@ export const differences: readonly Difference[] = [
     svc: 'lists it as `RUNNING`, with counts of 0',
     reason: 'The documented answer lists all datasources for which automatic compaction is enabled.',
     explains: bothSucceed((exchange) => {
+      if (!/\/compaction\/status(\/datasources)?$/.test(exchange.request.endpoint)) return false
       const statusOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
       const known = new Set(statusOf(exchange.druid).map(({ dataSource }) => dataSource))
       const isEmpty = (status: object) =>
@@ -99,10 +100,7 @@ export const differences: readonly Difference[] = [
       const latestStatus = statusOf(exchange.svc).filter(
         (status) => known.has(status.dataSource) || !isEmpty(status),
       )
-      return (
-        /\/compaction\/status(\/datasources)?$/.test(exchange.request.endpoint) &&
-        isSame({ ...exchange, svc: { ...exchange.svc, json: { latestStatus } } })
-      )
+      return isSame({ ...exchange, svc: { ...exchange.svc, json: { latestStatus } } })
     }),
   },
   {
@@ -251,9 +249,10 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-/** The condition for requests that succeed in both systems. */
+/** The condition for requests that succeed with the same status in both systems. */
 function bothSucceed(applies: Difference['explains']): Difference['explains'] {
-  return (exchange) => exchange.druid.status < 300 && exchange.svc.status < 300 && applies(exchange)
+  return (exchange) =>
+    exchange.druid.status === exchange.svc.status && exchange.druid.status < 300 && applies(exchange)
 }
 
 /** The condition for answers that are equal without these fields; those with a value only if they have this value. */

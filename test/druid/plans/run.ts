@@ -11,9 +11,9 @@ import {
   type DeclaredFiles,
   type MadePlan,
   makePlan,
-  previewsOf,
   readDeclaredFiles,
 } from '@svc/cli/plan'
+import { previewsOf } from '@svc/cli/previews'
 import { seededRandom } from '../../support/random.ts'
 import { type Choices, choicesFrom } from '../differential/choices.ts'
 import { type DruidSystem, startDruidSystem } from '../differential/druid-system.ts'
@@ -219,7 +219,7 @@ async function planFiles(
   files: DeclaredFiles,
 ): Promise<MadePlan> {
   const compared = await compareFiles(client, files, { parts: [], create: true })
-  return await makePlan(client, compared, previewsOf(client, access, 1), new Date())
+  return await makePlan(client, compared, previewsOf(client, access, { buckets: 1 }), new Date())
 }
 
 /** What a plan predicts for each datasource: replicas by tier, used segments, and unqueryable ones. */

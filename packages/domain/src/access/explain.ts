@@ -21,14 +21,18 @@ export interface AccessExplanation {
     readonly from: readonly string[]
     readonly exists: boolean
   }[]
-  /** The permissions for the requested type and action, and whether each grants the access. */
+  /** The permissions for the requested type and action, and whether each grants the access; null if it depends on the name. */
   readonly permissions: readonly {
     readonly role: string
     readonly permission: Permission
-    readonly grants: boolean
+    readonly grants: boolean | null
   }[]
-  readonly allowed: boolean
+  /** Null if it depends on the name. */
+  readonly allowed: boolean | null
 }
+
+/** An access to explain. Without a name, it depends on the request. */
+export type ExplainedAccess = Omit<Access, 'name'> & Partial<Pick<Access, 'name'>>
 
 /** The user to explain, with LDAP groups. `groupFilters` is undefined if the authorizer ignores groups. */
 export interface ExplainedUser {
@@ -41,7 +45,7 @@ export interface ExplainedUser {
 export function explainAccess(
   directory: MappedRoleDirectory,
   { user, groups, groupFilters }: ExplainedUser,
-  access: Access | undefined,
+  access: ExplainedAccess | undefined,
   compilePattern: CompilePattern,
   options: CompileOptions,
 ): AccessExplanation {
@@ -62,9 +66,9 @@ export function explainAccess(
             .map((permission) => ({
               role,
               permission,
-              grants: compilePermissions([permission], compilePattern, options).some((one) =>
-                grants(one, access),
-              ),
+              grants: isNamed(access)
+                ? compilePermissions([permission], compilePattern, options).some((one) => grants(one, access))
+                : permission.resource.name === everyName || null,
             })),
         )
   return {
@@ -72,6 +76,12 @@ export function explainAccess(
     mappings,
     roles: [...sources].map(([role, from]) => ({ role, from, exists: Object.hasOwn(directory.roles, role) })),
     permissions,
-    allowed: permissions.some((permission) => permission.grants),
+    allowed:
+      permissions.some(({ grants }) => grants) ||
+      (permissions.some(({ grants }) => grants === null) ? null : false),
   }
 }
+
+const everyName = '.*'
+
+const isNamed = (access: ExplainedAccess): access is Access => access.name !== undefined

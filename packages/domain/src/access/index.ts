@@ -1,6 +1,8 @@
 /** Permissions: what a caller may do with which resource. */
 
-export { type AccessExplanation, explainAccess } from './explain.ts'
+export { parseDistinguishedName } from './distinguished-name.ts'
+export { type AccessExplanation, type ExplainedAccess, explainAccess } from './explain.ts'
+export { isBalancedFilter } from './ldap-filter.ts'
 export { compileGroupPattern, isGroupPattern } from './ldap-group-pattern.ts'
 export {
   type ChainOutcome,

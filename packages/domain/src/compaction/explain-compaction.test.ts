@@ -11,14 +11,18 @@ import {
   type CompactionState,
   type ExplainedCompaction,
   explainCompaction,
+  forecastCompaction,
   type LockedInterval,
   type PastCompaction,
   scheduleCompactions,
   searchDatasource,
+  summarizeCompaction,
 } from './index.ts'
 import { testSegment } from './test-segments.ts'
 
 const now = Date.UTC(2026, 1, 1)
+// One second for each task.
+const rate = { msPerSegment: 1000, msPerByte: 0 }
 const fingerprints = { config: 'c', segments: 's' }
 
 interface Given {
@@ -34,14 +38,10 @@ function explained(segments: readonly CompactionSegment[], given: Given = {}): E
   const parsed = parseCompactionConfig({ dataSource: 'wiki', skipOffsetFromLatest: 'PT0S', ...config })
   const findings = finish(searchDatasource(parsed, segments, locks))
   const plan = finish(assemblePlan(parseClusterConfig(cluster), capacity, [findings]))
-  const schedule = scheduleCompactions({
-    candidates: plan.candidates,
-    slots: plan.slots,
-    past,
-    fingerprintsOf: () => fingerprints,
-    now,
-  })
-  return { plan, findings, schedule }
+  const times = { past, fingerprintsOf: () => fingerprints, now }
+  const schedule = scheduleCompactions({ candidates: plan.candidates, slots: plan.slots, ...times })
+  const steps = forecastCompaction({ ...times, plan, rate, periodMs: 10_000, untilNextRunMs: 10_000 })
+  return { plan, findings, schedule, forecast: finish(steps) }
 }
 
 const days = ['2026-01-01/P1D', '2026-01-02/P1D', '2026-01-03/P1D']
@@ -53,6 +53,39 @@ const past = (interval: string, ended: PastCompaction['ended']): PastCompaction 
   slots: 1,
   configFingerprint: 'c',
   segmentsFingerprint: 's',
+})
+
+describe('the summary of compaction', () => {
+  const summary = (given: Given, sees = () => true) => summarizeCompaction(explained(daily, given), sees)
+
+  it('says what waits, and what holds it up', () => {
+    const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
+    assert.deepEqual(summary({ cluster }), [
+      'Compaction: 3 intervals (300 B) wait, and running tasks use 0 of 1 slot',
+    ])
+    const locks = [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }]
+    const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
+    assert.deepEqual(summary({ cluster, locks, past: failed }), [
+      'Compaction: 2 intervals (200 B) wait, and running tasks use 0 of 1 slot',
+      'Compaction of 1 interval failed or changed nothing and is retried later',
+      'Compaction waits for locks on 1 interval, for example of [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
+    ])
+    assert.match(
+      summary({ cluster: { compactionTaskSlotRatio: 0 } })[1]!,
+      /too few task slots for 3 intervals/,
+    )
+  })
+
+  it('says nothing if nothing needs compaction, or if the reader may not read it', () => {
+    assert.deepEqual(
+      summarizeCompaction(explained([]), () => true),
+      [],
+    )
+    assert.deepEqual(
+      summary({}, () => false),
+      [],
+    )
+  })
 })
 
 describe('the explanation of compaction', () => {
@@ -130,6 +163,21 @@ describe('the explanation of compaction', () => {
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),
       'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot, and running tasks use 0 of 1',
     )
+  })
+
+  it('shows readers neither other datasources in the queue nor the use of slots', () => {
+    const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
+    const state = explained(daily, { cluster })
+    const [candidate] = state.plan.candidates
+    const candidates = [{ ...candidate!, dataSource: 'hidden' }, ...state.plan.candidates]
+    const withHidden = { ...state, plan: { ...state.plan, candidates } }
+    const reader = { sees: (dataSource: string) => dataSource === 'wiki', seesCluster: false }
+    const [oldest] = explainCompaction(withHidden, eternity, reader)
+    assert.equal(
+      oldest!.reason,
+      'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot',
+    )
+    assert.equal(explainCompaction(withHidden, eternity)[0]!.place, 4)
   })
 
   it('explains only intervals that overlap the requested one', () => {

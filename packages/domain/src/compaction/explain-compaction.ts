@@ -1,6 +1,7 @@
 import { countOf, formatBytes } from '../text/index.ts'
 import { formatInstant, type Interval, overlaps } from '../time/index.ts'
 import type { CompactionFigures } from './compaction-segment.ts'
+import type { CompactionForecast } from './forecast-compaction.ts'
 import type { CompactionCandidate, CompactionPlan, DatasourceFindings, SkipCode } from './plan-compaction.ts'
 import type { IneligibleCode } from './policy.ts'
 import type { CompactionSchedule, PostponedCompaction } from './schedule.ts'
@@ -30,6 +31,8 @@ export interface CompactionFinding {
   /** Position in the order of the policy, from 1, and what comes before it; only if it awaits compaction. */
   readonly place?: number
   readonly bytesAhead?: number
+  /** When it is expected to be compacted, in epoch milliseconds. */
+  readonly doneAt?: number
 }
 
 /** The state of compaction that explanations read. */
@@ -39,10 +42,26 @@ export interface ExplainedCompaction {
   readonly findings: DatasourceFindings
   /** What the next run decides. */
   readonly schedule: CompactionSchedule
+  /** What the runs after it decide. */
+  readonly forecast: CompactionForecast
 }
 
+/** What the reader of an explanation may read. By default, everything. */
+export interface CompactionReader {
+  /** Whether the reader may read a datasource: the queue shows no others. */
+  sees(dataSource: string): boolean
+  /** Whether the reader may read the state of the cluster. */
+  readonly seesCluster: boolean
+}
+
+const readsEverything: CompactionReader = { sees: () => true, seesCluster: true }
+
 /** Explains the intervals of a datasource that overlap an interval, oldest first. */
-export function explainCompaction(state: ExplainedCompaction, interval: Interval): CompactionFinding[] {
+export function explainCompaction(
+  state: ExplainedCompaction,
+  interval: Interval,
+  reader = readsEverything,
+): CompactionFinding[] {
   const { skipped, compactedIntervals } = state.findings
   const settled: CompactionFinding[] = [
     ...skipped.map(({ interval: found, code, reason, figures }) => finding(found, figures, code, reason)),
@@ -50,7 +69,7 @@ export function explainCompaction(state: ExplainedCompaction, interval: Interval
       finding(found, figures, 'UP_TO_DATE', 'its segments have the configured state'),
     ),
   ].filter((one) => overlaps(one.interval, interval))
-  return [...settled, ...explainCandidates(state, interval)].sort(
+  return [...settled, ...explainCandidates(state, interval, reader)].sort(
     (a, b) => a.interval.start - b.interval.start || a.interval.end - b.interval.end,
   )
 }
@@ -64,26 +83,36 @@ const finding = (
 
 /** Explains the intervals that need compaction, in the order of the policy. */
 function explainCandidates(
-  { plan, schedule, findings }: ExplainedCompaction,
+  { plan, schedule, findings, forecast }: ExplainedCompaction,
   interval: Interval,
+  reader: CompactionReader,
 ): CompactionFinding[] {
   const submitted = new Map(schedule.submissions.map(({ candidate, slots }) => [candidate, slots]))
-  const postponed = new Map(schedule.postponed.map((one) => [one.candidate, one]))
+  const doneTimes = new Map(
+    forecast.runs.flatMap(({ tasks }) => tasks.map(({ candidate, endsAt }) => [candidate, endsAt] as const)),
+  )
   const found: CompactionFinding[] = []
   let place = 0
   let bytesAhead = 0
   for (const candidate of plan.candidates) {
     const { figures, eligible, code, reason } = candidate
+    if (!reader.sees(candidate.dataSource)) continue
     if (eligible) place += 1
     if (candidate.dataSource === findings.config.dataSource && overlaps(candidate.interval, interval)) {
       if (!eligible) found.push(finding(candidate.interval, figures, code!, reason))
       else {
         const queue = { place, bytesAhead }
-        const [why, text] = whyAwaiting(candidate, queue, plan, schedule, {
+        const [why, text] = whyAwaiting(candidate, queue, plan, {
           slots: submitted.get(candidate),
-          postponed: postponed.get(candidate),
+          postponed: forecast.postponed.get(candidate),
+          slotsTaken: reader.seesCluster ? schedule.slotsTaken : undefined,
         })
-        found.push({ ...finding(candidate.interval, figures, why, `${reason}. ${text}`), ...queue })
+        const doneAt = doneTimes.get(candidate)
+        found.push({
+          ...finding(candidate.interval, figures, why, `${reason}. ${text}`),
+          ...queue,
+          ...(doneAt === undefined ? {} : { doneAt: Math.round(doneAt) }),
+        })
       }
     }
     if (eligible) bytesAhead += figures.bytes
@@ -96,24 +125,28 @@ function whyAwaiting(
   { demand }: CompactionCandidate,
   { place, bytesAhead }: { readonly place: number; readonly bytesAhead: number },
   plan: CompactionPlan,
-  { slotsTaken }: CompactionSchedule,
-  decided: { readonly slots: number | undefined; readonly postponed: PostponedCompaction | undefined },
+  decided: {
+    readonly slots: number | undefined
+    readonly postponed: PostponedCompaction | undefined
+    readonly slotsTaken: number | undefined
+  },
 ): [CompactionCode, string] {
-  const { slots, postponed } = decided
+  const { slots, postponed, slotsTaken } = decided
   if (slots !== undefined) return ['NEXT', `The next run submits a task with ${countOf(slots, 'slot')}`]
-  if (postponed !== undefined)
-    return [
-      'RETRIED_LATER',
-      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
-    ]
   if (demand.floor > plan.slots)
     return [
       'TOO_FEW_SLOTS',
       `Its job needs at least [${demand.floor}] task slots, but compaction has [${plan.slots}]`,
     ]
+  if (postponed !== undefined)
+    return [
+      'RETRIED_LATER',
+      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
+    ]
   const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
+  const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`
   return [
     'WAITING',
-    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}, and running tasks use ${slotsTaken} of ${plan.slots}`,
+    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}${taken}`,
   ]
 }

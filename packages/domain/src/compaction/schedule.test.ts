@@ -203,7 +203,13 @@ describe('the compaction task', () => {
       granularitySpec: { segmentGranularity: 'MONTH' },
     })
     const [candidate] = candidatesOf(['2026-01-03/P1D'], { granularitySpec: { segmentGranularity: 'MONTH' } })
-    const origin = { slots: 1, configFingerprint: 'c', segmentsFingerprint: 's', reason: 'not compacted yet' }
+    const origin = {
+      slots: 1,
+      bytes: 100,
+      configFingerprint: 'c',
+      segmentsFingerprint: 's',
+      reason: 'not compacted yet',
+    }
     assert.deepEqual(taskToSubmit('id', candidate!, config, 'native', origin), {
       type: 'compact',
       id: 'id',

@@ -12,6 +12,8 @@ export interface PastCompaction {
   /** Identify the configuration that the task used, and the segments that it read. */
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
+  /** Bytes that the task reads, and how long it ran, or has been running. Undefined for tasks of users. */
+  readonly work?: { readonly bytes: number; readonly durationMs: number } | undefined
 }
 
 /** A task to submit, and its number of slots. */
@@ -36,8 +38,8 @@ export interface CompactionSchedule {
 
 /** The input of the scheduler. */
 export interface ScheduleInput {
-  /** In the order of the policy. */
-  readonly candidates: readonly CompactionCandidate[]
+  /** In the order of the policy. Only as many are read as there are slots. */
+  readonly candidates: Iterable<CompactionCandidate>
   /** Maximum number of concurrent compaction task slots. */
   readonly slots: number
   readonly past: readonly PastCompaction[]
@@ -65,7 +67,7 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
   const { candidates, past, now } = input
   const running = past.filter(({ ended }) => ended === undefined)
   const slotsTaken = running.reduce((sum, { slots }) => sum + slots, 0)
-  const pastOf = Map.groupBy(past, (one) => keyOf(one, one.interval))
+  const postponementOf = findPostponements(input)
   const postponed: PostponedCompaction[] = []
   const busy = new Map<string, Interval[]>()
   for (const { dataSource, interval } of running)
@@ -75,14 +77,10 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
     for (const candidate of candidates) {
       if (!candidate.eligible) continue
       const { dataSource, compactionInterval, demand } = candidate
-      const earlier = pastOf.get(keyOf(candidate, compactionInterval)) ?? []
-      if (earlier.length > 0) {
-        const { failures, lastAt } = consecutiveFailures(earlier, input.fingerprintsOf(candidate))
-        const until = lastAt + delayAfterFailures(failures)
-        if (failures > 0 && now < until) {
-          postponed.push({ candidate, failures, until })
-          continue
-        }
+      const later = postponementOf(candidate)
+      if (later !== undefined && now < later.until) {
+        postponed.push(later)
+        continue
       }
       const others = busy.get(dataSource) ?? []
       if (others.some((interval) => overlaps(interval, compactionInterval))) continue
@@ -94,6 +92,22 @@ export function scheduleCompactions(input: ScheduleInput): CompactionSchedule {
 
   const grants = grantSlots(claims(), input.slots, slotsTaken)
   return { submissions: grants.map(({ job, slots }) => ({ candidate: job, slots })), postponed, slotsTaken }
+}
+
+/** Returns a function that returns until when a candidate must wait after failures; undefined if none failed. */
+export function findPostponements({
+  past,
+  fingerprintsOf,
+}: Pick<ScheduleInput, 'past' | 'fingerprintsOf'>): (
+  candidate: CompactionCandidate,
+) => PostponedCompaction | undefined {
+  const pastOf = Map.groupBy(past, (one) => keyOf(one, one.interval))
+  return (candidate) => {
+    const earlier = pastOf.get(keyOf(candidate, candidate.compactionInterval))
+    if (earlier === undefined) return undefined
+    const { failures, lastAt } = consecutiveFailures(earlier, fingerprintsOf(candidate))
+    return failures === 0 ? undefined : { candidate, failures, until: lastAt + delayAfterFailures(failures) }
+  }
 }
 
 function consecutiveFailures(

@@ -7,6 +7,8 @@ import type { CompactionCandidate } from './plan-compaction.ts'
 export interface CompactTaskOrigin {
   /** Task slots in use until the task ends. */
   readonly slots: number
+  /** Bytes that the task reads. */
+  readonly bytes: number
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
   readonly reason: string

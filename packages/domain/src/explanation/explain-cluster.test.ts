@@ -50,7 +50,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     'loads, with the time of the longest queue, and drops',
     {
       settled: false,
-      reasons: ['Load queues have [4] loads and [2] drops'],
+      reasons: ['Load queues have 4 loads and 2 drops'],
       servers: [
         work('h1', 'hot', {
           queuedLoads: 3,
@@ -97,9 +97,9 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
   ],
   [
     'an unknown cluster',
-    { known: false, settled: false, reasons: ['The leader is waiting for reports from [1] servers: [h1]'] },
+    { known: false, settled: false, reasons: ['The leader is waiting for reports from 1 server: [h1]'] },
     'unknown',
-    ['The leader is waiting for reports from [1] servers: [h1]'],
+    ['The leader is waiting for reports from 1 server: [h1]'],
   ],
 ]
 for (const [name, given, state, sentences] of cases) {

@@ -72,7 +72,12 @@ interface GivenTier {
 }
 
 /** Returns the state that the tiers describe, with a rule that requires their replicas. */
-function clusterOf(tiers: readonly GivenTier[], isThrottled = false, more: readonly object[] = []) {
+function clusterOf(
+  tiers: readonly GivenTier[],
+  isThrottled = false,
+  more: readonly object[] = [],
+  replicationThrottleLimit = limits.replicationThrottleLimit,
+) {
   const failing = new Set<string>()
   const servers = tiers.flatMap((tier, place) =>
     tier.servers.map((condition, index) => {
@@ -93,7 +98,8 @@ function clusterOf(tiers: readonly GivenTier[], isThrottled = false, more: reado
     table,
     rules,
     servers: loadingServers(servers),
-    limits,
+    clones: [],
+    limits: { ...limits, replicationThrottleLimit },
     now,
     isPaused: false,
     awaited: [],
@@ -164,8 +170,9 @@ describe('the explanation of a segment', () => {
 
   it('says what the next run then does', () => {
     fc.assert(
-      fc.property(givenTiers, fc.boolean(), (tiers, drops) => {
-        const { cluster, servers, row } = clusterOf(tiers, false, drops ? [{ type: 'dropForever' }] : [])
+      fc.property(givenTiers, fc.boolean(), fc.nat(3), (tiers, drops, throttleLimit) => {
+        const dropRules = drops ? [{ type: 'dropForever' }] : []
+        const { cluster, servers, row } = clusterOf(tiers, false, dropRules, throttleLimit)
         const { next } = explainSegment(cluster, row)
         const run = new RetentionPlanner(cluster.table).begin(cluster, true)
         const done = { load: new Set<string>(), cancelLoad: new Set<string>(), drop: new Set<string>() }
@@ -192,8 +199,38 @@ describe('the explanation of a segment', () => {
           isMarked,
         )
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
+  })
+
+  it('says that a clone has it, or why it does not', () => {
+    const { cluster, row } = clusterOf([{ required: 1, servers: ['serves', 'free', 'free', 'serves'] }])
+    const [first, second, third, fourth] = cluster.servers
+    const clones = [
+      { target: second!, source: first!.number, sourceName: first!.name },
+      { target: third!, source: undefined, sourceName: 'gone' },
+      { target: fourth!, source: first!.number, sourceName: first!.name },
+    ]
+    const { servers, tiers } = explainSegment({ ...cluster, servers: [first!], clones }, row)
+    assert.deepEqual(
+      servers.map(({ server, obstacle, text }) => [server, obstacle, text]),
+      [
+        ['t0-0', undefined, 'Serves it'],
+        ['t0-3', undefined, 'Serves it as a clone of [t0-0], which does not count as a replica'],
+        [
+          't0-1',
+          'clone',
+          'Is a clone of [t0-0], which has it, and loads it when its queue and its storage have space',
+        ],
+        ['t0-2', 'clone', 'Is a clone of [gone], which is unavailable, so it stays as it is'],
+      ],
+    )
+    assert.equal(tiers[0]!.served, 1)
+    const { cluster: without, row: other } = clusterOf([{ required: 1, servers: ['free', 'free'] }])
+    const [source, target] = without.servers
+    const clone = { target: target!, source: source!.number, sourceName: source!.name }
+    const found = explainSegment({ ...without, servers: [source!], clones: [clone] }, other)
+    assert.match(found.servers[1]!.text, /which does not have it, and loads nothing else$/)
   })
 
   it('names the rule that applies, why earlier ones do not, and when that changes', () => {

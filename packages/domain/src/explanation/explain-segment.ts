@@ -4,7 +4,7 @@ import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
 import type { Interval } from '../time/index.ts'
 import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
-import { explainServer, explainTier } from './explain-servers.ts'
+import { explainClone, explainServer, explainTier } from './explain-servers.ts'
 import type {
   Candidates,
   Cause,
@@ -128,7 +128,7 @@ function causesOf(
 }
 
 const obstacleTexts: Readonly<
-  Record<Exclude<keyof Candidates, 'decommissioning' | 'canLoad'>, (servers: string) => string>
+  Record<Exclude<keyof Candidates, 'decommissioning' | 'clone' | 'canLoad'>, (servers: string) => string>
 > = {
   loadFailed: (servers) => `${servers} failed to load it`,
   beingDropped: (servers) => `${servers} must drop it first`,
@@ -233,7 +233,10 @@ function serverFindings(
   const named = new Set(tiers.filter(({ required }) => required > 0).map(({ tier }) => tier))
   const isAsked = (server: LoadingServer): boolean =>
     named.has(server.tier) && (isHistorical(server) || wanted.action === 'broadcast')
-  const found = cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) }))
+  const found = [
+    ...cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) })),
+    ...cluster.clones.map((clone) => ({ server: clone.target, finding: explainClone(cluster, row, clone) })),
+  ]
   const isInvolved = ({ state, obstacle }: ServerFinding): boolean =>
     state === 'serves' || state === 'loads' || state === 'drops' || obstacle === 'loadFailed'
   const [involved, others] = [true, false].map((is) =>

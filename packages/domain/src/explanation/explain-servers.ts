@@ -6,6 +6,7 @@ import type {
   Candidates,
   ExplainedCluster,
   LoadFailure,
+  NamedClone,
   ServerFinding,
   ServerObstacle,
   TierFinding,
@@ -33,13 +34,39 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
   }
 }
 
+/** Returns what a clone has to do with a segment, given by row. It copies its source, whatever the rules require. */
+export function explainClone(
+  { table }: ExplainedCluster,
+  row: number,
+  { target, source, sourceName }: NamedClone,
+): ServerFinding {
+  const { name, tier, number } = target
+  const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
+  const flags = table.copies.flags(row, number)
+  const as = `as a clone of [${sourceName}]`
+  if ((flags & dropping) !== 0) return finding('drops', `Drops it ${as}`)
+  if ((flags & loading) !== 0) return finding('loads', `Has it in its queue ${as}`)
+  if ((flags & served) !== 0) return finding('serves', `Serves it ${as}, which does not count as a replica`)
+  const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
+  const why =
+    source === undefined
+      ? 'which is unavailable, so it stays as it is'
+      : isAtSource
+        ? 'which has it, and loads it when its queue and its storage have space'
+        : 'which does not have it, and loads nothing else'
+  return { ...finding('cannotLoad', `Is a clone of [${sourceName}], ${why}`), obstacle: 'clone' }
+}
+
+/** Why a server that is not a clone cannot load a segment. */
+type ServerBlocker = Exclude<ServerObstacle, 'clone'>
+
 function obstacleOf(
   { table, limits }: ExplainedCluster,
   row: number,
   server: LoadingServer,
   flags: number,
   failure: LoadFailure | undefined,
-): ServerObstacle | undefined {
+): ServerBlocker | undefined {
   if (server.decommissioning) return 'decommissioning'
   if (failure !== undefined || (flags & refused) !== 0) return 'loadFailed'
   if (!hasRoom(draftOf(server), table.sizeOf[row]!)) return 'noSpace'
@@ -50,7 +77,7 @@ function obstacleText(
   { table, limits }: ExplainedCluster,
   row: number,
   server: LoadingServer,
-  obstacle: ServerObstacle,
+  obstacle: ServerBlocker,
   failure: LoadFailure | undefined,
 ): string {
   switch (obstacle) {

@@ -1,5 +1,5 @@
 import type { SegmentTable } from '../inventory/index.ts'
-import type { LoadingServer, PlanLimits, Unplaced } from '../loading/index.ts'
+import type { LoadingServer, PlanLimits, ServerClone, Unplaced } from '../loading/index.ts'
 import type { RulesByName } from '../rules/index.ts'
 
 /** A load of a segment that a server has failed. */
@@ -17,6 +17,7 @@ export interface ExplainedCluster {
   readonly rules: RulesByName
   /** The servers without clones. */
   readonly servers: readonly LoadingServer[]
+  readonly clones: readonly NamedClone[]
   readonly limits: PlanLimits
   /** The cluster's time in epoch milliseconds. */
   readonly now: number
@@ -30,12 +31,17 @@ export interface ExplainedCluster {
   failureOf(server: number, segmentId: string): LoadFailure | undefined
 }
 
+/** A server that copies the segments of another one, with the name of the other one. */
+export interface NamedClone extends ServerClone {
+  readonly sourceName: string
+}
+
 /** Why a server that does not have a segment cannot load it now. */
-export type ServerObstacle = 'loadFailed' | 'noSpace' | 'queueFull' | 'decommissioning'
+export type ServerObstacle = 'loadFailed' | 'noSpace' | 'queueFull' | 'decommissioning' | 'clone'
 
 /** Why a segment does not have all its replicas, or why it has none. These codes are stable. */
 export type CauseCode =
-  | Exclude<ServerObstacle, 'decommissioning'>
+  | Exclude<ServerObstacle, 'decommissioning' | 'clone'>
   /** A server must drop its replica before it can load one. */
   | 'beingDropped'
   /** A drop rule applies. */

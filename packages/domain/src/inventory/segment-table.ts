@@ -1,6 +1,7 @@
 import { parseSegmentId, type Segment, segmentId } from '../segment/index.ts'
 import type { Interval } from '../time/index.ts'
 import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
+import { ChangeJournal } from './change-journal.ts'
 import { CopyTable, copyFlag } from './copy-table.ts'
 import { grown } from './grow-column.ts'
 import { HashIndex, hashNumber, hashText } from './hash-index.ts'
@@ -81,6 +82,18 @@ class WritableSegmentTable {
   private readonly datasourcesByName = new Map<string, Datasource>()
   private readonly datasourceList: Datasource[] = []
   private usedRows = 0
+  private journal: ChangeJournal | undefined
+
+  /** Notes changes in a journal from now on. Without one, changes cost nothing. */
+  startJournal(): ChangeJournal {
+    this.journal = new ChangeJournal()
+    return this.journal
+  }
+
+  /** Stops noting changes. */
+  stopJournal(): void {
+    this.journal = undefined
+  }
 
   /** The number of used segments. */
   get usedCount(): number {
@@ -111,6 +124,11 @@ class WritableSegmentTable {
   groupsOf(datasource: number): Int32Array {
     const { groups, groupCount } = this.datasourceList[datasource]!
     return groups.subarray(0, groupCount)
+  }
+
+  /** Returns the datasource of a used segment by number, or -1. */
+  datasourceOfRow(row: number): number {
+    return this.isUsed(row) ? this.datasourceOf[this.groupOf[row]!]! : -1
   }
 
   /** Returns the version of a group. */
@@ -180,10 +198,10 @@ class WritableSegmentTable {
     }
   }
 
-  /** Adds a used segment. Does nothing if it is already known as used. */
-  put(segment: NewSegment): void {
+  /** Adds a used segment. Does nothing if it is already known as used. Returns its row. */
+  put(segment: NewSegment): number {
     let row = this.rowOf(segment.id)
-    if (row >= 0 && this.groupOf[row]! >= 0) return
+    if (row >= 0 && this.groupOf[row]! >= 0) return row
     if (row < 0) row = this.addRow(segment.id)
     const group = this.groupFor(segment)
     this.groupOf[row] = group
@@ -204,7 +222,9 @@ class WritableSegmentTable {
     if (this.hiddenOf[group] === 1) datasource.hiddenCount += 1
     this.usedRows += 1
     this.noteChanged(datasource, group)
+    this.journal?.note('added', datasource.number, row)
     this.markedOf[row] = 1
+    return row
   }
 
   /** Marks a segment as unused. Its row stays while a server holds, loads, or drops it. */
@@ -214,6 +234,7 @@ class WritableSegmentTable {
     const group = this.groupOf[row]!
     const datasource = this.datasourceList[this.datasourceOf[group]!]!
     this.noteChanged(datasource, group)
+    this.journal?.note('removed', datasource.number, row)
     this.texts.set(row, this.idOf(row))
     const [before, after] = [this.previousInGroup[row]!, this.nextInGroup[row]!]
     if (before >= 0) this.nextInGroup[before] = after
@@ -231,6 +252,7 @@ class WritableSegmentTable {
 
   /** Marks all segments as unused. */
   removeAll(): void {
+    this.journal?.clear()
     for (let row = 0; row < this.rowLimit; row += 1) {
       if (this.groupOf[row]! < 0) continue
       this.texts.set(row, this.idOf(row))
@@ -271,7 +293,11 @@ class WritableSegmentTable {
     if (((before ^ after) & copyFlag.served) !== 0) {
       this.servedChanges += 1
       const group = this.groupOf[row]!
-      if (group >= 0) this.noteServedChange(group)
+      if (group >= 0) {
+        this.noteServedChange(group)
+        const change = (after & copyFlag.served) === 0 ? 'dropped' : 'loaded'
+        this.journal?.note(change, this.datasourceOf[group]!, row)
+      }
     }
     if (entry < 0) this.freeIfIdle(row)
     return entry
@@ -357,6 +383,7 @@ class WritableSegmentTable {
         datasource.changes += 1
         datasource.hiddenCount += isHidden ? this.memberCountOf[group]! : -this.memberCountOf[group]!
         this.markGroup(group)
+        this.noteVisibility(datasource, group)
       }
       if (datasource.hiddenCount > 0)
         for (const interval of touched.intervals) datasource.toCover.push(interval)
@@ -457,6 +484,12 @@ class WritableSegmentTable {
         complete: present.size === coreSize,
       },
     ]
+  }
+
+  private noteVisibility({ number }: Datasource, group: number): void {
+    const { journal } = this
+    const change = this.hiddenOf[group] === 1 ? 'overshadowed' : 'visibleAgain'
+    if (journal !== undefined) this.forEachRow(group, (row) => journal.note(change, number, row))
   }
 
   private noteChanged(datasource: Datasource, group: number): void {

@@ -1,8 +1,9 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { Outcome } from './decide-outcome.ts'
-import type { RuleTarget } from './rule-targets.ts'
-import { maxBlock, SegmentCounter } from './segment-counter.ts'
+import type { CopyChange } from './pieces.ts'
+import type { SegmentColumns } from './segments.ts'
+import { lowerBound, upperBound } from './sorted.ts'
 
 /** Bytes over time: in buckets of equal width, by tier before and after a change. */
 export interface Buckets {
@@ -77,6 +78,13 @@ export class BytesOverTime {
     changes[last]! -= perBucket
   }
 
+  /** Adds segments that are within one bucket. */
+  addWithin(bucket: number, bytes: number): void {
+    if (bytes === 0) return
+    this.isEmpty = false
+    this.parts[bucket]! += bytes
+  }
+
   sums(): number[] {
     let whole = 0
     return Array.from(this.parts, (part, index) => {
@@ -93,24 +101,73 @@ export interface Axis {
   readonly count: number
 }
 
-/** Returns an axis with at most `max` buckets for the visible segments. Undefined if none has a start and an end. */
-function* axisOf(
-  datasources: readonly DatasourceOutcome[],
-  max: number,
-): Generator<undefined, Axis | undefined> {
-  let first = Infinity
-  let last = -Infinity
-  for (const { columns } of datasources) {
-    for (let position = 0; position < columns.count; position += 1) {
-      if (position % maxBlock === 0) yield
-      for (const instant of [columns.starts[position]!, columns.ends[position]!]) {
-        if (!Number.isFinite(instant)) continue
-        first = Math.min(first, instant)
-        last = Math.max(last, instant)
-      }
+/** Bytes over time to which segments add the bytes of some copies. */
+export interface Share {
+  readonly series: BytesOverTime
+  readonly copies: number
+}
+
+/**
+ * Adds the segments from position `from` to `to`, exclusive, which are in one chain. Segments within one bucket are added
+ * together.
+ */
+function addPositions(
+  { starts, ends, bytesBefore }: SegmentColumns,
+  axis: Axis,
+  range: { readonly from: number; readonly to: number },
+  shares: readonly Share[],
+): void {
+  if (shares.length === 0) return
+  const from = upperBound(ends, axis.start, range.from, range.to)
+  const to = lowerBound(starts, axis.start + axis.count * axis.widthMs, from, range.to)
+  for (let position = from; position < to; ) {
+    const [start, end] = [starts[position]!, ends[position]!]
+    const bucket = Math.floor((start - axis.start) / axis.widthMs)
+    const bucketEnd = axis.start + (bucket + 1) * axis.widthMs
+    const isWithin = bucket >= 0 && end <= bucketEnd
+    const next = isWithin ? upperBound(ends, bucketEnd, position + 1, to) : position + 1
+    const bytes = bytesBefore[next]! - bytesBefore[position]!
+    for (const { series, copies } of shares) {
+      if (isWithin) series.addWithin(bucket, bytes * copies)
+      else series.add(start, end, bytes * copies)
     }
+    position = next
   }
-  if (first >= last) return undefined
+}
+
+/** Adds all visible segments of a datasource, with the shares of their changes. Yields regularly. */
+export function* addPieces(
+  { columns, pieces }: DatasourceOutcome,
+  axis: Axis,
+  sharesOf: (change: CopyChange) => readonly Share[],
+): Generator<undefined, void> {
+  const { ends, changeAt, changes } = pieces
+  const shares = changes.map(sharesOf)
+  let from = 0
+  let work = 0
+  for (let piece = 0; piece < ends.length; piece += 1) {
+    const to = ends[piece]!
+    const ofPiece = shares[changeAt[piece]!]!
+    // A long piece may have segments in many buckets.
+    work += ofPiece.length * Math.min(to - from, axis.count)
+    if (work >= slice) {
+      work = 0
+      yield
+    }
+    addPositions(columns, axis, { from, to }, ofPiece)
+    from = to
+  }
+}
+
+// Number of added segments or buckets between two pauses.
+const slice = 16_384
+
+/** Returns an axis with at most `max` buckets for the visible segments. Undefined if none has a start or an end. */
+function axisOf(datasources: readonly DatasourceOutcome[], max: number): Axis | undefined {
+  const extents = datasources.flatMap(({ columns: { extent } }) => extent ?? [])
+  if (extents.length === 0) return undefined
+  const first = extents.reduce((min, { start }) => Math.min(min, start), Infinity)
+  const last = extents.reduce((max, { end }) => Math.max(max, end), -Infinity)
   return axisBetween(first, last, max)
 }
 
@@ -136,41 +193,23 @@ export function* bucketsOf(
   part?: Interval,
 ): Generator<undefined, Buckets | undefined> {
   const shown = datasources.filter(({ columns }) => concerned.has(columns.dataSource))
-  const axis = part ? axisBetween(part.start, part.end, max) : yield* axisOf(shown, max)
+  const axis = part ? axisBetween(part.start, part.end, max) : axisOf(shown, max)
   if (axis === undefined) return undefined
   const series = () => new BytesOverTime(axis)
   const tiers = cluster.tiers.slice(0, maxTiers).map(() => ({ before: series(), after: series() }))
   const [unqueryable, unused] = [series(), series()]
-  for (const datasource of shown) {
-    const { columns, stretches, targetOf } = datasource
-    const counter = new SegmentCounter(datasource, cluster.tiers.length)
-    for (const { from, to, rule } of stretches) {
-      const target = targetOf(rule)
-      for (let block = from; block < to; block += maxBlock) {
-        const blockEnd = Math.min(to, block + maxBlock)
-        counter.count(target, block, blockEnd)
-        yield
-        for (let position = block; position < blockEnd; position += 1) {
-          const [start, end] = [columns.starts[position]!, columns.ends[position]!]
-          const bytes = columns.bytesBefore[position + 1]! - columns.bytesBefore[position]!
-          if (counter.after[position - block] === 0) unqueryable.add(start, end, bytes)
-          if (target.action === 'drop') unused.add(start, end, bytes)
-        }
-        for (const [tier, { before, after }] of tiers.entries()) {
-          const held = datasource.before[tier]
-          const copies = copiesAt(datasource, target, tier)
-          if (held === undefined && copies === undefined) continue
-          yield
-          for (let position = block; position < blockEnd; position += 1) {
-            const [start, end] = [columns.starts[position]!, columns.ends[position]!]
-            const bytes = columns.bytesBefore[position + 1]! - columns.bytesBefore[position]!
-            before.add(start, end, bytes * (held?.[position] ?? 0))
-            after.add(start, end, bytes * (copies?.(position) ?? 0))
-          }
-        }
-      }
-    }
+  const sharesOf = (change: CopyChange): Share[] => {
+    const shares: Share[] = []
+    if (change.after === 0) shares.push({ series: unqueryable, copies: 1 })
+    if (change.target.action === 'drop') shares.push({ series: unused, copies: 1 })
+    change.forEachTier((tier, before, after) => {
+      const ofTier = tiers[tier]
+      if (ofTier && before > 0) shares.push({ series: ofTier.before, copies: before })
+      if (ofTier && after > 0) shares.push({ series: ofTier.after, copies: after })
+    })
+    return shares
   }
+  for (const datasource of shown) yield* addPieces(datasource, axis, sharesOf)
   return {
     ...axis,
     tiers: tiers.map(({ before, after }) =>
@@ -179,18 +218,6 @@ export function* bucketsOf(
     unqueryable: unqueryable.sums(),
     unused: unused.sums(),
   }
-}
-
-/** Returns the replicas of each segment in a tier after the change; undefined if none has any. */
-function copiesAt(
-  { placed }: DatasourceOutcome,
-  target: RuleTarget,
-  tier: number,
-): ((position: number) => number) | undefined {
-  const ofTier = placed[tier]
-  if (ofTier !== undefined) return (position) => ofTier[position]!
-  const copies = target.byHolder.get(tier)?.copies ?? 0
-  return copies === 0 ? undefined : () => copies
 }
 
 /** Returns buckets as JSON, with the names of tiers. */

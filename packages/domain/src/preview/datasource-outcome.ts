@@ -1,8 +1,9 @@
 import type { Rule, RuleBoundaries } from '../rules/index.ts'
+import type { HeldRuns } from './held-copies.ts'
+import type { Pieces } from './pieces.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import type { Stretch } from './stretches.ts'
-import type { CopyTally } from './tallies.ts'
 
 /** The rules of a datasource after the change. */
 export interface PreviewRules {
@@ -10,8 +11,8 @@ export interface PreviewRules {
   readonly defaults: readonly Rule[]
 }
 
-/** What happens to the segments of one datasource. */
-export interface DatasourceOutcome extends PreviewRules {
+/** A datasource whose replicas are not placed yet. */
+export interface UnplacedDatasource extends PreviewRules {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns
   /** All rules in evaluation order. */
@@ -19,12 +20,11 @@ export interface DatasourceOutcome extends PreviewRules {
   /** Returns what a rule, given by number, results in. */
   readonly targetOf: (rule: number) => RuleTarget
   readonly stretches: readonly Stretch[]
-  /** Replicas at each position before the change, by holder. Undefined for holders without replicas. */
-  readonly before: readonly (Uint16Array | undefined)[]
-  /** Replicas of overshadowed segments before the change, by holder. All of them are dropped. */
-  readonly overshadowedBefore: readonly CopyTally[]
-  /** Replicas of each overshadowed segment on historicals before the change. */
-  readonly overshadowedCopies: Uint16Array
-  /** Replicas at each position after the change, by holder. Undefined for holders that get what the rules require. */
-  readonly placed: (Uint16Array | undefined)[]
+  /** Replicas before the change. */
+  readonly held: HeldRuns
+}
+
+/** What happens to the segments of one datasource. */
+export interface DatasourceOutcome extends UnplacedDatasource {
+  readonly pieces: Pieces
 }

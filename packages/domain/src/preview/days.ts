@@ -1,4 +1,6 @@
 import { dayMs } from '../time/index.ts'
+import type { SegmentColumns } from './segments.ts'
+import { upperBound } from './sorted.ts'
 
 interface DayRange {
   readonly from: number
@@ -17,6 +19,16 @@ export class Days {
   /** Adds the days of a segment, from `start` to `end` in epoch milliseconds. */
   add(start: number, end: number): void {
     this.addRange(Math.floor(start / dayMs), Math.ceil(end / dayMs))
+  }
+
+  /** Adds the days of the segments from position `from` to `to`, exclusive, which are in one chain. */
+  addPositions({ starts, ends, dayGaps }: SegmentColumns, from: number, to: number): void {
+    let at = from
+    for (let gap = upperBound(dayGaps, from, 0, dayGaps.length); at < to; gap += 1) {
+      const next = Math.min(to, dayGaps[gap] ?? to)
+      this.add(starts[at]!, ends[next - 1]!)
+      at = next
+    }
   }
 
   /** Adds the days of other segments. */

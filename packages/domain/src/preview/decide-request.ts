@@ -82,6 +82,7 @@ export function* decideRequest(
   const subjects: Subject[] = (given ?? live).map((one) => ({
     segments: one.segments,
     columns: 'columns' in one ? one.columns : undefined,
+    held: 'held' in one ? one.held : undefined,
     own: rulesAfter(request, rules, one.segments.dataSource),
     defaults,
   }))
@@ -139,7 +140,8 @@ function* addRestorable(
   const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
   restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
   if (!restorable.included || kept.length === 0) return subject
-  return { ...subject, segments: withRestored(subject.segments, kept), columns: undefined }
+  const segments = withRestored(subject.segments, kept)
+  return { ...subject, segments, columns: undefined, held: undefined }
 }
 
 /** Returns the answer to a decided request, with `more` in its summary. Yields regularly. */
@@ -211,9 +213,10 @@ function* decideAndKeep(
 ): Generator<undefined, PreviewResult> {
   const result = yield* decidePreview(question)
   for (const [index, one] of live.entries()) {
-    const { segments, columns } = result.outcome.datasources[index]!
+    const { segments, columns, held } = result.outcome.datasources[index]!
     // Segments that would be marked used are only in this preview.
-    if (segments === one.segments) one.keep(columns)
+    if (segments !== one.segments) continue
+    one.keep(columns, question.serversBefore.length === 0 ? undefined : held)
   }
   return result
 }

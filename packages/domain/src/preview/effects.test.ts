@@ -5,7 +5,16 @@ import { compileRules, effectiveRules, matchRule, parseRules } from '../rules/in
 import { finish } from '../steps/index.ts'
 import { dayMs, formatInterval, type Interval, parseInstant, parseInterval } from '../time/index.ts'
 import { Days } from './days.ts'
-import { decidePreview, formatSummary, groupGivenSegments, type PreviewRow, rowsInPlaces } from './index.ts'
+import {
+  decidePreview,
+  formatSummary,
+  groupGivenSegments,
+  type PreviewRow,
+  type PreviewWarning,
+  rowsInPlaces,
+  type TierMove,
+  tierMovesOf,
+} from './index.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 import { previewGiven, testNow } from './test-preview.ts'
 
@@ -123,7 +132,12 @@ function previewOf({ serversBefore, servers: after, segments, rules: lists }: Te
     }),
   )
   const places = groups.map((group) => group.places)
-  return { rows: finish(rowsInPlaces(result, places)), summary: formatSummary(result, true) }
+  return {
+    rows: finish(rowsInPlaces(result, places)),
+    summary: formatSummary(result, true),
+    warnings: result.warnings,
+    moves: new Map(datasourceNames.map((name) => [name, finish(tierMovesOf(result.outcome, name))])),
+  }
 }
 
 /** One segment with everything that the numbers of a summary depend on. */
@@ -268,16 +282,20 @@ function countDatasource(list: readonly Observed[], { servers: after }: TestCase
   }
 }
 
+/** Replicas that the servers of a tier should have and do not have space for. */
+const misfitIn = (list: readonly Observed[], tier: string, servers: number) =>
+  copiesIn(
+    list.map(({ segment, row, required }) => ({
+      count: Math.max(0, Math.min(servers, required.get(tier) ?? 0) - (row.loaded[tier] ?? 0)),
+      size: segment.sizeBytes,
+    })),
+  )
+
 function countTier(list: readonly Observed[], { servers: after }: TestCase, tier: string) {
   const change = countTierChange(list, tier)
   const own = staying(after, tier)
   const capacityBytes = sum(own.map(({ maxSizeBytes }) => maxSizeBytes))
-  const doesNotFit = copiesIn(
-    list.map(({ segment, row, required }) => ({
-      count: Math.max(0, Math.min(own.length, required.get(tier) ?? 0) - (row.loaded[tier] ?? 0)),
-      size: segment.sizeBytes,
-    })),
-  )
+  const doesNotFit = misfitIn(list, tier, own.length)
   return {
     servers: own.length,
     bytesBefore: change.before.bytes,
@@ -334,10 +352,55 @@ function checkBuckets(buckets: Buckets | undefined, list: readonly Observed[], t
   check(unused, (one) => (one.row.action === 'drop' ? one.segment.sizeBytes : 0))
 }
 
+/** Checks that moves between tiers are the loads and drops of these tiers, and the moved replicas. */
+function checkMoves(moves: readonly TierMove[], list: readonly Observed[], tiers: readonly string[]) {
+  const visible = list.filter(({ row }) => !row.overshadowed)
+  const total = (counted: readonly TierMove[]) => ({
+    copies: sum(counted.map(({ copies }) => copies)),
+    bytes: sum(counted.map(({ bytes }) => bytes)),
+  })
+  const without = ({ copies, bytes }: { copies: number; bytes: number }) => ({ copies, bytes })
+  for (const tier of tiers) {
+    const { loaded, dropped } = countTierChange(visible, tier)
+    assert.deepEqual(total(moves.filter(({ to }) => to === tier)), without(loaded))
+    assert.deepEqual(total(moves.filter(({ from }) => from === tier)), without(dropped))
+  }
+  const between = moves.filter(({ from, to }) => from !== undefined && to !== undefined)
+  assert.deepEqual(total(between), without(countEffects(visible, []).moved))
+}
+
+/** Checks the numbers of warnings about data that becomes unused, and about replicas without space. */
+function checkWarnings(
+  warnings: readonly PreviewWarning[],
+  list: readonly Observed[],
+  after: readonly PreviewServer[],
+) {
+  const dropped = list.filter(({ row }) => !row.overshadowed && row.action === 'drop')
+  const byRule = Map.groupBy(dropped, ({ row }) => JSON.stringify([row.dataSource, row.rule]))
+  const unused = warnings.filter((warning) => warning.type === 'dataBecomesUnused')
+  assert.equal(unused.length, byRule.size)
+  for (const { dataSource, rule, segments, bytes, interval: from } of unused) {
+    const {
+      copies: _,
+      days: __,
+      ...expected
+    } = extentOf(byRule.get(JSON.stringify([dataSource, rule]))!, () => 1)
+    assert.deepEqual({ segments, bytes, interval: from }, expected)
+  }
+  const misfits = warnings
+    .filter((warning) => warning.type === 'doesNotFit')
+    .map(({ tier, copies, bytes }) => [tier, { copies, bytes }])
+  const expected = tierNames.flatMap((tier) => {
+    const { segments: _, ...counted } = misfitIn(list, tier, staying(after, tier).length)
+    return counted.copies === 0 ? [] : [[tier, counted]]
+  })
+  assert.deepEqual(Object.fromEntries(misfits), Object.fromEntries(expected))
+}
+
 test('every number of a summary is a count over segments', () => {
   fc.assert(
     fc.property(testCase, (given) => {
-      const { rows, summary } = previewOf(given)
+      const { rows, summary, warnings, moves } = previewOf(given)
       const observed = observe(given, rows)
       const tiers = [...given.serversBefore, ...given.servers]
         .filter(({ type }) => type === 'historical')
@@ -364,11 +427,13 @@ test('every number of a summary is a count over segments', () => {
           newestEnd: newestInterval === null ? undefined : parseInterval(newestInterval, 'x').end,
         }
         assert.deepEqual(found, countDatasource(ofDatasource, given, names))
+        checkMoves(moves.get(name)!, ofDatasource, names)
       }
       assert.deepEqual(
         ofTiers,
         Object.fromEntries(names.map((tier) => [tier, countTier(observed, given, tier)])),
       )
+      checkWarnings(warnings, observed, given.servers)
     }),
     { numRuns: 500 },
   )

@@ -1,9 +1,6 @@
-import { formatInterval } from '../time/index.ts'
+import { Affected } from './affected.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
-import { Days } from './days.ts'
-import type { Outcome } from './decide-outcome.ts'
-import type { RuleTarget } from './rule-targets.ts'
-import { maxBlock, SegmentCounter } from './segment-counter.ts'
+import type { CopyChange } from './pieces.ts'
 
 /** What a rule change does to segments. A segment may count for several effects. */
 export const effectNames = [
@@ -32,48 +29,6 @@ export type EffectName = (typeof effectNames)[number]
 // Effects on segments instead of replicas: their bytes are those of the segments.
 const effectsOnSegments: ReadonlySet<EffectName> = new Set(['unqueryable', 'unused', 'overshadowed'])
 
-/** Segments with the same effect. */
-class Affected {
-  segments = 0
-  copies = 0
-  /** Bytes of all copies. */
-  bytes = 0
-  private start = Infinity
-  private end = -Infinity
-  private readonly days = new Days()
-
-  /** Adds a segment with a number of affected copies, or 1 for an effect on the segment itself. */
-  add(start: number, end: number, copies: number, sizeBytes: number): void {
-    this.segments += 1
-    this.copies += copies
-    this.bytes += copies * sizeBytes
-    if (start < this.start) this.start = start
-    if (end > this.end) this.end = end
-    this.days.add(start, end)
-  }
-
-  addAll(other: Affected): void {
-    this.segments += other.segments
-    this.copies += other.copies
-    this.bytes += other.bytes
-    this.start = Math.min(this.start, other.start)
-    this.end = Math.max(this.end, other.end)
-    this.days.addAll(other.days)
-  }
-
-  format(withCopies: boolean): Record<string, unknown> {
-    const { segments, copies, bytes, start, end } = this
-    const days = this.days.count()
-    return {
-      segments,
-      ...(withCopies ? { copies } : {}),
-      bytes,
-      days: Number.isFinite(days) ? days : null,
-      interval: segments === 0 ? null : formatInterval({ start, end }),
-    }
-  }
-}
-
 /** The effects of a change on the segments of one datasource, or of several. */
 export class Effects {
   private readonly byName = new Map<EffectName, Affected>(effectNames.map((name) => [name, new Affected()]))
@@ -85,9 +40,9 @@ export class Effects {
     return this.byName.get(name)!
   }
 
-  /** Counts an unqueryable segment that has a replica before the change. */
-  noteQueryableBefore(): void {
-    this.queryableBefore += 1
+  /** Counts unqueryable segments that have a replica before the change. */
+  noteQueryableBefore(segments: number): void {
+    this.queryableBefore += segments
   }
 
   noteWaitingTiers(tiers: readonly string[]): void {
@@ -115,67 +70,44 @@ export class Effects {
 // Maximum number of tiers without servers in an answer.
 const maxTiersListed = 20
 
+// Number of pieces between two pauses.
+const slice = 4096
+
 /** Returns the effects of a change on the segments of a datasource. Yields regularly. */
-export function* effectsOf(
-  datasource: DatasourceOutcome,
-  { cluster }: Outcome,
-): Generator<undefined, Effects> {
-  const { columns, segments, stretches, targetOf, overshadowedCopies } = datasource
+export function* effectsOf({ columns, pieces, held }: DatasourceOutcome): Generator<undefined, Effects> {
   const effects = new Effects()
-  const counter = new SegmentCounter(datasource, cluster.tiers.length)
-  const { starts, ends, bytesBefore, overshadowedIndexes } = columns
-  let work = 0
-  for (const { from, to, rule } of stretches) {
-    const target = targetOf(rule)
-    effects.noteWaitingTiers(target.waitingTiers)
-    for (let blockStart = from; blockStart < to; blockStart += maxBlock) {
-      const blockEnd = Math.min(to, blockStart + maxBlock)
-      counter.count(target, blockStart, blockEnd)
-      for (let position = blockStart; position < blockEnd; position += 1) {
-        const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-        noteSegment(effects, target, counter, position - blockStart, {
-          start: starts[position]!,
-          end: ends[position]!,
-          sizeBytes,
-        })
-      }
-      work += counter.work(blockEnd - blockStart)
-      if (work < maxBlock) continue
-      work = 0
-      yield
-    }
+  const { ends, changeAt, changes } = pieces
+  const affectedBy = changes.map((change) => copiesByEffect(change))
+  for (const { target } of changes) effects.noteWaitingTiers(target.waitingTiers)
+  let from = 0
+  for (let piece = 0; piece < ends.length; piece += 1) {
+    if (piece % slice === 0) yield
+    const to = ends[piece]!
+    const at = changeAt[piece]!
+    for (const [name, copies] of affectedBy[at]!) effects.of(name).addPositions(columns, from, to, copies)
+    const { before, after } = changes[at]!
+    if (after === 0 && before > 0) effects.noteQueryableBefore(to - from)
+    from = to
   }
-  for (const [at, index] of overshadowedIndexes.entries()) {
-    if (at % maxBlock === 0) yield
-    const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
-    effects.of('overshadowed').add(start, end, 1, sizeBytes)
-    if (overshadowedCopies[at]! > 0) effects.of('dropped').add(start, end, overshadowedCopies[at]!, sizeBytes)
-  }
+  effects.of('overshadowed').addAll(held.overshadowed.segments)
+  effects.of('dropped').addAll(held.overshadowed.dropped)
   return effects
 }
 
-/** Adds the effects on one segment. `at` is its position in the counted block. */
-function noteSegment(
-  effects: Effects,
-  { action, waiting, beyondServers }: RuleTarget,
-  { before, after, loaded, dropped, unplaced }: SegmentCounter,
-  at: number,
-  { start, end, sizeBytes }: { readonly start: number; readonly end: number; readonly sizeBytes: number },
-): void {
-  const note = (name: EffectName, copies: number): void => {
-    if (copies > 0) effects.of(name).add(start, end, copies, sizeBytes)
-  }
-  if (action === 'drop') note('unused', 1)
-  if (after[at] === 0) {
-    note('unqueryable', 1)
-    if (before[at]! > 0) effects.noteQueryableBefore()
-  } else {
-    note('underReplicated', unplaced[at]! + waiting + beyondServers)
-  }
-  note('doesNotFit', unplaced[at]!)
-  note('waitingForTier', waiting)
-  const moved = Math.min(loaded[at]!, dropped[at]!)
-  note('moved', moved)
-  note('loaded', loaded[at]! - moved)
-  note('dropped', dropped[at]! - moved)
+/** Returns the effects on each of the segments with a change, with the number of affected copies. */
+function copiesByEffect(change: CopyChange): (readonly [name: EffectName, copies: number])[] {
+  const { target, after, loaded, dropped, unplaced } = change
+  const { action, waiting, beyondServers } = target
+  const moved = Math.min(loaded, dropped)
+  const copies: readonly (readonly [name: EffectName, copies: number])[] = [
+    ['unused', action === 'drop' ? 1 : 0],
+    ['unqueryable', after === 0 ? 1 : 0],
+    ['underReplicated', after === 0 ? 0 : unplaced + waiting + beyondServers],
+    ['doesNotFit', unplaced],
+    ['waitingForTier', waiting],
+    ['moved', moved],
+    ['loaded', loaded - moved],
+    ['dropped', dropped - moved],
+  ]
+  return copies.filter(([, count]) => count > 0)
 }

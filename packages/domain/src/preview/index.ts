@@ -5,7 +5,7 @@ export type { Outcome } from './decide-outcome.ts'
 export * from './decide-request.ts'
 export { type EffectName, effectNames } from './effects.ts'
 export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
-export { type CompleteInventory, decodeInventory, encodeInventory } from './inventory-columns.ts'
+export * from './inventory-columns.ts'
 export * from './parse-request.ts'
 export {
   decidePreview,
@@ -20,6 +20,13 @@ export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } fro
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+export { type ServedFigures, servedFiguresOf } from './served-figures.ts'
+export {
+  type ChangedTier,
+  previewServerChanges,
+  type ServerChanges,
+  type ServerChangesPreview,
+} from './server-changes.ts'
 export type { PreviewServer } from './servers-by-tier.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

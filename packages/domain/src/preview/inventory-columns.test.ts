@@ -1,6 +1,6 @@
 // A page computes previews from an encoded inventory, and the coordinator from its own tables. Both must answer the same.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { defaultRulesName, parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
@@ -9,9 +9,11 @@ import {
   decodeInventory,
   encodeInventory,
   formatDecided,
+  type InventoryUpdate,
   type PreviewedCluster,
   type PreviewServer,
   parsePreviewRequest,
+  updateInventory,
 } from './index.ts'
 
 const dayMs = 86_400_000
@@ -45,6 +47,8 @@ const anySegment = fc.record({
   isOvershadowed: fc.boolean(),
   servedBy: fc.uniqueArray(fc.nat(5), { maxLength: 5 }),
 })
+
+type AnySegment = typeof anySegment extends fc.Arbitrary<infer Segment> ? Segment : never
 
 const anyCluster = fc
   .record({
@@ -96,7 +100,7 @@ const anyEdit = fc.oneof(
 )
 
 /** Joins the pieces of an encoded inventory, as a reader receives them. */
-function received(cluster: PreviewedCluster) {
+function received(cluster: PreviewedCluster & Partial<InventoryUpdate>) {
   const pieces = finish(encodeInventory({ ...cluster, isComplete: true }))
   const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -105,6 +109,12 @@ function received(cluster: PreviewedCluster) {
     at += piece.length
   }
   return bytes.buffer
+}
+
+/** Returns the summary of an answer without the segments, whose order may differ. */
+function summaryOn(cluster: PreviewedCluster, edit: object): unknown {
+  const text = answerOn(cluster, edit)
+  return text.startsWith('{') ? (JSON.parse(text) as { summary: unknown }).summary : text
 }
 
 function answerOn(cluster: PreviewedCluster, edit: object): string {
@@ -171,4 +181,103 @@ test('an inventory of a million segments takes few bytes per segment', () => {
 
 test('bytes in another format are rejected', () => {
   assert.throws(() => decodeInventory(new ArrayBuffer(64)), /unknown format/)
+})
+
+describe('an update', () => {
+  const anySegments = fc.uniqueArray(fc.record({ key: fc.nat(30), segment: anySegment }), {
+    selector: ({ key }) => key,
+    maxLength: 20,
+  })
+  type Keyed = readonly { readonly key: number; readonly segment: AnySegment }[]
+  const servers = (names: readonly string[]): PreviewServer[] =>
+    names.map((name) => ({
+      name,
+      type: 'historical',
+      tier: name.slice(0, 3),
+      maxSizeBytes: 100,
+      decommissioning: false,
+    }))
+  const clusterOf = (lists: Readonly<Record<string, Keyed>>, names: readonly string[]): InventoryUpdate => ({
+    now,
+    isComplete: true,
+    eventId: 'x.1',
+    servers: servers(names),
+    rules: new Map([[defaultRulesName, parseRules([{ type: 'loadForever' }])]]),
+    datasources: Object.entries(lists)
+      .filter(([, list]) => list.length > 0)
+      .map(([dataSource, list]) => ({
+        segments: {
+          dataSource,
+          count: list.length,
+          start: (index) => now + list[index]!.segment.day * dayMs,
+          end: (index) => now + (list[index]!.segment.day + 1) * dayMs,
+          sizeBytes: (index) => list[index]!.segment.sizeBytes,
+          version: (index) => list[index]!.segment.version,
+          // Unique, so that both orders of the same segments place replicas equally.
+          partitionNum: (index) => list[index]!.key,
+          isOvershadowed: (index) => list[index]!.segment.isOvershadowed,
+          key: (index) => list[index]!.key,
+          forEachCopy: (index, visit) => {
+            for (const server of list[index]!.segment.servedBy) if (server < names.length) visit(server)
+          },
+        },
+        columns: undefined,
+        keep: () => undefined,
+      })),
+  })
+
+  test('of what has changed makes an inventory equal to one that was sent in full', () => {
+    const lists = fc.record({ koalas: anySegments, wiki: anySegments })
+    const serverNames = fc.constantFrom<string[]>(
+      ['hot1', 'hot2', 'cold1'],
+      ['cold1', 'hot2'],
+      ['new1', 'hot1', 'hot2'],
+    )
+    fc.assert(
+      fc.property(
+        lists,
+        lists,
+        serverNames,
+        serverNames,
+        fc.array(anyEdit),
+        (first, drafts, before, after, edits) => {
+          // Without a change, replicas stay on the same servers, by name.
+          const moved = (list: Keyed): Keyed =>
+            list.map(({ key, segment }) => {
+              const servedBy = segment.servedBy.flatMap((at) =>
+                at < before.length && after.includes(before[at]!) ? [after.indexOf(before[at]!)] : [],
+              )
+              return { key, segment: { ...segment, servedBy } }
+            })
+          const changed = Object.entries(drafts).map(([name, list]) => [
+            name,
+            list.filter(({ key }) => key % 3 > 0),
+          ])
+          const removed = new Map(
+            Object.entries(drafts).map(([name, list]) => [
+              name,
+              list.map(({ key }) => key).filter((key) => key % 3 === 0),
+            ]),
+          )
+          const second = Object.fromEntries(
+            Object.entries(first).map(([name, list]) => {
+              const replaced = new Map(moved(list).map((one) => [one.key, one]))
+              for (const key of removed.get(name)!) replaced.delete(key)
+              for (const one of Object.fromEntries(changed)[name] as Keyed) replaced.set(one.key, one)
+              return [name, [...replaced.values()]]
+            }),
+          )
+          const old = decodeInventory(received(clusterOf(first, before)))
+          for (const edit of edits.slice(0, 1)) answerOn(old, edit)
+          const update = { ...clusterOf(Object.fromEntries(changed), after), removed }
+          const updated = updateInventory(old, decodeInventory(received(update)))
+          const full = decodeInventory(received(clusterOf(second, after)))
+          assert.deepEqual(updated.servers, full.servers)
+          for (const edit of [{ rules: {} }, ...edits])
+            assert.deepEqual(summaryOn(updated, edit), summaryOn(full, edit))
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
 })

@@ -1,18 +1,37 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
-import { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
-import type { PreviewSegments } from './segments.ts'
+import {
+  type InventoryColumns,
+  InventoryDatasource,
+  InventorySegments,
+  narrowed,
+  updatedDatasource,
+} from './inventory-segments.ts'
+import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 
 /** The part of a cluster that a caller may read. */
 export interface CompleteInventory extends PreviewedCluster {
   /** Whether the caller may read all datasources. Otherwise, others take space on servers that is not counted here. */
   readonly isComplete: boolean
+  /** Identifies the last event that is part of it. */
+  readonly eventId?: string | undefined
+}
+
+/** An inventory, or what has changed in it. */
+export interface InventoryUpdate extends CompleteInventory {
+  /**
+   * Keys of the segments that are gone, by datasource. With them, this has only the segments and lists of rules that have
+   * changed; undefined if it has all.
+   */
+  readonly removed?: ReadonlyMap<string, readonly number[]> | undefined
 }
 
 /** The JSON at the start of an encoded inventory. */
 interface Header {
   readonly now: number
+  readonly eventId?: string | undefined
+  readonly removed?: readonly (readonly [dataSource: string, keys: readonly number[]])[] | undefined
   readonly isComplete: boolean
   readonly servers: readonly (Omit<PreviewServer, 'maxSizeBytes'> & {
     readonly maxSizeBytes: number | null
@@ -21,6 +40,8 @@ interface Header {
   readonly datasources: readonly {
     readonly dataSource: string
     readonly segments: number
+    /** Bytes of each value in the column of sizes. */
+    readonly sizeWidth: number
     /** Number of served replicas of all segments. */
     readonly copies: number
     readonly versions: readonly string[]
@@ -28,40 +49,27 @@ interface Header {
 }
 
 // "svci" and the version of the format.
-const magic = [0x73, 0x76, 0x63, 0x69, 1, 0, 0, 0] as const
+const magic = [0x73, 0x76, 0x63, 0x69, 2, 0, 0, 0] as const
 const alignment = 8
 // Number of segments between two pauses.
 const slice = 16_384
 // Number of characters of the header between two pauses.
 const textSlice = 200_000
 
-/** The columns of a datasource, in the order in which they are encoded. */
-interface Columns {
-  readonly starts: Float64Array
-  readonly ends: Float64Array
-  readonly sizes: Float64Array
-  readonly versionAt: Uint32Array
-  readonly partitionNums: Uint32Array
-  readonly copyCounts: Uint16Array
-  /** 1 for overshadowed segments. */
-  readonly overshadowed: Uint8Array
-  /** Indexes of the servers of each segment, one segment after the other. */
-  readonly copies: Uint16Array
-}
-
 /**
  * Encodes an inventory in pieces: 8 bytes with the format and its version, the length of the header (32 bits, little
  * endian) and 4 zero bytes, the header as JSON in ASCII, and then the columns of each datasource. Every piece is padded to
  * a multiple of 8 bytes, so a reader needs no copy of the columns. Numbers are little endian. Yields regularly.
  */
-export function* encodeInventory(inventory: CompleteInventory): Generator<undefined, Uint8Array[]> {
+export function* encodeInventory(inventory: InventoryUpdate): Generator<undefined, Uint8Array[]> {
   const datasources: Header['datasources'][number][] = []
   const pieces: Uint8Array[] = []
-  for (const { segments } of inventory.datasources) {
-    const { columns, versions } = yield* encodeSegments(segments)
-    const { dataSource, count } = segments
-    datasources.push({ dataSource, segments: count, copies: columns.copies.length, versions })
-    for (const column of Object.values(columns) as Columns[keyof Columns][]) {
+  for (const datasource of inventory.datasources) {
+    const { columns, versions } = yield* encodeSegments(datasource)
+    const { dataSource, count } = datasource.segments
+    const [sizeWidth, copies] = [columns.sizes.BYTES_PER_ELEMENT, columns.copies.length]
+    datasources.push({ dataSource, segments: count, sizeWidth, copies, versions })
+    for (const column of Object.values(columns) as InventoryColumns[keyof InventoryColumns][]) {
       pieces.push(new Uint8Array(column.buffer, column.byteOffset, column.byteLength))
       pieces.push(paddingAfter(column.byteLength))
     }
@@ -69,6 +77,8 @@ export function* encodeInventory(inventory: CompleteInventory): Generator<undefi
   const header: Omit<Header, 'rules'> = {
     now: inventory.now,
     isComplete: inventory.isComplete,
+    eventId: inventory.eventId,
+    removed: inventory.removed && [...inventory.removed],
     servers: inventory.servers.map((server) => ({
       ...server,
       maxSizeBytes: Number.isFinite(server.maxSizeBytes) ? server.maxSizeBytes : null,
@@ -103,9 +113,13 @@ function* asciiOf(json: string): Generator<undefined, Uint8Array> {
   return bytes
 }
 
-function* encodeSegments(
-  segments: PreviewSegments,
-): Generator<undefined, { readonly columns: Columns; readonly versions: readonly string[] }> {
+function* encodeSegments({
+  segments,
+  columns: known,
+}: PreviewedDatasource): Generator<
+  undefined,
+  { readonly columns: InventoryColumns; readonly versions: readonly string[] }
+> {
   const { count } = segments
   const versionPlaces = new Map<string, number>()
   const columns = emptyColumns(count)
@@ -120,28 +134,34 @@ function* encodeSegments(
     copies[copyCount] = server
     copyCount += 1
   }
-  for (let index = 0; index < count; index += 1) {
-    if (index % slice === 0) yield
-    columns.starts[index] = segments.start(index)
-    columns.ends[index] = segments.end(index)
-    columns.sizes[index] = segments.sizeBytes(index)
+  for (let at = 0; at < count; at += 1) {
+    if (at % slice === 0) yield
+    // In the order of time, so that the reader need not sort.
+    const index =
+      known === undefined ? at : (known.indexes[at] ?? known.overshadowedIndexes[at - known.count]!)
+    columns.starts[at] = segments.start(index)
+    columns.ends[at] = segments.end(index)
+    columns.sizes[at] = segments.sizeBytes(index)
+    columns.keys[at] = segments.key?.(index) ?? index
     const version = segments.version(index)
     const place = versionPlaces.get(version) ?? versionPlaces.size
     versionPlaces.set(version, place)
-    columns.versionAt[index] = place
-    columns.partitionNums[index] = segments.partitionNum(index)
-    columns.overshadowed[index] = segments.isOvershadowed(index) ? 1 : 0
+    columns.versionAt[at] = place
+    columns.partitionNums[at] = segments.partitionNum(index)
+    columns.overshadowed[at] = segments.isOvershadowed(index) ? 1 : 0
     const before = copyCount
     segments.forEachCopy(index, note)
-    columns.copyCounts[index] = copyCount - before
+    columns.copyCounts[at] = copyCount - before
   }
-  return { columns: { ...columns, copies: copies.slice(0, copyCount) }, versions: [...versionPlaces.keys()] }
+  const compact = { sizes: narrowed(columns.sizes), copies: copies.slice(0, copyCount) }
+  return { columns: { ...columns, ...compact }, versions: [...versionPlaces.keys()] }
 }
 
-const emptyColumns = (count: number): Columns => ({
+const emptyColumns = (count: number): InventoryColumns => ({
   starts: new Float64Array(count),
   ends: new Float64Array(count),
   sizes: new Float64Array(count),
+  keys: new Uint32Array(count),
   versionAt: new Uint32Array(count),
   partitionNums: new Uint32Array(count),
   copyCounts: new Uint16Array(count),
@@ -149,8 +169,13 @@ const emptyColumns = (count: number): Columns => ({
   copies: new Uint16Array(0),
 })
 
+/** An inventory that can be updated. */
+export interface DecodedInventory extends InventoryUpdate {
+  readonly datasources: readonly InventoryDatasource[]
+}
+
 /** Decodes an inventory. Throws invalidInput if it is not one. */
-export function decodeInventory(buffer: ArrayBuffer): CompleteInventory {
+export function decodeInventory(buffer: ArrayBuffer): DecodedInventory {
   const bytes = new Uint8Array(buffer)
   if (bytes.length < 16 || magic.some((byte, index) => bytes[index] !== byte))
     throw invalidInput('The inventory has an unknown format: reload the page')
@@ -159,11 +184,13 @@ export function decodeInventory(buffer: ArrayBuffer): CompleteInventory {
   const piece = 8192
   for (let at = 0; at < headerLength; at += piece)
     text += String.fromCharCode(...bytes.subarray(16 + at, 16 + Math.min(headerLength, at + piece)))
-  const { now, isComplete, servers, rules, datasources } = JSON.parse(text) as Header
+  const { now, isComplete, eventId, removed, servers, rules, datasources } = JSON.parse(text) as Header
   const reader = columnReader(buffer, 16 + headerLength)
   return {
     now,
     isComplete,
+    eventId,
+    removed: removed && new Map(removed),
     servers: servers.map((server) => ({ ...server, maxSizeBytes: server.maxSizeBytes ?? Infinity })),
     rules: new Map(Object.entries(rules).map(([name, list]) => [name, parseRules(list)])),
     datasources: datasources.map((datasource) => decodeDatasource(datasource, reader)),
@@ -187,31 +214,54 @@ function columnReader(buffer: ArrayBuffer, offset: number): ColumnReader {
 }
 
 function decodeDatasource(
-  { dataSource, segments: count, copies: copyCount, versions }: Header['datasources'][number],
+  { dataSource, segments: count, sizeWidth, copies, versions }: Header['datasources'][number],
   read: ColumnReader,
-): PreviewedDatasource {
-  const starts = read(Float64Array, count)
-  const ends = read(Float64Array, count)
-  const sizes = read(Float64Array, count)
-  const versionAt = read(Uint32Array, count)
-  const partitionNums = read(Uint32Array, count)
-  const copyCounts = read(Uint16Array, count)
-  const overshadowed = read(Uint8Array, count)
-  const copies = read(Uint16Array, copyCount)
-  const firstCopy = new Uint32Array(count + 1)
-  for (let index = 0; index < count; index += 1) firstCopy[index + 1] = firstCopy[index]! + copyCounts[index]!
-  const segments: PreviewSegments = {
-    dataSource,
-    count,
-    start: (index) => starts[index]!,
-    end: (index) => ends[index]!,
-    sizeBytes: (index) => sizes[index]!,
-    version: (index) => versions[versionAt[index]!]!,
-    partitionNum: (index) => partitionNums[index]!,
-    isOvershadowed: (index) => overshadowed[index] === 1,
-    forEachCopy: (index, visit) => {
-      for (let at = firstCopy[index]!; at < firstCopy[index + 1]!; at += 1) visit(copies[at]!)
-    },
+): InventoryDatasource {
+  const data: InventoryColumns = {
+    starts: read(Float64Array, count),
+    ends: read(Float64Array, count),
+    sizes: sizeWidth === 4 ? read(Uint32Array, count) : read(Float64Array, count),
+    keys: read(Uint32Array, count),
+    versionAt: read(Uint32Array, count),
+    partitionNums: read(Uint32Array, count),
+    copyCounts: read(Uint16Array, count),
+    overshadowed: read(Uint8Array, count),
+    copies: read(Uint16Array, copies),
   }
-  return withColumns(segments)
+  return new InventoryDatasource(new InventorySegments(dataSource, data, versions))
 }
+
+/** Returns the inventory after an update. Datasources that have not changed stay the same objects. */
+export function updateInventory(old: DecodedInventory, update: DecodedInventory): DecodedInventory {
+  const { removed } = update
+  if (removed === undefined) return update
+  const placeOf = new Map(update.servers.map(({ name }, place) => [name, place]))
+  const serverPlaces = old.servers.map(({ name }) => placeOf.get(name) ?? -1)
+  const isSameServers = JSON.stringify(old.servers) === JSON.stringify(update.servers)
+  const changed = new Map(update.datasources.map((one) => [one.segments.dataSource, one.segments]))
+  const known = new Set(old.datasources.map(({ segments }) => segments.dataSource))
+  const remaining = old.datasources.flatMap((one) => {
+    const { dataSource } = one.segments
+    const keys = removed.get(dataSource) ?? []
+    const segments = changed.get(dataSource)
+    if (isSameServers && segments === undefined && keys.length === 0) return one
+    const next = updatedDatasource(one, {
+      changed: segments ?? noSegments(dataSource),
+      removed: keys,
+      serverPlaces,
+    })
+    return next.segments.count === 0 ? [] : next
+  })
+  return {
+    ...update,
+    removed: undefined,
+    rules: new Map([...old.rules, ...update.rules]),
+    datasources: [
+      ...remaining,
+      ...update.datasources.filter(({ segments }) => !known.has(segments.dataSource)),
+    ],
+  }
+}
+
+const noSegments = (dataSource: string): InventorySegments =>
+  new InventorySegments(dataSource, emptyColumns(0), [])

@@ -91,7 +91,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     const found = yield* summarize(datasource, outcome)
     summaries.push(found.summary)
     if (concerned.has(found.summary.dataSource)) {
-      const ofDatasource = yield* effectsOf(datasource, outcome)
+      const ofDatasource = yield* effectsOf(datasource)
       effects.push(ofDatasource)
       totalEffects.addAll(ofDatasource)
     }

@@ -1,14 +1,33 @@
 import type { RulesByName } from '../rules/index.ts'
-import { finish } from '../steps/index.ts'
-import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
+import type { HeldRuns } from './held-copies.ts'
+import type { PreviewSegments, SegmentColumns } from './segments.ts'
 import type { PreviewServer } from './servers-by-tier.ts'
 
-/** A datasource of a cluster. Its columns are kept from one preview to the next. */
+/** A datasource of a cluster. What is known about its segments is kept from one preview to the next. */
 export interface PreviewedDatasource {
   readonly segments: PreviewSegments
   readonly columns: SegmentColumns | undefined
-  /** Keeps the columns for the next preview. */
-  keep(columns: SegmentColumns): void
+  /** The replicas on the servers of the cluster. */
+  readonly held?: HeldRuns | undefined
+  /** Keeps the columns and the replicas for the next preview. */
+  keep(columns: SegmentColumns, held: HeldRuns | undefined): void
+}
+
+/** Returns a datasource that keeps what a preview finds out about its segments. */
+export function withColumns(segments: PreviewSegments): PreviewedDatasource {
+  let known: Pick<PreviewedDatasource, 'columns' | 'held'> = { columns: undefined }
+  return {
+    segments,
+    get columns() {
+      return known.columns
+    },
+    get held() {
+      return known.held
+    },
+    keep: (columns, held) => {
+      known = { columns, held: held ?? known.held }
+    },
+  }
 }
 
 /** The cluster that a rule change is previewed on. */
@@ -21,19 +40,6 @@ export interface PreviewedCluster {
   readonly servers: readonly PreviewServer[]
   /** The stored rules. */
   readonly rules: RulesByName
-}
-
-/** Returns a datasource whose columns are computed once, when a preview needs them. */
-export function withColumns(segments: PreviewSegments): PreviewedDatasource {
-  let columns: SegmentColumns | undefined
-  return {
-    segments,
-    get columns() {
-      columns ??= finish(columnsOf(segments))
-      return columns
-    },
-    keep: () => undefined,
-  }
 }
 
 /** Returns a datasource that has no segments yet. */

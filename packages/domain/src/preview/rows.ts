@@ -1,6 +1,7 @@
 import { formatInterval } from '../time/index.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { Outcome } from './decide-outcome.ts'
+import type { CopyChange } from './pieces.ts'
 import { type RuleReference, referenceTo } from './warnings.ts'
 
 /** What happens to one segment. */
@@ -25,7 +26,7 @@ export function* rowsOf(
   outcome: Outcome,
   from = 0,
 ): Generator<{ readonly index: number; readonly row: PreviewRow }, void> {
-  const { columns, stretches, segments } = datasource
+  const { columns, stretches, segments, pieces } = datasource
   const { count, indexes, overshadowedIndexes } = columns
   const describe = (index: number) => ({
     dataSource: columns.dataSource,
@@ -33,19 +34,19 @@ export function* rowsOf(
     version: segments.version(index),
     partitionNum: segments.partitionNum(index),
   })
+  let piece = -1
+  let copies: ReturnType<typeof copiesAfter> | undefined
   for (const stretch of stretches) {
     if (stretch.to <= from) continue
     const rule = referenceTo(datasource, stretch.rule)
-    const tiers = tiersOf(datasource, outcome, stretch.rule)
     for (let position = Math.max(stretch.from, from); position < stretch.to; position += 1) {
-      const index = indexes[position]!
-      const row = {
-        ...describe(index),
-        overshadowed: false,
-        rule,
-        ...copiesAt(datasource, outcome, stretch.rule, tiers, position),
+      if (copies === undefined || pieces.ends[piece]! <= position) {
+        do piece += 1
+        while (pieces.ends[piece]! <= position)
+        copies = copiesAfter(pieces.changes[pieces.changeAt[piece]!]!, outcome)
       }
-      yield { index, row }
+      const index = indexes[position]!
+      yield { index, row: { ...describe(index), overshadowed: false, rule, ...copies } }
     }
   }
   for (let at = Math.max(0, from - count); at < overshadowedIndexes.length; at += 1) {
@@ -62,34 +63,18 @@ export function* rowsOf(
   }
 }
 
-/** Returns the tiers that may have replicas of the segments of a rule. */
-function tiersOf({ targetOf, placed }: DatasourceOutcome, { cluster }: Outcome, rule: number): number[] {
-  const { byHolder } = targetOf(rule)
-  return [...cluster.tiers.keys()].filter((tier) => placed[tier] !== undefined || byHolder.has(tier))
-}
-
-function copiesAt(
-  { targetOf, placed, before }: DatasourceOutcome,
+function copiesAfter(
+  change: CopyChange,
   { cluster }: Outcome,
-  rule: number,
-  tiers: readonly number[],
-  position: number,
 ): Pick<PreviewRow, 'action' | 'loaded' | 'brokers'> {
-  const { action, byHolder } = targetOf(rule)
-  const brokers = cluster.tiers.length
   const loaded: [tier: string, copies: number][] = []
-  for (const tier of tiers) {
-    const count = placed[tier]?.[position] ?? byHolder.get(tier)?.copies ?? 0
-    if (count > 0) loaded.push([cluster.tiers[tier]!.name, count])
-  }
+  change.forEachTier((tier, _, copies) => {
+    if (copies > 0) loaded.push([cluster.tiers[tier]!.name, copies])
+  })
   return {
-    action,
+    action: change.target.action,
     loaded: Object.fromEntries(loaded),
-    // Segments that a broadcast rule loaded on brokers stay there under a load rule.
-    brokers:
-      action === 'load'
-        ? (before[brokers]?.[position] ?? 0)
-        : (placed[brokers]?.[position] ?? byHolder.get(brokers)?.copies ?? 0),
+    brokers: change.brokersAfter,
   }
 }
 

@@ -4,7 +4,9 @@ import { type CopyList, type LoadingServer, PlacementPlanner } from '../loading/
 import { rowsToCheck } from '../retention/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
-import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { UnplacedDatasource } from './datasource-outcome.ts'
+import { getOrAdd } from './get-or-add.ts'
+import type { PlacedColumns } from './pieces.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { PreviewServer, ServersByTier } from './servers-by-tier.ts'
 
@@ -17,7 +19,7 @@ const maxRuns = 100
 
 /** A visible segment of a simulation. */
 interface SimulatedSegment {
-  readonly datasource: DatasourceOutcome
+  readonly datasource: UnplacedDatasource
   readonly position: number
   readonly wanted: WantedCopies
   readonly target: RuleTarget
@@ -34,17 +36,17 @@ export interface SimulatedServers {
 
 /**
  * Places the replicas of segments that have or need one in a holder that may run out of space: runs the planner of the
- * coordinator on a copy of the cluster until it changes nothing. No replicas move between the servers of a tier. Notes
- * the result where it differs from what the rules require. Yields regularly.
+ * coordinator on a copy of the cluster until it changes nothing. No replicas move between the servers of a tier. Returns
+ * the replicas of each datasource in the holders where they differ from what the rules require. Yields regularly.
  */
 export function* simulateRuns(
-  datasources: readonly DatasourceOutcome[],
+  datasources: readonly UnplacedDatasource[],
   servers: SimulatedServers,
-): Generator<undefined, void> {
+): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
   const simulation = new Simulation(servers)
   for (const datasource of datasources) yield* simulation.add(datasource)
   for (let run = 0; run < maxRuns; run += 1) if (!(yield* simulation.run())) break
-  yield* simulation.notePlaced()
+  return yield* simulation.placed()
 }
 
 class Simulation {
@@ -76,7 +78,7 @@ class Simulation {
   }
 
   /** Adds the segments of a datasource. Overshadowed segments count as unused: their replicas are dropped. */
-  *add(datasource: DatasourceOutcome): Generator<undefined, void> {
+  *add(datasource: UnplacedDatasource): Generator<undefined, void> {
     const { columns, stretches, targetOf, boundaries } = datasource
     for (const { from, to, rule } of stretches) {
       const target = targetOf(rule)
@@ -98,7 +100,7 @@ class Simulation {
     }
   }
 
-  private serversOf({ segments }: DatasourceOutcome, index: number): number[] {
+  private serversOf({ segments }: UnplacedDatasource, index: number): number[] {
     const held: number[] = []
     segments.forEachCopy(index, (before) => {
       const server = this.sameServer[before]
@@ -112,7 +114,7 @@ class Simulation {
   }
 
   private addSegment(
-    { columns: { dataSource }, segments }: DatasourceOutcome,
+    { columns: { dataSource }, segments }: UnplacedDatasource,
     index: number,
     held: readonly number[],
     wantedCopies: number,
@@ -122,12 +124,16 @@ class Simulation {
     const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
     const key = { dataSource, version: segments.version(index), partitionNum: segments.partitionNum(index) }
     const id = segmentId({ ...key, interval: { start, end } })
-    if (segment !== undefined) table.put({ ...key, id, start, end, sizeBytes, partitions: 0, totalRows: 0 })
+    let row =
+      segment === undefined
+        ? table.rowOf(id)
+        : table.put({ ...key, id, start, end, sizeBytes, partitions: 0, totalRows: 0 })
     for (const server of held) {
-      table.changeCopy(id, server, copyFlag.served, 0)
+      const entry = table.changeCopy(id, server, copyFlag.served, 0, row)
+      // Finding a row by its id takes much longer.
+      row = table.copies.rowOf[entry]!
       this.usedSizeBytes[server]! += sizeBytes
     }
-    const row = table.rowOf(id)
     table.noteSize(row, sizeBytes)
     this.segments[row] = segment
     this.copies += held.length + wantedCopies
@@ -178,12 +184,13 @@ class Simulation {
   }
 
   /**
-   * Notes where a segment does not have the replicas that its rule requires. Replicas on decommissioning servers do not
-   * count, because these servers are going away.
+   * Returns the replicas in holders where some segments do not have those that their rule requires. Replicas on
+   * decommissioning servers do not count, because these servers are going away.
    */
-  *notePlaced(): Generator<undefined, void> {
+  *placed(): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
     const { copies } = this.table
     const counts = new Map<number, number>()
+    const placed = new Map<UnplacedDatasource, Map<number, Uint16Array>>()
     for (const [row, segment] of this.segments.entries()) {
       if (row % slice === 0) yield
       if (segment === undefined) continue
@@ -195,23 +202,25 @@ class Simulation {
         counts.set(holder, (counts.get(holder) ?? 0) + 1)
       }
       const { datasource, position, target } = segment
+      const columns = getOrAdd(placed, datasource, () => new Map<number, Uint16Array>())
+      const note = (holder: number, count: number): void => {
+        getOrAdd(columns, holder, () => requiredIn(datasource, holder))[position] = count
+      }
       for (const { holder, copies: wanted } of target.holders) {
         const count = counts.get(holder) ?? 0
-        if (count !== wanted) placedIn(datasource, holder)[position] = count
+        if (count !== wanted) note(holder, count)
         counts.delete(holder)
       }
-      for (const [holder, count] of counts) placedIn(datasource, holder)[position] = count
+      for (const [holder, count] of counts) note(holder, count)
     }
+    return placed
   }
 }
 
-/** Returns the replicas of each segment in a holder; at first those that the rules require. */
-function placedIn({ placed, columns, stretches, targetOf }: DatasourceOutcome, holder: number): Uint16Array {
-  const known = placed[holder]
-  if (known !== undefined) return known
+/** Returns the replicas in a holder that the rules require, by position. */
+function requiredIn({ columns, stretches, targetOf }: UnplacedDatasource, holder: number): Uint16Array {
   const required = new Uint16Array(columns.count)
   for (const { from, to, rule } of stretches)
     required.fill(targetOf(rule).byHolder.get(holder)?.copies ?? 0, from, to)
-  placed[holder] = required
   return required
 }

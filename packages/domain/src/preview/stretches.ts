@@ -1,5 +1,6 @@
 import type { RuleBoundaries, RuleBounds } from '../rules/index.ts'
 import type { SegmentColumns } from './segments.ts'
+import { lowerBound, upperBound } from './sorted.ts'
 
 /** Consecutive segments with the same rule: positions from `from` (inclusive) to `to` (exclusive). */
 export interface Stretch {
@@ -68,28 +69,4 @@ function cutsOf(
   }
   cuts.delete(from)
   return [...cuts].sort((a, b) => a - b)
-}
-
-/** Returns the first position whose value is not below the bound. */
-function lowerBound(values: Float64Array, bound: number, from: number, to: number): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (values[middle]! < bound) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Returns the first position whose value is above the bound. */
-function upperBound(values: Float64Array, bound: number, from: number, to: number): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (values[middle]! <= bound) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,7 +1,7 @@
 import type { Interval } from '../time/index.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { Outcome } from './decide-outcome.ts'
-import type { RuleTarget } from './rule-targets.ts'
+import { tallyChanges } from './pieces.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
 import type { PreviewTier } from './servers-by-tier.ts'
 import {
@@ -37,63 +37,34 @@ export interface TierSummary {
   readonly doesNotFit: CopyTally
 }
 
-// Number of segments between two pauses.
-const slice = 65_536
-
 /** Returns the summary of a datasource and, by tier, its replicas that do not fit. Yields regularly. */
 export function* summarize(
-  datasource: DatasourceOutcome,
-  outcome: Outcome,
+  { columns, stretches, targetOf, pieces, held }: DatasourceOutcome,
+  { cluster }: Outcome,
 ): Generator<undefined, { readonly summary: DatasourceSummary; readonly unplaced: readonly CopyTally[] }> {
-  const { columns, stretches, targetOf } = datasource
-  const { bytesBefore } = columns
-  const { tiers } = outcome.cluster
-  const changes = tiers.map(noChange)
-  const unplaced = tiers.map(noCopies)
+  const changes = cluster.tiers.map(noChange)
+  const unplaced = cluster.tiers.map(noCopies)
   const markedUnused = { ...columns.overshadowed }
-  // Tiers in which segments of the same range may have different replicas.
-  const detailed = [...tiers.keys()].filter(
-    (tier) => datasource.before[tier] !== undefined || datasource.placed[tier] !== undefined,
-  )
-  const byTarget = new Map<RuleTarget, Tally>()
-  let seen = 0
-  for (const { from, to, rule } of stretches) {
-    const target = targetOf(rule)
-    const bytes = bytesBefore[to]! - bytesBefore[from]!
-    const sum = byTarget.get(target) ?? { segments: 0, bytes: 0 }
-    byTarget.set(target, { segments: sum.segments + to - from, bytes: sum.bytes + bytes })
-    for (const tier of detailed) {
-      const before = datasource.before[tier]
-      const placed = datasource.placed[tier]
-      const { copies, due } = target.byHolder.get(tier) ?? { copies: 0, due: 0 }
-      for (let position = from; position < to; position += 1) {
-        seen += 1
-        if (seen % slice === 0) yield
-        const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-        const after = placed === undefined ? copies : placed[position]!
-        addChange(changes[tier]!, 1, sizeBytes, before === undefined ? 0 : before[position]!, after)
-        // A tier may keep more replicas than its rule requires while other tiers lack some.
-        addCopies(unplaced[tier]!, 1, Math.max(0, due - after), sizeBytes)
-      }
-    }
-  }
-  const isDetailed = new Set(detailed)
-  for (const [{ action, holders }, { segments, bytes }] of byTarget) {
-    if (action === 'drop') {
+  const tallies = yield* tallyChanges(pieces, columns)
+  for (const [index, change] of pieces.changes.entries()) {
+    yield
+    const { segments, bytes } = tallies[index]!
+    if (change.target.action === 'drop') {
       markedUnused.segments += segments
       markedUnused.bytes += bytes
     }
-    yield
-    for (const { holder, copies, due } of holders) {
-      if (holder >= tiers.length || isDetailed.has(holder)) continue
-      addChange(changes[holder]!, segments, bytes, 0, copies)
-      addCopies(unplaced[holder]!, segments, due - copies, bytes)
-    }
+    change.forEachTier((tier, before, after, due) => {
+      addChange(changes[tier]!, segments, bytes, before, after)
+      // A tier may keep more replicas than its rule requires while other tiers lack some.
+      addCopies(unplaced[tier]!, segments, Math.max(0, due - after), bytes)
+    })
   }
-  for (const tier of tiers.keys()) {
-    const copies = datasource.overshadowedBefore[tier]!
-    addTally(changes[tier]!.before, copies)
-    addTally(changes[tier]!.dropped, copies)
+  const places = new Map(held.tiers.map((name, place) => [name, place]))
+  for (const [tier, { name }] of cluster.tiers.entries()) {
+    const place = places.get(name)
+    if (place === undefined) continue
+    addTally(changes[tier]!.before, held.overshadowed.byTier[place]!)
+    addTally(changes[tier]!.dropped, held.overshadowed.byTier[place]!)
   }
   const summary = {
     dataSource: columns.dataSource,

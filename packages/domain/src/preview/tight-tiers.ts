@@ -1,8 +1,10 @@
-import type { DatasourceOutcome } from './datasource-outcome.ts'
+import type { UnplacedDatasource } from './datasource-outcome.ts'
+import { heldRanges } from './held-copies.ts'
 import type { RuleTarget } from './rule-targets.ts'
+import { largestSizeIn } from './segments.ts'
 import type { PreviewTier, ServersByTier } from './servers-by-tier.ts'
 
-// Number of segments between two pauses.
+// Number of ranges of segments between two pauses.
 const slice = 16_384
 
 /** Total demand of a tier, or of the brokers. */
@@ -19,14 +21,15 @@ interface Demand {
  * those that may not have room for the new replicas before they have dropped others. Yields regularly.
  */
 export function* tightHolders(
-  { holders }: ServersByTier,
-  datasources: readonly DatasourceOutcome[],
+  cluster: ServersByTier,
+  datasources: readonly UnplacedDatasource[],
 ): Generator<undefined, ReadonlySet<number>> {
+  const { holders } = cluster
   const demands = yield* demandsOf(datasources)
   const tight = () =>
     new Set([...demands.keys()].filter((holder) => !certainlyFits(holders[holder]!, demands.get(holder)!)))
   if (tight().size === 0) return tight()
-  for (const datasource of datasources) yield* addDrops(datasource, demands)
+  for (const datasource of datasources) yield* addDrops(datasource, cluster, demands)
   return tight()
 }
 
@@ -56,7 +59,7 @@ function addDemand(
 }
 
 /** Returns what the rules require of each holder, without holders that get nothing. */
-function* demandsOf(datasources: readonly DatasourceOutcome[]): Generator<undefined, Map<number, Demand>> {
+function* demandsOf(datasources: readonly UnplacedDatasource[]): Generator<undefined, Map<number, Demand>> {
   // Sums by target first, then by holder, because there may be many segments and many holders.
   const byTarget = new Map<RuleTarget, Demand>()
   let seen = 0
@@ -68,12 +71,9 @@ function* demandsOf(datasources: readonly DatasourceOutcome[]): Generator<undefi
       const sum = byTarget.get(target) ?? noDemand()
       byTarget.set(target, sum)
       sum.bytes += bytesBefore[to]! - bytesBefore[from]!
-      for (let position = from; position < to; position += 1) {
-        const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-        if (sizeBytes > sum.largestSegmentBytes) sum.largestSegmentBytes = sizeBytes
-        seen += 1
-        if (seen % slice === 0) yield
-      }
+      sum.largestSegmentBytes = Math.max(sum.largestSegmentBytes, largestSizeIn(columns, from, to))
+      seen += 1
+      if (seen % slice === 0) yield
     }
   }
   const demands = new Map<number, Demand>()
@@ -90,23 +90,30 @@ function* demandsOf(datasources: readonly DatasourceOutcome[]): Generator<undefi
 
 /** Adds the replicas that a datasource has and no longer requires, because they take space until they are dropped. */
 function* addDrops(
-  { columns, stretches, targetOf, before, overshadowedBefore }: DatasourceOutcome,
+  { columns, stretches, targetOf, held }: UnplacedDatasource,
+  { tiers }: ServersByTier,
   demands: Map<number, Demand>,
 ): Generator<undefined, void> {
   const { bytesBefore } = columns
-  for (const [holder, held] of before.entries()) {
-    const drops = { ...noDemand(), bytes: overshadowedBefore[holder]!.bytes }
-    for (const { from, to, rule } of held === undefined ? [] : stretches) {
-      const copies = targetOf(rule).byHolder.get(holder)?.copies ?? 0
-      for (let position = from; position < to; position += 1) {
-        if (position % slice === 0) yield
-        const dropped = held![position]! - copies
-        if (dropped <= 0) continue
-        const sizeBytes = bytesBefore[position + 1]! - bytesBefore[position]!
-        drops.bytes += dropped * sizeBytes
-        drops.largestSegmentBytes = Math.max(drops.largestSegmentBytes, sizeBytes)
-      }
+  const places = new Map(tiers.map(({ name }, place) => [name, place]))
+  const holderOf = held.tiers.map((name) => places.get(name)!)
+  let seen = 0
+  for (const { from, to, rule, copies } of heldRanges(stretches, held)) {
+    seen += 1
+    if (seen % slice === 0) yield
+    const { byHolder } = targetOf(rule)
+    const add = (holder: number, before: number): void => {
+      const dropped = before - (byHolder.get(holder)?.copies ?? 0)
+      if (dropped <= 0) return
+      const bytes = dropped * (bytesBefore[to]! - bytesBefore[from]!)
+      const largestSegmentBytes = largestSizeIn(columns, from, to)
+      addDemand(demands, holder, { bytes, largestSegmentBytes, isShort: false })
     }
-    addDemand(demands, holder, drops)
+    for (const [tier, before] of copies.byTier) add(holderOf[tier]!, before)
+    add(tiers.length, copies.brokers)
   }
+  const { byTier, onBrokers } = held.overshadowed
+  for (const [tier, { bytes }] of byTier.entries())
+    addDemand(demands, holderOf[tier]!, { ...noDemand(), bytes })
+  addDemand(demands, tiers.length, { ...noDemand(), bytes: onBrokers.bytes })
 }

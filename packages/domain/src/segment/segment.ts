@@ -27,8 +27,11 @@ export interface SegmentColumn {
 
 /** Where a segment is stored in deep storage. */
 export interface LoadSpec {
-  /** A virtual segment is metadata only: it has no file or checksum, and only virtual servers load it. */
-  readonly type: 'local' | 'virtual'
+  /**
+   * The type of deep storage that the file was written to; servers read it from the deep storage that they are configured
+   * for. A virtual segment is metadata only: it has no file or checksum, and only virtual servers load it.
+   */
+  readonly type: 'local' | 's3' | 'virtual'
   /** Relative to the root of deep storage. */
   readonly path: string
   /** `sha256:` and the hexadecimal digest of the file. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decideRequest, type PreviewServer, parsePreviewRequest } from '../preview/index.ts'
+import { columnsOf, decideRequest, type PreviewServer, parsePreviewRequest } from '../preview/index.ts'
 import { formatRule, parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { inventoryOfSnapshot, readSegmentRow, type SnapshotContents } from './index.ts'
@@ -69,7 +69,7 @@ describe('the inventory of a snapshot', () => {
       [0, 1, 2, 3, 4].map((index) => datasources[0]!.segments.isOvershadowed(index)),
       [false, true, false, false, false],
     )
-    assert.deepEqual(datasources[0]!.columns!.overshadowed, { segments: 1, bytes: 10 })
+    assert.deepEqual(finish(columnsOf(datasources[0]!.segments)).overshadowed, { segments: 1, bytes: 10 })
   })
 
   test('drop rules place nothing, and broadcast rules place segments on every server', () => {

@@ -27,11 +27,11 @@ export function formatInstant(instantMs: number): string {
   const days = Math.floor(instantMs / dayMs)
   const ms = instantMs - days * dayMs
   if (ms === 0) return midnightText(days)
-  const date = dateText(days)
+  const date = midnightText(days).slice(0, -midnightPart.length)
   const hours = pad(Math.floor(ms / 3_600_000), 2)
   const minutes = pad(Math.floor(ms / 60_000) % 60, 2)
   const seconds = pad(Math.floor(ms / 1000) % 60, 2)
-  return `${date}T${hours}:${minutes}:${seconds}.${pad(ms % 1000, 3)}Z`
+  return `${date}${hours}:${minutes}:${seconds}.${pad(ms % 1000, 3)}Z`
 }
 
 function dateText(days: number): string {
@@ -39,7 +39,8 @@ function dateText(days: number): string {
   return `${year < 0 ? '-' : ''}${pad(Math.abs(year), 4)}-${pad(month, 2)}-${pad(day, 2)}`
 }
 
-// Segment ids contain the same few midnights again and again. Without this cache, formatting them took half of the time
+const midnightPart = '00:00:00.000Z'
+// Segment ids contain the same few days again and again. Without this cache, formatting them took half of the time
 // to create a million ids.
 const midnightTexts = new Map<number, string>()
 const maxCachedMidnights = 20_000
@@ -48,7 +49,7 @@ function midnightText(days: number): string {
   let text = midnightTexts.get(days)
   if (text === undefined) {
     if (midnightTexts.size >= maxCachedMidnights) midnightTexts.clear()
-    text = `${dateText(days)}T00:00:00.000Z`
+    text = `${dateText(days)}T${midnightPart}`
     midnightTexts.set(days, text)
   }
   return text

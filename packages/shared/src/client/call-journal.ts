@@ -1,4 +1,5 @@
 import type { Call } from '../http/index.ts'
+import { LastEntries } from '../runtime/index.ts'
 
 /** The last calls of a server. */
 export interface CallJournal {
@@ -12,21 +13,19 @@ export interface CallJournal {
  * are kept separately, so that unauthenticated callers cannot push out the calls of servers.
  */
 export function createCallJournal(capacity: number): CallJournal {
-  const rings: Record<Call['direction'] | 'refused', { calls: Call[]; next: number }> = {
-    sent: { calls: [], next: 0 },
-    received: { calls: [], next: 0 },
-    refused: { calls: [], next: 0 },
+  const kept: Record<Call['direction'] | 'refused', LastEntries<Call>> = {
+    sent: new LastEntries(capacity),
+    received: new LastEntries(capacity),
+    refused: new LastEntries(capacity),
   }
   return {
     add: (call) => {
       const isRefused = call.direction === 'received' && (call.status === 401 || call.status === 429)
-      const ring = rings[isRefused ? 'refused' : call.direction]
-      ring.calls[ring.next] = call
-      ring.next = (ring.next + 1) % capacity
+      kept[isRefused ? 'refused' : call.direction].add(call)
     },
     last: (count) =>
-      Object.values(rings)
-        .flatMap(({ calls, next }) => [...calls.slice(next), ...calls.slice(0, next)].reverse())
+      Object.values(kept)
+        .flatMap((calls) => calls.newestFirst())
         .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
         .slice(0, count),
   }

@@ -16,4 +16,5 @@ export {
   fullClusterCompactionConfigShape,
   fullCompactionConfigShape,
 } from './response-shapes.ts'
-export { scheduleOf, submitCompactions } from './submit-compactions.ts'
+export { compactionScheduleRoute } from './schedule-route.ts'
+export { compactionRateOf, forecastOf, scheduleOf, submitCompactions } from './submit-compactions.ts'

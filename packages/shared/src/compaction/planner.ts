@@ -31,6 +31,7 @@ export type CompactionDriver = 'duty' | 'supervisors'
 
 /** A plan for the current state of the cluster. */
 export interface LivePlan {
+  readonly driver: CompactionDriver
   readonly cluster: ClusterCompactionConfig
   readonly configs: ReadonlyMap<string, CompactionConfig>
   readonly findings: ReadonlyMap<string, DatasourceFindings>
@@ -46,12 +47,19 @@ export interface PlanAssumptions {
   readonly segments?: readonly CompactionSegment[] | undefined
 }
 
+/** A plan to make. By default, it is for the datasources that the cluster currently compacts. */
+export interface PlanRequest extends PlanAssumptions {
+  readonly driver?: CompactionDriver | undefined
+}
+
 /** Plans compaction for the current state of the cluster. */
 export interface CompactionPlanner {
   /** Returns what currently runs compaction. */
   driver(): Promise<CompactionDriver>
   /** Returns the plan for the datasources that `driver` compacts; defaults to what currently runs compaction. */
   plan(driver?: CompactionDriver, assumptions?: PlanAssumptions): Promise<LivePlan>
+  /** Returns several plans for the same snapshot of the segments, tasks, and locks. */
+  planEach(requests: readonly PlanRequest[]): Promise<LivePlan[]>
 }
 
 // Long enough to count consecutive failures up to the maximum backoff of an interval.
@@ -72,37 +80,59 @@ export function createCompactionPlanner(
   const findPresent = createFinder(context)
   let last: Promise<unknown> = Promise.resolve()
 
-  async function planNow(
-    requestedDriver: CompactionDriver | undefined,
-    given: PlanAssumptions,
-  ): Promise<LivePlan> {
+  async function requestOf(
+    present: ClusterCompactionConfig,
+    { driver = driverOf(present), cluster = present, configs, segments }: PlanRequest,
+  ): Promise<ResolvedRequest> {
+    const list = configs ?? (await configsOf(database, driver))
+    // A preview must not evict findings that the next plan can reuse.
+    return { driver, cluster, configs: list, segments, remembers: configs === undefined }
+  }
+
+  async function planNow(requests: readonly PlanRequest[]): Promise<LivePlan[]> {
     const present = await loadClusterCompactionConfig(database)
-    const driver = requestedDriver ?? driverOf(present)
-    const cluster = given.cluster ?? present
-    const list = given.configs ?? (await configsOf(database, driver))
-    const { found, past } =
-      given.segments === undefined
-        ? // A preview must not evict findings that the next plan can reuse.
-          await findPresent(list, given.configs === undefined)
-        : await findInSegments(list, given.segments)
-    return {
-      cluster,
-      configs: new Map(list.map((config) => [config.dataSource, config])),
-      findings: new Map(found.map((one) => [one.config.dataSource, one])),
-      plan: await finishInSlices(assemblePlan(cluster, totalWorkerCapacity(discovery), found)),
-      past,
+    const resolved: ResolvedRequest[] = []
+    for (const request of requests) resolved.push(await requestOf(present, request))
+    const live = resolved.filter(({ segments }) => segments === undefined)
+    const search = live.length === 0 ? undefined : await findPresent(live.flatMap(({ configs }) => configs))
+    const plans: LivePlan[] = []
+    for (const { driver, cluster, configs, segments, remembers } of resolved) {
+      const { found, past } =
+        segments === undefined
+          ? await search!(configs, remembers && requests.length === 1)
+          : await findInSegments(configs, segments)
+      plans.push({
+        driver,
+        cluster,
+        configs: new Map(configs.map((config) => [config.dataSource, config])),
+        findings: new Map(found.map((one) => [one.config.dataSource, one])),
+        plan: await finishInSlices(assemblePlan(cluster, totalWorkerCapacity(discovery), found)),
+        past,
+      })
     }
+    return plans
+  }
+
+  function planEach(requests: readonly PlanRequest[]): Promise<LivePlan[]> {
+    // Sequential, because the inventory reads changes in order.
+    const next = last.then(() => planNow(requests))
+    last = next.catch(() => undefined)
+    return next
   }
 
   return {
     driver: async () => driverOf(await loadClusterCompactionConfig(database)),
-    plan: (driver, given = {}) => {
-      // Sequential, because the inventory reads changes in order.
-      const next = last.then(() => planNow(driver, given))
-      last = next.catch(() => undefined)
-      return next
-    },
+    plan: async (driver, given = {}) => (await planEach([{ driver, ...given }]))[0]!,
+    planEach,
   }
+}
+
+interface ResolvedRequest {
+  readonly driver: CompactionDriver
+  readonly cluster: ClusterCompactionConfig
+  readonly configs: readonly CompactionConfig[]
+  readonly segments: readonly CompactionSegment[] | undefined
+  readonly remembers: boolean
 }
 
 const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
@@ -120,7 +150,10 @@ interface Findings {
   readonly past: readonly PastCompaction[]
 }
 
-/** Returns a function that searches the stored segments. `remembers` reuses and keeps findings for unchanged datasources. */
+/**
+ * Returns a function that reads the stored segments and tasks, and returns a function that searches them. `remembers`
+ * reuses and keeps findings for unchanged datasources.
+ */
 function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'clock'>) {
   const inventory = createCompactionInventory(database)
   let remembered = new Map<string, Remembered>()
@@ -138,21 +171,23 @@ function createFinder({ database, clock }: Pick<ServiceContext, 'database' | 'cl
     return findings
   }
 
-  return async (configs: readonly CompactionConfig[], remembers: boolean): Promise<Findings> => {
+  return async (all: readonly CompactionConfig[]) => {
     // Read tasks before segments: a task that ends in between still counts as running, so its interval must wait.
     const past = (await loadCompactTasks(database, clock.now() - pastMs)).flatMap(readPast)
     const lockedIn = lockedIntervals(past, await loadTaskLocks(database))
-    await inventory.refresh(configs.map(({ dataSource }) => dataSource))
-    const found: DatasourceFindings[] = []
-    for (const config of configs) {
-      const segments = inventory.segmentsOf(config.dataSource)
-      found.push(await (remembers ? search : searchInSlices)(config, segments, lockedIn(config)))
+    await inventory.refresh([...new Set(all.map(({ dataSource }) => dataSource))])
+    return async (configs: readonly CompactionConfig[], remembers: boolean): Promise<Findings> => {
+      const found: DatasourceFindings[] = []
+      for (const config of configs) {
+        const segments = inventory.segmentsOf(config.dataSource)
+        found.push(await (remembers ? search : searchInSlices)(config, segments, lockedIn(config)))
+      }
+      if (remembers) {
+        const names = new Set(configs.map(({ dataSource }) => dataSource))
+        remembered = new Map([...remembered].filter(([dataSource]) => names.has(dataSource)))
+      }
+      return { found, past }
     }
-    if (remembers) {
-      const names = new Set(configs.map(({ dataSource }) => dataSource))
-      remembered = new Map([...remembered].filter(([dataSource]) => names.has(dataSource)))
-    }
-    return { found, past }
   }
 }
 
@@ -213,6 +248,10 @@ function readPast(task: CompactTaskRecord): CompactionOfTask[] {
       slots: typeof origin.slots === 'number' ? origin.slots : 0,
       configFingerprint: String(origin.configFingerprint ?? ''),
       segmentsFingerprint: String(origin.segmentsFingerprint ?? ''),
+      work:
+        typeof origin.bytes === 'number'
+          ? { bytes: origin.bytes, durationMs: task.durationMs ?? 0 }
+          : undefined,
     },
   ]
 }

@@ -92,3 +92,68 @@ export const compactionPreviewShape = z
     ),
   })
   .meta({ title: 'CompactionPreview' })
+
+const forecastTotals = z.object({
+  tasks: z.int(),
+  segments: z.int(),
+  bytes: z.int(),
+  slotSeconds: z.int().describe('Task slots times the seconds for which they are used'),
+  endsAt: z.string().optional(),
+})
+const scheduleDifferences = {
+  configDifferences: z
+    .array(
+      z.object({
+        dataSource: z.string(),
+        fields: z.array(z.string()),
+        isConfiguredBefore: z.boolean(),
+        isConfiguredAfter: z.boolean(),
+      }),
+    )
+    .optional()
+    .describe('Datasources that are configured differently than in the first variant'),
+  differences: z
+    .array(z.object({ dataSource: z.string(), interval: z.string(), before: z.string(), after: z.string() }))
+    .optional()
+    .describe('Intervals that the first variant (before) and this one treat differently, with reason codes'),
+  omittedDifferences: z.int().optional(),
+}
+
+/** Schema of a compaction schedule. */
+export const compactionScheduleShape = z
+  .object({
+    speed: z
+      .enum(['measured', 'assumed'])
+      .describe('Whether times use the speed of earlier tasks, or an assumed one because there are none'),
+    msPerTask: z.int(),
+    bytesPerSecond: z.int().nullable(),
+    variants: z.array(
+      z.object({
+        name: z.string().describe('current, given, the type of a policy, duty, or supervisors'),
+        driver: z.enum(['duty', 'supervisors']),
+        clusterConfig: z.looseObject({}),
+        slots: z.int(),
+        totals: forecastTotals,
+        tooFewSlots: z.int().describe('Intervals whose jobs need more task slots than compaction has'),
+        runs: z.array(
+          z.object({
+            at: z.string(),
+            totals: forecastTotals,
+            tasks: z.array(
+              z.object({
+                dataSource: z.string(),
+                interval: z.string(),
+                bytes: z.int(),
+                slots: z.int(),
+                endsAt: z.string(),
+                reason: z.string(),
+              }),
+            ),
+          }),
+        ),
+        omittedRuns: z.int(),
+        ...scheduleDifferences,
+      }),
+    ),
+  })
+  .meta({ title: 'CompactionSchedule' })

@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import {
+  assumedCompactionRate,
+  bytesToRead,
   type CompactionConfig,
+  type CompactionForecast,
+  type CompactionRate,
   type CompactionSchedule,
   engineOf,
+  forecastCompaction,
   formatCompactionConfig,
+  measuredCompactionRate,
   type ScheduleInput,
   scheduleCompactions,
   taskToSubmit,
@@ -12,6 +18,7 @@ import { describeError } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
 import { newTaskId } from '../postgres/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { finishInSlices } from '../slices/index.ts'
 import type { CompactionDriver, CompactionPlanner, LivePlan } from './planner.ts'
 
 const fingerprint = (texts: Iterable<string>): string => {
@@ -42,6 +49,39 @@ export const scheduleOf = (
 ): CompactionSchedule =>
   scheduleCompactions({ candidates: plan.candidates, slots: plan.slots, past, fingerprintsOf, now })
 
+/** When compaction runs, and how fast its tasks are. Times are epoch milliseconds. */
+export interface ForecastTimes {
+  readonly now: number
+  readonly periodMs: number
+  readonly rate: CompactionRate
+}
+
+/** Returns the measured speed of compaction, or the assumed one if no task was measured. */
+export function compactionRateOf({ past }: Pick<LivePlan, 'past'>): {
+  readonly rate: CompactionRate
+  readonly isMeasured: boolean
+} {
+  const measured = measuredCompactionRate(past)
+  return { rate: measured ?? assumedCompactionRate, isMeasured: measured !== undefined }
+}
+
+/** Returns what all future runs would decide with a plan. The next run is assumed to be one period away. */
+export const forecastOf = (
+  { plan, configs, past }: LivePlan,
+  { now, periodMs, rate }: ForecastTimes,
+): Promise<CompactionForecast> =>
+  finishInSlices(
+    forecastCompaction({
+      plan,
+      past,
+      fingerprintsOf: createFingerprints(configs),
+      now,
+      rate,
+      periodMs,
+      untilNextRunMs: periodMs,
+    }),
+  )
+
 /**
  * Submits the compact tasks that are due through the overlord's API, if `driver` currently runs compaction. Returns a
  * summary for the log, or undefined if it did nothing. A task that cannot be submitted does not block the others.
@@ -63,7 +103,8 @@ export async function submitCompactions(
     if (!mayContinue()) break
     const config = configs.get(candidate.dataSource) as CompactionConfig
     const { config: configFingerprint, segments: segmentsFingerprint } = fingerprintsOf(candidate)
-    const origin = { slots, configFingerprint, segmentsFingerprint, reason: candidate.reason }
+    const bytes = bytesToRead(candidate)
+    const origin = { slots, bytes, configFingerprint, segmentsFingerprint, reason: candidate.reason }
     const id = newTaskId('auto_compact', candidate.dataSource)
     const body = taskToSubmit(id, candidate, config, engineOf(cluster, config), origin)
     try {

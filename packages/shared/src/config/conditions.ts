@@ -97,6 +97,19 @@ export const verifiesMetadataStore: readonly Condition[] = [
 ]
 export const speaksTlsToRedis: readonly Condition[] = [is('svc.queue.redis.tls.enabled', true)]
 
+export const storesInS3: readonly Condition[] = [is('svc.storage.type', 's3')]
+export const logsToS3: readonly Condition[] = [is('svc.indexer.logs.type', 's3')]
+export const usesS3: readonly Condition[] = [
+  anyOf(is('svc.storage.type', 's3'), is('svc.indexer.logs.type', 's3')),
+]
+export const usesTlsToS3: readonly Condition[] = [
+  ...usesS3,
+  {
+    text: '[svc.s3.endpoint.url] is not an http URL',
+    holds: (settings) => !String(settings.valueOf('svc.s3.endpoint.url', '') ?? '').startsWith('http:'),
+  },
+]
+
 export const inChain: readonly Condition[] = [
   {
     text: '[svc.auth.authenticatorChain] contains [<name>]',

@@ -3,8 +3,9 @@
 export { allowsAnonymous, requiresLogin, storesUsers, usesLdap } from './authenticators.ts'
 export { ConfigurationError, loadSettings } from './load-settings.ts'
 export { internalNetworks } from './login-problems.ts'
-export { minTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
+export { definitionOf, minTaskMemoryBytes, properties, type Role, roles } from './properties.ts'
 export { propertiesDocument } from './properties-document.ts'
+export { type PropertyLine, propertyLines } from './property-lines.ts'
 export {
   type CacheLocation,
   maxVirtualServers,

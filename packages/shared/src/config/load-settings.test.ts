@@ -177,7 +177,11 @@ describe('values', () => {
     ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /per named server/],
     ['svc.simulation.virtualServers', '[{"count":1,"size":1,"priority":0.5}]', /per named server/],
     ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
-    ['svc.storage.type', 's3', /\[local\]$/],
+    ['svc.storage.type', 'hdfs', /one of \[local, s3\]$/],
+    ['svc.indexer.logs.type', 'hdfs', /one of \[file, s3\]$/],
+    ['svc.s3.endpoint.url', 's3.example.com', /an http or https URL such as/],
+    ['svc.storage.baseKey', 'a//b', /a path without empty parts/],
+    ['svc.storage.baseKey', '../b', /a path without empty parts/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],
     ['svc.server.priority', '1001', /from -1000 to 1000$/],
   ]
@@ -203,6 +207,17 @@ describe('problems', () => {
       'environment variable svc_tier: Unknown property [svc.tier]; the closest known one is [svc.host]',
       'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
     ])
+  })
+
+  it('name the bucket and the key that S3 needs', () => {
+    assert.deepEqual(
+      problemsOf(['svc.storage.type=s3', 'svc.indexer.logs.type=s3', 'svc.s3.secretKey=hunter2']),
+      [
+        'FILE: [svc.storage.type] is [s3], but [svc.storage.bucket] is not set',
+        'FILE: [svc.indexer.logs.type] is [s3], but [svc.indexer.logs.s3Bucket] is not set',
+        'FILE: [svc.s3.secretKey] is set, but [svc.s3.accessKey] is not; set both or neither',
+      ],
+    )
   })
 
   it('are all reported even if a file is missing', () => {

@@ -170,6 +170,7 @@ function contradictions(settings: Settings, raw: ReadonlyMap<string, RawProperty
       .flatMap((name) => authenticatorProblems(name, settings, at)),
     ...authorizerProblems(settings, at),
     ...escalatorProblems(settings, at),
+    ...s3Problems(settings, at),
   ]
 }
 
@@ -276,6 +277,25 @@ function escalatorProblems(settings: Settings, at: SourceOf): string[] {
     problems.push(
       `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] requires logins, so the servers could not call each other; expected basic`,
     )
+  }
+  return problems
+}
+
+function s3Problems(settings: Settings, at: SourceOf): string[] {
+  const problems: string[] = []
+  for (const [type, bucket] of [
+    ['svc.storage.type', 'svc.storage.bucket'],
+    ['svc.indexer.logs.type', 'svc.indexer.logs.s3Bucket'],
+  ] as const) {
+    if (settings.get(type) !== 's3' || settings.get(bucket) !== undefined) continue
+    problems.push(`${at(type)}: [${type}] is [s3], but [${bucket}] is not set`)
+  }
+  const keys = ['svc.s3.accessKey', 'svc.s3.secretKey'] as const
+  const missing = keys.filter((key) => !settings.get(key))
+  const [key = keys[0]] = missing
+  if (missing.length === 1) {
+    const other = keys.find((name) => name !== key) as string
+    problems.push(`${at(other)}: [${other}] is set, but [${key}] is not; set both or neither`)
   }
   return problems
 }

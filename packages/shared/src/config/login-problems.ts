@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { isGroupPattern } from '@svc/domain/access'
+import { isBalancedFilter, isGroupPattern } from '@svc/domain/access'
 import { hasControlCharacter } from '@svc/domain/validation'
 import type { Settings } from './settings.ts'
 
@@ -80,7 +80,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
     problem('baseDn', 'is not set; set it to the base DN to search for users')
   for (const property of ['userSearch', 'groupSearch'] as const) {
     const filter = settings.getNamed(`${named}.${property}`, name)
-    if (!/^\(.*%s.*\)$/s.test(filter))
+    if (!/^\(.*%s.*\)$/s.test(filter) || !isBalancedFilter(filter))
       problem(property, `is [${filter}]; expected a filter in parentheses that contains %s`)
   }
   const bindUser = settings.getNamed(`${named}.bindUser`, name)

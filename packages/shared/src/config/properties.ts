@@ -5,7 +5,9 @@ import {
   cacheLocations,
   countsByName,
   flag,
+  httpUrl,
   integer,
+  keyPrefix,
   oneOf,
   type PropertyType,
   password,
@@ -546,8 +548,56 @@ export const properties = {
     ),
   ),
 
-  'svc.storage.type': property(oneOf('local'), 'type of deep storage', 'local'),
-  'svc.storage.storageDirectory': property(text, 'folder of deep storage', 'var/svc/segments'),
+  'svc.storage.type': property(
+    oneOf('local', 's3'),
+    'type of deep storage: a folder that all servers share, or S3',
+    'local',
+  ),
+  'svc.storage.storageDirectory': property(text, 'folder of deep storage, if it is one', 'var/svc/segments'),
+  'svc.storage.bucket': onlyWhere(conditions.storesInS3, property(text, 'bucket of deep storage')),
+  'svc.storage.baseKey': onlyWhere(
+    conditions.storesInS3,
+    property(keyPrefix, 'start of the keys of all segment files in the bucket; empty for no prefix', ''),
+  ),
+  'svc.s3.accessKey': onlyWhere(
+    conditions.usesS3,
+    property(
+      password,
+      'access key for S3; without keys, servers use the default credentials of AWS: environment variables, profiles, or the role of the machine or pod',
+    ),
+  ),
+  'svc.s3.secretKey': onlyWhere(conditions.usesS3, property(password, 'secret key for S3')),
+  'svc.s3.endpoint.url': onlyWhere(
+    conditions.usesS3,
+    property(httpUrl, 'URL of the S3 service; the one of AWS for the region if not set'),
+  ),
+  'svc.s3.endpoint.signingRegion': onlyWhere(
+    conditions.usesS3,
+    property(text, 'region of the bucket, for which requests are signed', 'us-east-1'),
+  ),
+  'svc.s3.enablePathStyleAccess': onlyWhere(
+    conditions.usesS3,
+    property(
+      flag,
+      'whether URLs contain the bucket in their path instead of in the host name; most services other than AWS need it',
+      'false',
+    ),
+  ),
+  'svc.s3.tls.caPath': onlyWhere(
+    conditions.usesTlsToS3,
+    property(
+      text,
+      'PEM file with the certificate authorities trusted for S3; those of the system if not set',
+    ),
+  ),
+  'svc.s3.retryTimeout': onlyWhere(
+    conditions.usesS3,
+    property(
+      periodMs,
+      'how long a request to S3 is retried while S3 is unavailable, before the operation fails',
+      'PT1M',
+    ),
+  ),
 
   'svc.coordinator.startDelay': property(periodMs, 'delay between becoming leader and the first run', 'PT0S'),
   'svc.coordinator.period': property(periodMs, 'time between two runs of the coordinator duties', 'PT60S'),
@@ -676,7 +726,21 @@ export const properties = {
     'maximum number of tasks that this server runs at the same time',
     '2',
   ),
-  'svc.indexer.logs.directory': property(text, 'folder for task logs', 'var/svc/indexing-logs'),
+  'svc.indexer.logs.type': property(
+    oneOf('file', 's3'),
+    'where task logs are stored: in a folder that all overlords and workers share, or in S3',
+    'file',
+  ),
+  'svc.indexer.logs.directory': property(
+    text,
+    'folder for task logs, if they are stored in one',
+    'var/svc/indexing-logs',
+  ),
+  'svc.indexer.logs.s3Bucket': onlyWhere(conditions.logsToS3, property(text, 'bucket for task logs')),
+  'svc.indexer.logs.s3Prefix': onlyWhere(
+    conditions.logsToS3,
+    property(keyPrefix, 'start of the keys of all task logs in the bucket; empty for no prefix', ''),
+  ),
   'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
     conditions.killsTaskLogs,

@@ -28,6 +28,19 @@ function withoutControlCharacters(value: string): string {
   return value
 }
 
+/** The URL of an HTTP service. */
+export const httpUrl = propertyType('an http or https URL such as https://s3.example.com', (value) =>
+  /^https?:$/.test(URL.parse(value)?.protocol ?? '') ? withoutControlCharacters(value) : refuse(),
+)
+
+/** The start of the keys of objects; slashes at its ends are ignored. */
+export const keyPrefix = propertyType('a path without empty parts such as svc/segments', (value) => {
+  const path = value.replace(/^\/|\/$/g, '')
+  const parts = path.split('/')
+  if (path !== '' && parts.some((part) => ['', '.', '..'].includes(part))) refuse()
+  return withoutControlCharacters(path)
+})
+
 /** `true` or `false`. */
 export const flag = propertyType('true or false', (value) =>
   value === 'true' ? true : value === 'false' ? false : refuse(),

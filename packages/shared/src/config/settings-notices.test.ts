@@ -139,6 +139,21 @@ const inUse: readonly Readonly<Record<string, string>>[] = [
     'svc.simulation.placementFile': '/p',
     'svc.simulation.compactionDuration': 'PT1S',
   },
+  {
+    'svc.storage.type': 's3',
+    'svc.storage.bucket': 'segments',
+    'svc.storage.baseKey': 'svc',
+    'svc.indexer.logs.type': 's3',
+    'svc.indexer.logs.s3Bucket': 'logs',
+    'svc.indexer.logs.s3Prefix': 'svc',
+    'svc.s3.accessKey': 'key',
+    'svc.s3.secretKey': 'secret',
+    'svc.s3.endpoint.url': 'https://s3.example.com',
+    'svc.s3.endpoint.signingRegion': 'eu-central-1',
+    'svc.s3.enablePathStyleAccess': 'true',
+    'svc.s3.tls.caPath': '/a',
+    'svc.s3.retryTimeout': 'PT1S',
+  },
 ]
 
 const table = Object.entries<PropertyDefinition<unknown>>(properties)

@@ -59,6 +59,7 @@ const effectNotice =
 const needed = [
   ['svc-basic-security', 'basic authentication'],
   ['simple-client-sslcontext', 'TLS between servers'],
+  ['svc-s3-extensions', 'S3'],
 ] as const
 
 /** All extensions are built in, so the list of extensions is only compared with the rest of the configuration. */
@@ -68,6 +69,9 @@ function extensionNotices(settings: Settings): string[] {
   const uses: Readonly<Record<string, boolean>> = {
     'svc-basic-security': requiresLogin(settings),
     'simple-client-sslcontext': settings.get('svc.client.https.trustStorePath') !== undefined,
+    'svc-s3-extensions': [settings.get('svc.storage.type'), settings.get('svc.indexer.logs.type')].includes(
+      's3',
+    ),
   }
   return [
     ...loaded

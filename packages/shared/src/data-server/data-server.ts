@@ -1,5 +1,5 @@
 import { describeError } from '@svc/domain/failure'
-import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { type RequestReceiver, receiveRequests } from '../redis/index.ts'
 import { createTroubleLog, growingDelay, type Loop, startLoop } from '../runtime/index.ts'
@@ -98,12 +98,11 @@ function openCache(
   { settings, faults, logger, node }: Pick<ServiceContext, 'settings' | 'faults' | 'logger' | 'node'>,
   maxSizeBytes: number,
 ): Promise<SegmentCache> {
-  const rootDirectory = settings.get('svc.storage.storageDirectory')
   return openSegmentCache({
     serverName: node().name,
     locations: settings.get('svc.segmentCache.locations'),
     maxSizeBytes,
-    deepStorage: slowedBy(faults.diskDelayMs, createLocalDeepStorage({ rootDirectory })),
+    deepStorage: slowedBy(faults.diskDelayMs, openDeepStorage(deepStorageConfig(settings))),
     logger,
   })
 }

@@ -2,7 +2,8 @@ import { Failure, unavailable } from '@svc/domain/failure'
 import { errorCode } from './durable-files.ts'
 
 const damagedReason = 'damagedFile'
-const diskFullReason = 'diskFull'
+/** The reason in the context of a Failure for a full disk or store. */
+export const diskFullReason = 'diskFull'
 
 /** Returns the Failure for a file whose bytes differ from those stored. Only another copy of the file can fix this. */
 export function damagedFile(file: string, problem: string): Failure {

@@ -156,6 +156,7 @@ const isSpared = (path: string): boolean =>
 /** Wraps deep storage so that each access is delayed by `delayMs()` milliseconds. */
 export function slowedBy(delayMs: () => number, storage: DeepStorage): DeepStorage {
   return {
+    type: storage.type,
     push: async (...file) => {
       await wait(delayMs())
       return await storage.push(...file)

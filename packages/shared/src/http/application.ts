@@ -29,7 +29,7 @@ import express, {
 } from 'express'
 import type { Metrics } from '../metrics/index.ts'
 import { stackOf } from '../runtime/index.ts'
-import type { Caller, Security } from '../security/index.ts'
+import { type Caller, readBasicHeader, type Security } from '../security/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { createAliases, errorInAlias, nameHeadersInAlias } from './aliases.ts'
 import type { Call } from './call.ts'
@@ -39,6 +39,7 @@ import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
 import { drain, hasBody } from './receive-body.ts'
+import type { RefusedRequest } from './refusals.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
 /** The log of an application. */
@@ -74,7 +75,9 @@ export interface ApplicationOptions {
   /** Returns the address of the caller for a request that a router forwarded; undefined for other requests. */
   readonly callerAddress?: (request: IncomingMessage) => string | undefined
   /** Called for requests that were rejected because of a missing permission. */
-  readonly onForbidden?: (refusal: Forbidden) => void
+  readonly onForbidden?: ((refusal: Forbidden) => void) | undefined
+  /** Called for requests that were refused because of their login or a missing permission. */
+  readonly onRefused?: ((refusal: RefusedRequest) => void) | undefined
   /** Fault injection: delays requests, and closes the connection if it returns `cut`. */
   readonly applyFaults?: (path: string) => Promise<'cut' | undefined>
 }
@@ -103,6 +106,7 @@ export function createApplication({
   servePage,
   callerAddress = () => undefined,
   onForbidden,
+  onRefused,
   applyFaults,
 }: ApplicationOptions): Express {
   const aliases = createAliases(words)
@@ -155,7 +159,7 @@ export function createApplication({
     await fallback(request, response, caller)
   })
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) =>
-    answerError(error, request, response, log, onForbidden),
+    answerError(error, request, response, log, { onForbidden, onRefused }),
   )
   return app
 }
@@ -479,7 +483,7 @@ function answerError(
   request: Request,
   response: Response,
   log: RequestLog,
-  onForbidden: ApplicationOptions['onForbidden'],
+  { onForbidden, onRefused }: Pick<ApplicationOptions, 'onForbidden' | 'onRefused'>,
 ): void {
   const details = { requestId: response.locals.requestId, identity: response.locals.identity }
   const failure = toFailure(error, request, details, log, response.destroyed)
@@ -488,6 +492,7 @@ function answerError(
     const identity = String(response.locals.identity ?? '')
     onForbidden?.({ identity, address: addressOf(response), method, path, message: failure.message })
   }
+  if (isAboutAccess(failure, response)) onRefused?.(refusalOf(request, response, failure))
   if (response.headersSent) {
     response.destroy()
     return
@@ -501,6 +506,29 @@ function answerError(
   const body = errorBody(failure)
   const { alias } = response.locals
   sendJson(response.status(statusOf[failure.code]), alias === undefined ? body : errorInAlias(body, alias))
+}
+
+/** Returns whether a request failed because of its login or a missing permission. */
+function isAboutAccess({ code }: Failure, response: Response): boolean {
+  const outcome: LoginOutcome | undefined = response.locals.loginOutcome
+  return code === 'unauthorized' || code === 'forbidden' || (outcome !== undefined && outcome !== 'accepted')
+}
+
+// Names and paths of refused requests are kept, and anyone may send long ones.
+const maxKeptLength = 1000
+
+function refusalOf(request: Request, response: Response, { code, message }: Failure): RefusedRequest {
+  const typed = readBasicHeader(request.headers.authorization)?.user ?? ''
+  return {
+    id: response.locals.requestId,
+    time: new Date().toISOString(),
+    address: addressOf(response),
+    method: request.method,
+    path: cutText(escapeControlCharacters(request.path), maxKeptLength),
+    status: statusOf[code],
+    user: cutText(escapeControlCharacters(typed), maxKeptLength),
+    message: cutText(message, maxKeptLength),
+  }
 }
 
 /** Any error other than a Failure is a bug. It is logged with all details, but the response contains only an id. */

@@ -1,8 +1,10 @@
-import type { X509Certificate } from 'node:crypto'
+import { randomUUID, type X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
+import { cutText } from '@svc/domain/validation'
 import type { Settings } from '../config/index.ts'
+import type { RefusedCertificate, RefusedHandshake } from './refusals.ts'
 
 /** What a server requires of client certificates. */
 export interface ClientCertificateRules {
@@ -24,37 +26,105 @@ export function clientCertificateRules(settings: Settings): ClientCertificateRul
   }
 }
 
+/** Called for a TLS handshake that was refused or failed. */
+export type OnRefusedHandshake = (refusal: RefusedHandshake) => void
+
 /** Closes connections whose certificate violates the rules, before any of their bytes are read as HTTP. */
 export function refuseBadClients(
   server: Server,
   rules: ClientCertificateRules,
-  onRefused: (address: string, reason: string) => void,
+  onRefused: OnRefusedHandshake,
 ): void {
   const listeners = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[]
   server.removeAllListeners('secureConnection')
   server.on('secureConnection', async (socket: TLSSocket) => {
-    const reason = await refusalReason(socket, rules)
-    if (reason === undefined) {
+    const problem = await problemOf(socket, rules)
+    if (problem === undefined) {
       if (!socket.destroyed) for (const listener of listeners) listener.call(server, socket)
       return
     }
-    onRefused(addressOf(socket), reason)
+    const certificate = socket.getPeerX509Certificate()
+    onRefused(refusalOf(socket, problem, certificate ? describeCertificate(certificate) : null))
     socket.destroy()
   })
 }
 
-async function refusalReason(
+/**
+ * Reports handshakes that failed before a certificate was checked, for example because of the protocol. With TLS 1.3, a
+ * client may reject the certificate of the server only after the handshake, so this is not an event of the handshake.
+ */
+export function reportFailedHandshakes(server: Server, onRefused: OnRefusedHandshake): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const { code = '', message } = error
+    if (!code.startsWith('ERR_SSL_') && code !== 'ERR_TLS_HANDSHAKE_TIMEOUT') return
+    const text = failedHandshakes[code] ?? message
+    onRefused(refusalOf(socket as TLSSocket, { code, reason: `TLS handshake failed: ${text}` }, null))
+  })
+}
+
+const failedHandshakes: Readonly<Record<string, string>> = {
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the client offers no TLS protocol that this server allows',
+  ERR_SSL_NO_SHARED_CIPHER: 'client and server have no cipher in common',
+  ERR_SSL_HTTP_REQUEST: 'the client sent plain HTTP to the TLS port',
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the client does not trust the authority of the certificate of this server',
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: 'the client does not accept the certificate of this server',
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: 'the client does not accept the certificate of this server',
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: 'the certificate of this server has expired',
+  ERR_TLS_HANDSHAKE_TIMEOUT: 'the client did not complete it in time',
+}
+
+interface HandshakeProblem {
+  readonly code: string
+  readonly reason: string
+}
+
+const refusalOf = (
+  socket: TLSSocket,
+  { code, reason }: HandshakeProblem,
+  certificate: RefusedCertificate | null,
+): RefusedHandshake => ({
+  id: randomUUID(),
+  time: new Date().toISOString(),
+  address: addressOf(socket),
+  code,
+  reason,
+  certificate,
+})
+
+async function problemOf(
   socket: TLSSocket,
   { required, validatesHosts }: ClientCertificateRules,
-): Promise<string | undefined> {
+): Promise<HandshakeProblem | undefined> {
   const certificate = socket.getPeerX509Certificate()
-  if (!certificate) return required ? 'no client certificate' : undefined
+  if (!certificate) return required ? { code: 'NO_CERTIFICATE', reason: 'no client certificate' } : undefined
   const name = subjectOf(certificate)
-  if (!socket.authorized) return `invalid certificate [${name}] (${String(socket.authorizationError)})`
+  if (!socket.authorized) {
+    const code = String(socket.authorizationError)
+    return { code, reason: `invalid certificate [${name}] (${code})` }
+  }
   const address = addressOf(socket)
-  if (validatesHosts && !(await isFor(certificate, address)))
-    return `certificate [${name}] is not valid for the host [${address}] of the client`
-  return undefined
+  if (!validatesHosts || (await isFor(certificate, address))) return undefined
+  return {
+    code: 'WRONG_HOST',
+    reason: `certificate [${name}] is not valid for the host [${address}] of the client`,
+  }
+}
+
+// A certificate may contain megabytes of names.
+const maxTextLength = 1000
+
+function describeCertificate(certificate: X509Certificate): RefusedCertificate {
+  const text = (value: string | undefined): string => cutText(value ?? '', maxTextLength)
+  const onOneLine = (value: string | undefined): string => text(value?.replaceAll('\n', ', '))
+  return {
+    subject: onOneLine(certificate.subject),
+    issuer: onOneLine(certificate.issuer),
+    serialNumber: text(certificate.serialNumber),
+    names: text(certificate.subjectAltName),
+    validFrom: new Date(certificate.validFrom).toISOString(),
+    validTo: new Date(certificate.validTo).toISOString(),
+    fingerprint: certificate.fingerprint256,
+  }
 }
 
 /** Returns the subject of the certificate of the peer; null if it has none. */

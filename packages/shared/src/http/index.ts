@@ -3,7 +3,7 @@ export { type Answer, emptyAnswer, jsonAnswer, noContent, shapeOf, textAnswer } 
 export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
 export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
-export { peerSubject } from './client-certificates.ts'
+export { type OnRefusedHandshake, peerSubject } from './client-certificates.ts'
 export {
   type AnswerDescription,
   describeEndpoint,
@@ -22,6 +22,7 @@ export {
   jsonOfMembers,
 } from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
+export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
 export { SharedBudget } from './shared-budget.ts'

@@ -6,7 +6,12 @@ import type { Duplex } from 'node:stream'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { ConfigurationError, type Settings } from '../config/index.ts'
 import type { FollowedStores } from '../tls/index.ts'
-import { clientCertificateRules, refuseBadClients } from './client-certificates.ts'
+import {
+  clientCertificateRules,
+  type OnRefusedHandshake,
+  refuseBadClients,
+  reportFailedHandshakes,
+} from './client-certificates.ts'
 import { errorBody } from './error-body.ts'
 
 /** The listening sockets of a server. */
@@ -28,8 +33,8 @@ const requestLimits = {
 
 /** Options of `listen`. */
 export interface ListenOptions {
-  /** Called when a client was rejected because of its certificate. */
-  readonly onRefusedClient?: (address: string, reason: string) => void
+  /** Called when a TLS handshake was refused or failed. */
+  readonly onRefusedClient?: OnRefusedHandshake
 }
 
 /**
@@ -131,7 +136,7 @@ function tlsServer(
   settings: Settings,
   handler: RequestListener,
   stores: FollowedStores,
-  onRefusedClient: (address: string, reason: string) => void,
+  onRefusedClient: OnRefusedHandshake,
 ): Server {
   const rules = clientCertificateRules(settings)
   const { server: tls } = stores.current()
@@ -153,6 +158,7 @@ function tlsServer(
     if (changed)
       server.setSecureContext({ ...changed.context, secureOptions: constants.SSL_OP_NO_RENEGOTIATION })
   })
+  reportFailedHandshakes(server, onRefusedClient)
   if (rules.requested) {
     refuseBadClients(server, rules, onRefusedClient)
     endWithOldStores(server, stores)

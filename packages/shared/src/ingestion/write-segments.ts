@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, invalidInput } from '@svc/domain/failure'
-import type { LoadSpec, SegmentColumn } from '@svc/domain/segment'
+import type { SegmentColumn } from '@svc/domain/segment'
 import { bucketOf, type Interval } from '@svc/domain/time'
 import { type DeepStorage, segmentPath } from '../deep-storage/index.ts'
 import { identifier, instantLiteral, literal } from '../duckdb/index.ts'
@@ -155,6 +155,5 @@ export async function writeSegments(plan: RowsPlan, options: WriteOptions): Prom
 }
 
 async function removeQuietly(deepStorage: DeepStorage, { path, checksum }: WrittenSegment): Promise<void> {
-  const loadSpec: LoadSpec = { type: 'local', path, checksum }
-  await deepStorage.remove(loadSpec).catch(() => {})
+  await deepStorage.remove({ type: deepStorage.type, path, checksum }).catch(() => {})
 }

@@ -54,7 +54,7 @@ export async function dumpFiles(database: Database, target: Writable): Promise<v
 
 async function copyFilesTo(transaction: Transaction, target: Writable): Promise<void> {
   const files = `(SELECT DISTINCT payload #>> '{loadSpec,checksum}', payload ->> 'size', payload #>> '{loadSpec,path}'
-    FROM segments WHERE payload #>> '{loadSpec,type}' = 'local')`
+    FROM segments WHERE payload #>> '{loadSpec,type}' <> 'virtual')`
   await copyTo(transaction, files, target)
 }
 

@@ -1,4 +1,5 @@
 import type { Interval } from '@svc/domain/time'
+import { formatJsonText } from '../wire/index.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 import { lockDatasource } from './segments.ts'
 import { readTime, storedTime } from './stored-time.ts'
@@ -68,9 +69,10 @@ const taskColumns = sql`id, split_part(id, chr(1), 1) AS "shownId", group_id AS 
 /** Stores a task. Returns false if a task with this ID exists. */
 export async function saveTask(queries: Queries, task: NewTask): Promise<boolean> {
   const { id, groupId, type, dataSource, priority, payload, submittedBy } = task
+  const text = await formatJsonText(payload)
   const rows = await queries.query(sql`
     INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
-    VALUES (${id}, ${groupId}, ${type}, ${dataSource}, ${priority}, ${JSON.stringify(payload)}, now(), ${submittedBy},
+    VALUES (${id}, ${groupId}, ${type}, ${dataSource}, ${priority}, ${text}, now(), ${submittedBy},
       'PENDING')
     ON CONFLICT DO NOTHING RETURNING id`)
   return rows.length === 1

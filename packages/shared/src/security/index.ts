@@ -1,5 +1,5 @@
 /** Authentication and authorization of callers, and the identity of the servers in calls to each other. */
-export { basicHeader } from './basic-header.ts'
+export { basicHeader, readBasicHeader } from './basic-header.ts'
 export {
   type AuthorizerOptions,
   allowsEverything,
@@ -17,10 +17,12 @@ export {
 } from './caller-address.ts'
 export { loginChain, reachableAuthenticators } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
+export type { LdapStep } from './ldap-directory.ts'
 export { type LdapLogins, openLdapLogins } from './ldap-logins.ts'
 export type { LoginOrigin, RefusalReason } from './login-types.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
+export { type LdapProbe, type LdapProbeResult, ldapFilterProblem, probeLdap } from './probe-ldap.ts'
 export { type Recognition, recognize } from './recognize.ts'
 export { createSecurity, type Security, type SecurityOptions } from './security.ts'
 export { unsecuredPaths } from './unsecured-paths.ts'

@@ -5,6 +5,7 @@ import {
   type CountAttempt,
   type LdapDirectory,
   type LdapFinding,
+  type OnLdapStep,
   openLdapDirectory,
 } from './ldap-directory.ts'
 import type { OnTrouble } from './ldap-requests.ts'
@@ -26,7 +27,7 @@ export interface LdapLogins {
   /** Returns the user that the directory has found for a typed name before, if cached. */
   foundAs(user: string): string | undefined
   /** Looks up a user without a login, as a login does before it tries the password. */
-  find(user: string): Promise<LdapFinding>
+  find(user: string, onStep?: OnLdapStep): Promise<LdapFinding>
 }
 
 /**

@@ -3,6 +3,7 @@ import { createSimulatedClock } from '../clock/index.ts'
 import type { Role, Settings } from '../config/index.ts'
 import { startDiscovery } from '../discovery/index.ts'
 import { type Faults, followFaults, noFaults } from '../faults/index.ts'
+import { createRefusals, type Refusals } from '../http/index.ts'
 import { createMetrics } from '../metrics/index.ts'
 import { type AnnouncedNode, createDatabase, type Database } from '../postgres/index.ts'
 import { createLogger, createReadiness, type Logger, systemClock } from '../runtime/index.ts'
@@ -25,6 +26,7 @@ export interface StartedParts {
 export interface CreatedContext {
   readonly context: ServiceContext
   readonly journal: CallJournal
+  readonly refusals: Refusals
   /** Returns the role and name of this server, for the logs of other servers. */
   name(): string
 }
@@ -49,6 +51,7 @@ export function createContext(
     : undefined
   const discovery = startDiscovery(coordination, settings, logger)
   const journal = createCallJournal(rememberedCalls)
+  const refusals = createRefusals()
   const escalator = createEscalator(settings, reread)
   const name = () => `${role} ${started.node?.name ?? ''}`
   const faults = openFaults(settings, coordination, logger, started)
@@ -78,7 +81,7 @@ export function createContext(
     stopping,
   }
   registerServerMetrics(context.metrics, readiness, stores)
-  return { context, journal, name }
+  return { context, journal, refusals, name }
 }
 
 function openDatabases(settings: Settings, maxConnections: number) {

@@ -1,6 +1,12 @@
 import { describeError } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
-import { type ApplicationOptions, createApplication, type Listeners, listen } from '../http/index.ts'
+import {
+  type ApplicationOptions,
+  createApplication,
+  type Listeners,
+  listen,
+  type Refusals,
+} from '../http/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
@@ -10,10 +16,15 @@ import { refusedClientLog } from './rejection-logs.ts'
 export async function openPorts(
   { settings, stores, logger }: Pick<ServiceContext, 'settings' | 'stores' | 'logger'>,
   application: ApplicationOptions,
+  refusals: Refusals,
 ): Promise<Listeners> {
+  const logRefused = refusedClientLog(logger)
   try {
     return await listen(settings, createApplication(application), stores, {
-      onRefusedClient: refusedClientLog(logger),
+      onRefusedClient: (refusal) => {
+        refusals.handshakes.add(refusal)
+        logRefused(refusal)
+      },
     })
   } catch (error) {
     return exitWithMessage(describeError(error))

@@ -1,3 +1,4 @@
+import type { RefusedHandshake } from '../http/index.ts'
 import { createTroubleLog, type Logger } from '../runtime/index.ts'
 import type { LoginOrigin, RefusalReason } from '../security/index.ts'
 
@@ -6,11 +7,11 @@ import type { LoginOrigin, RefusalReason } from '../security/index.ts'
  */
 export function refusedClientLog(logger: Logger) {
   const troubles = new Map<string, ReturnType<typeof createTroubleLog>>()
-  return (address: string, reason: string): void => {
+  return ({ id, address, reason }: RefusedHandshake): void => {
     if (troubles.size > 1000) troubles.clear()
     const trouble = troubles.get(address) ?? createTroubleLog(logger)
     troubles.set(address, trouble)
-    trouble.report(`Rejected client at [${address}]: ${reason}`)
+    trouble.report(`Rejected client at [${address}]: ${reason}`, { handshakeId: id })
   }
 }
 

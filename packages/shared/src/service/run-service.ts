@@ -10,6 +10,7 @@ import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
 import { type CreatedContext, createContext, type StartedParts } from './create-context.ts'
 import { describeNode, openPorts } from './open-ports.ts'
 import { callerAddressOf, openSecurity } from './open-security.ts'
+import { refusalRoutes } from './refusal-routes.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { startService } from './start-service.ts'
 import { statusRoutes } from './status-routes.ts'
@@ -27,9 +28,14 @@ export async function runService(
   const started: StartedParts = {}
   const watches: Watch[] = []
   const created = createContext(role, configuration, options.connections, started, stopping.signal)
-  const { context, journal, name } = created
+  const { context, journal, refusals, name } = created
   const part = build(context)
-  const routes = [...statusRoutes(context), ...callRoutes(journal), ...part.routes]
+  const routes = [
+    ...statusRoutes(context),
+    ...callRoutes(journal),
+    ...refusalRoutes(refusals),
+    ...part.routes,
+  ]
   if (configuration.listRoutes) await printRoutes(routes)
   for (const notice of settingsNotices(settings)) context.logger.warn(notice)
   const audit = startSecurityAudit(context.database, systemClock, context.logger, {
@@ -40,7 +46,7 @@ export async function runService(
   const security = await openSecurity(context, audit, throttle, {
     current: () => started.directory?.current() ?? { missing: 'The server is starting' },
   })
-  const listeners = await openPorts(context, applicationOf(created, routes, part, security, audit))
+  const listeners = await openPorts(context, applicationOf(created, routes, part, security, audit), refusals)
   started.node = describeNode(settings, listeners, part.details ?? {})
   stopOnSignals({ context, stopping, part, listeners, audit, throttle, started, watches })
   await startService(context, part, options, started, watches, name)
@@ -55,7 +61,7 @@ async function printRoutes(routes: readonly Route[]): Promise<never> {
 }
 
 function applicationOf(
-  { context, journal, name }: CreatedContext,
+  { context, journal, refusals, name }: CreatedContext,
   routes: readonly Route[],
   { fallback, servePage }: ServicePart,
   security: Security,
@@ -71,6 +77,7 @@ function applicationOf(
     aliases: settings.get('svc.api.aliases'),
     callerAddress: callerAddressOf(context),
     onForbidden: audit.forbidden,
+    onRefused: (refusal) => refusals.requests.add(refusal),
     ...(faults === noFaults ? {} : { applyFaults: faults.applyFaults }),
     ...(fallback ? { fallback } : {}),
     ...(servePage ? { servePage } : {}),

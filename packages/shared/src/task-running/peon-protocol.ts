@@ -1,3 +1,4 @@
+import type { StoreConfig } from '../deep-storage/index.ts'
 import type { WorkTools, Written } from '../tasks/index.ts'
 
 /** The only message to a peon: its work. */
@@ -9,7 +10,8 @@ export interface PeonOrder
   readonly type: string
   /** The order for this work. */
   readonly order: unknown
-  readonly storageDirectory: string
+  /** Where deep storage is. It may contain the keys of S3, so it is not passed in the environment. */
+  readonly storage: StoreConfig
   /** Injected delay of each access to deep storage, in milliseconds. */
   readonly diskDelayMs: number
 }

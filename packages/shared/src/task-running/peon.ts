@@ -3,7 +3,7 @@
  * queues. If it is killed, only files that no segment references are left behind.
  */
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage, isDiskFull, storageFailure } from '../deep-storage/index.ts'
+import { isDiskFull, openDeepStorage, storageFailure } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import { stackOf } from '../runtime/index.ts'
 import { taskTypeOf, type Written } from '../tasks/index.ts'
@@ -38,10 +38,7 @@ async function work({ type, order, ...given }: PeonOrder): Promise<Written> {
     pathPrefix,
     memoryLimitBytes,
     threads,
-    deepStorage: slowedBy(
-      () => given.diskDelayMs,
-      createLocalDeepStorage({ rootDirectory: given.storageDirectory }),
-    ),
+    deepStorage: slowedBy(() => given.diskDelayMs, openDeepStorage(given.storage)),
     onProgress: (progress) => void send({ kind: 'progress', progress }),
     log,
   })

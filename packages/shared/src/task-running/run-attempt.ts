@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
-import { type DeepStorage, isDiskFull } from '../deep-storage/index.ts'
+import { type DeepStorage, type FileStore, isDiskFull, type StoreConfig } from '../deep-storage/index.ts'
 import type { InputAccess } from '../ingestion/index.ts'
 import { finishAttempt, renewClaim, type StoredTask } from '../postgres/index.ts'
 import { startLoop } from '../runtime/index.ts'
@@ -8,7 +8,7 @@ import type { ServiceContext } from '../service/index.ts'
 import { type Job, type RunningTask, taskTypeOf, type WorkEnd, type Written } from '../tasks/index.ts'
 import type { AttemptFiles, TaskAttempt } from './attempt-files.ts'
 import { runPeon } from './run-peon.ts'
-import { taskLogFile } from './task-log-file.ts'
+import { openGrowingLog } from './task-logs.ts'
 
 /** If a worker does not renew its claim for this long, it is considered dead, and its task runs again. */
 export const claimMs = 10_000
@@ -22,8 +22,9 @@ const maxAttempts = 5
 export interface Workplace {
   readonly context: Pick<ServiceContext, 'settings' | 'logger' | 'database' | 'clock' | 'faults'>
   readonly access: InputAccess
-  readonly storageDirectory: string
+  readonly storage: StoreConfig
   readonly deepStorage: DeepStorage
+  readonly logs: FileStore
   readonly files: AttemptFiles
 }
 
@@ -151,27 +152,31 @@ async function complete(attempt: Attempt, prepare: () => Promise<Job>): Promise<
 
 /** Runs the work of the task's type in its own process. */
 async function workInProcess(attempt: Attempt, order: unknown, threads: number): Promise<WorkEnd> {
-  const { context, files, own, task, signal, storageDirectory } = attempt
-  const { settings, faults } = context
+  const { context, files, own, task, signal, storage, logs } = attempt
+  const { settings, faults, logger } = context
   const peonOrder = {
     taskId: own.taskId,
     attempt: own.attempt,
     type: task.type,
     order,
     threads,
-    storageDirectory,
+    storage,
     workDirectory: files.workDirectory(own),
     pathPrefix: files.pathPrefix(own),
     memoryLimitBytes: settings.get('svc.indexer.task.memoryLimit'),
     diskDelayMs: faults.diskDelayMs(),
   }
-  const logFile = taskLogFile(settings.get('svc.indexer.logs.directory'), own.taskId)
   const onProgress = (progress: unknown): void => {
     attempt.progress = progress
   }
   try {
     await files.begin(own)
-    return await runPeon(peonOrder, logFile, onProgress, signal)
+    const log = await openGrowingLog(logs, peonOrder, logger)
+    try {
+      return await runPeon(peonOrder, log.file, onProgress, signal)
+    } finally {
+      await log.close()
+    }
   } catch (error) {
     // Another attempt would fail as well.
     if (isDiskFull(error)) return { kind: 'failed', message: describeError(error) }
@@ -182,8 +187,9 @@ async function workInProcess(attempt: Attempt, order: unknown, threads: number):
 async function publish(attempt: Attempt, job: Job, written: Written): Promise<void> {
   const { context, files, own, task, progress, signal } = attempt
   const { database, logger } = context
+  const storageType = attempt.deepStorage.type
   const { taskId, attempt: number } = own
-  const publishing = { taskId, attempt: number, priority: task.priority, progress }
+  const publishing = { taskId, attempt: number, priority: task.priority, progress, storageType }
   let published = await job.publish(publishing, written)
   // Not a retry of the same work: the claim is renewed before each attempt, because another worker may have it.
   while (published === 'intervalTaken') {

@@ -9,6 +9,8 @@ import {
   indexTask,
   rowsOf,
   runOnSmallDisk,
+  standInBucket,
+  startS3StandIn,
   temporaryFolder,
 } from '../testing/index.ts'
 import { type PeonOrder, runPeon } from './index.ts'
@@ -33,7 +35,7 @@ const order = (given: Partial<PeonOrder> = {}): PeonOrder => ({
   type: 'index_parallel',
   order: index(indexTask('koalas', rowsOf(1))),
   workDirectory: path.join(folder, 'work'),
-  storageDirectory: storage,
+  storage: { type: 'local', rootDirectory: storage },
   pathPrefix: 'a-1',
   memoryLimitBytes: 256 * 2 ** 20,
   threads: 1,
@@ -47,6 +49,32 @@ const run = (
 ) => runPeon(order(given), logFile, onProgress, signal)
 
 describe('a task process', () => {
+  it('writes segments to S3 with the credentials of the environment', async (context) => {
+    const standIn = await startS3StandIn(context)
+    process.env.AWS_ACCESS_KEY_ID = standIn.accessKey
+    process.env.AWS_SECRET_ACCESS_KEY = standIn.secretKey
+    context.after(() => {
+      delete process.env.AWS_ACCESS_KEY_ID
+      delete process.env.AWS_SECRET_ACCESS_KEY
+    })
+    const connection = {
+      endpointUrl: standIn.url,
+      region: 'us-east-1',
+      accessKey: undefined,
+      secretKey: undefined,
+      isPathStyle: true,
+      caPath: undefined,
+      retryTimeoutMs: 0,
+      idleTimeoutMs: 10_000,
+    }
+    const end = await run({ storage: { type: 's3', bucket: standInBucket, baseKey: 'base', connection } })
+    assert.ok(end.kind === 'done', JSON.stringify(end))
+    assert.deepEqual(
+      end.segments.map((segment) => `base/${segment.path}`),
+      [...standIn.objects.keys()],
+    )
+  })
+
   it('writes segments, reports progress, and logs', async () => {
     const phases = new Set<string>()
     const end = await run({}, undefined, (progress) => phases.add((progress as { phase: string }).phase))

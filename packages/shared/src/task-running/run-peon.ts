@@ -21,10 +21,10 @@ export async function runPeon(
   const log = await openLog(logFile)
   try {
     return await new Promise<WorkEnd>((resolve, reject) => {
-      // This server's environment may contain passwords, so it is not passed on.
+      // This server's environment may contain passwords, so the rest is not passed on.
       const child = fork(peonFile, [], {
         stdio: ['ignore', log.fd, log.fd, 'ipc'],
-        env: { PATH: process.env.PATH, TZ: 'UTC', ...cacheVariable() },
+        env: { PATH: process.env.PATH, TZ: 'UTC', ...cacheVariable(), ...credentialVariables(order) },
         serialization: 'advanced',
         execArgv: [],
       })
@@ -56,6 +56,13 @@ async function openLog(logFile: string): Promise<FileHandle> {
   } catch (error) {
     throw storageFailure(`Cannot write to log [${logFile}]`, logFile, error)
   }
+}
+
+/** Without keys for S3, the SDK of AWS finds credentials with these variables, and in the home folder. */
+function credentialVariables({ storage }: PeonOrder): NodeJS.ProcessEnv {
+  if (storage.type !== 's3' || storage.connection.accessKey !== undefined) return {}
+  const variables = Object.entries(process.env).filter(([name]) => name === 'HOME' || name.startsWith('AWS_'))
+  return Object.fromEntries(variables)
 }
 
 function cacheVariable(): NodeJS.ProcessEnv {

@@ -1,6 +1,5 @@
-import path from 'node:path'
 import { describeError, Failure } from '@svc/domain/failure'
-import { createLocalDeepStorage } from '../deep-storage/index.ts'
+import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import type { InputAccess } from '../ingestion/index.ts'
 import {
@@ -16,6 +15,7 @@ import type { ServiceContext } from '../service/index.ts'
 import { taskTypeOf } from '../tasks/index.ts'
 import { createAttemptFiles } from './attempt-files.ts'
 import { type ClaimedTask, claimMs, runAttempt, type Workplace } from './run-attempt.ts'
+import { openTaskLogs } from './task-logs.ts'
 
 /** Runs tasks in this server's task slots. */
 export interface TaskRunner {
@@ -89,12 +89,10 @@ export function createTaskRunner(context: Context, access: InputAccess): TaskRun
 
 function openWorkplace(context: Context, access: InputAccess): Workplace {
   const { settings, faults } = context
-  const storageDirectory = path.resolve(settings.get('svc.storage.storageDirectory'))
-  const deepStorage = slowedBy(
-    faults.diskDelayMs,
-    createLocalDeepStorage({ rootDirectory: storageDirectory }),
-  )
-  return { context, access, storageDirectory, deepStorage, files: createAttemptFiles(context, deepStorage) }
+  const storage = deepStorageConfig(settings)
+  const deepStorage = slowedBy(faults.diskDelayMs, openDeepStorage(storage))
+  const files = createAttemptFiles(context, deepStorage)
+  return { context, access, storage, deepStorage, logs: openTaskLogs(settings), files }
 }
 
 /** Claims a task for this server. Returns undefined if it must wait, or if it has ended or another worker has it. */

@@ -119,7 +119,7 @@ function sourceOf(id: string, payload: SegmentPayload | undefined) {
  */
 export async function publishCompaction(
   database: Database,
-  { taskId, attempt, progress }: PublishingAttempt,
+  { taskId, attempt, progress, storageType }: PublishingAttempt,
   spec: CompactSpec,
   { visibleIds, work }: PreparedCompaction,
   { segments, columns }: Required<Written>,
@@ -149,7 +149,7 @@ export async function publishCompaction(
     const state = context.storeCompactionState === false ? undefined : stateAfter(config, describe(columns))
     const stored = state && (await storeState(transaction, dataSource, state))
     const rows = await newRows(transaction, plan.added, {
-      loadType: work.kind === 'virtual' ? 'virtual' : 'local',
+      loadType: work.kind === 'virtual' ? 'virtual' : storageType,
       ...(stored === undefined ? {} : { inPayload: stored.inPayload, compactionState: stored.id }),
     })
     await copySegments(transaction, rows, taskId, now)

@@ -8,6 +8,7 @@ import {
   lockDatasource,
   renewClaim,
 } from '../postgres/index.ts'
+import { retry } from '../retry/index.ts'
 import { NotTheAttempt } from './published-rows.ts'
 
 /** Which segments a kill task deletes: unused segments entirely within an interval. */
@@ -27,6 +28,8 @@ export interface KillProgress {
 }
 
 const batchSize = 500
+const removedAtOnce = 8
+const retryDelayMs = 5000
 
 /** Reads the progress of an earlier attempt, if there was one. */
 export function readKillProgress(progress: unknown): KillProgress {
@@ -49,7 +52,7 @@ export async function killSegments(
 ): Promise<number | undefined> {
   let { erasedSegments, filesToRemove } = earlier
   for (;;) {
-    for (const loadSpec of filesToRemove) await deepStorage.remove(loadSpec)
+    await removeFiles(deepStorage, filesToRemove, signal)
     if (signal.aborted) return undefined
     const left = spec.limit === undefined ? batchSize : Math.min(batchSize, spec.limit - erasedSegments)
     const next = await database
@@ -87,4 +90,25 @@ export async function killSegments(
     erasedSegments = next.erasedSegments
     filesToRemove = next.filesToRemove
   }
+}
+
+/**
+ * Removes files of segments that no longer exist. While deep storage is unavailable, waits for it: a task that failed now
+ * would leave files that nothing references. Stops when the signal is aborted.
+ */
+async function removeFiles(
+  deepStorage: DeepStorage,
+  files: KillProgress['filesToRemove'],
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = files.values()
+  const worker = async (): Promise<void> => {
+    for (const loadSpec of queue) {
+      if (signal.aborted) return
+      await retry(() => deepStorage.remove(loadSpec), { delayMs: retryDelayMs, signal }).catch((error) => {
+        if (!signal.aborted) throw error
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: removedAtOnce }, worker))
 }

@@ -21,7 +21,7 @@ type Chunk = NewChunk & { readonly written: WrittenSegment }
  */
 export async function publishIndex(
   database: Database,
-  { taskId, attempt, priority, progress }: PublishingAttempt,
+  { taskId, attempt, priority, progress, storageType }: PublishingAttempt,
   spec: IndexSpec,
   written: readonly WrittenSegment[],
   now: number,
@@ -50,7 +50,7 @@ export async function publishIndex(
       const existing = touched ? await loadOverlapping(transaction, dataSource, touched) : []
       const floors = touched ? await loadPartitionFloors(transaction, dataSource, touched) : []
       const plan = planPublication({ dataSource, chunks, existing, floors, mode, now })
-      const rows = await newRows(transaction, plan.added, { loadType: 'local' })
+      const rows = await newRows(transaction, plan.added, { loadType: storageType })
       if (rows.length > 0) await copySegments(transaction, rows, taskId, now)
       if (plan.unused.length > 0) await markUnused(transaction, plan.unused, { kind: 'task', taskId }, now)
       return 'published'

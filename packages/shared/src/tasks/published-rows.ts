@@ -1,4 +1,5 @@
 import { payloadOf, type Segment, type SegmentPayload } from '@svc/domain/segment'
+import type { DeepStorage } from '../deep-storage/index.ts'
 import type { WrittenSegment } from '../ingestion/index.ts'
 import { saveSegmentSchemas, type Transaction } from '../postgres/index.ts'
 
@@ -8,6 +9,8 @@ export interface PublishingAttempt {
   readonly attempt: number
   readonly priority: number
   readonly progress: unknown
+  /** The type of deep storage that its files are in. */
+  readonly storageType: DeepStorage['type']
 }
 
 /** The outcome of a publication, which is all or nothing. */

@@ -1,5 +1,6 @@
 /** Shared test support: separate stores per test file, connections to cut, servers to call, and hostile inputs. */
 export { default as fc } from 'fast-check'
+export { describeFileStore } from './describe-file-store.ts'
 export {
   catastrophicExpressions,
   injectedNames,
@@ -21,6 +22,7 @@ export {
 export { indexTask, rowsOf, rowsText } from './index-task.ts'
 export { type LogLine, type RecordingLogger, recordingLogger } from './recording-logger.ts'
 export { startReportTaker } from './report-taker.ts'
+export { type S3Fault, type S3Request, type S3StandIn, standInBucket, startS3StandIn } from './s3-stand-in.ts'
 export { createTestContext, type TestContext } from './service-context.ts'
 export { testSettings } from './settings.ts'
 export { canMountSmallDisk, doorOf, runOnSmallDisk } from './small-disk.ts'

@@ -131,17 +131,21 @@ async function readStoredPair(
         : `has no key with the alias [${alias}] of [${aliasProperty(property)}]; it has [${names.join(', ')}]`,
     )
   }
-  return { key: entry.key, cert: withIssuers(entry.cert, Object.values(entries)) }
+  const others = Object.values(entries).flatMap(({ ca }) => certificatesIn(ca ?? ''))
+  return { key: entry.key, cert: withIssuers(certificatesIn(entry.cert), others).map(String).join('') }
 }
 
 const aliasProperty = (property: string): string => property.replace(/keyStorePath$/, 'certAlias')
 
 /**
- * Returns the complete chain of a certificate. A PKCS12 store keeps the certificates of issuers as separate entries.
+ * Returns a chain with the issuers that `others` contains. A PKCS12 store keeps the certificates of issuers as separate
+ * entries.
  */
-function withIssuers(cert: string, entries: readonly StoreEntries[string][]): string {
-  const chain = certificatesIn(cert)
-  const others = entries.flatMap(({ ca }) => certificatesIn(ca ?? ''))
+export function withIssuers(
+  stored: readonly X509Certificate[],
+  others: readonly X509Certificate[],
+): X509Certificate[] {
+  const chain = [...stored]
   for (;;) {
     const last = chain.at(-1)
     const issuer = others.find(
@@ -149,7 +153,7 @@ function withIssuers(cert: string, entries: readonly StoreEntries[string][]): st
         last?.checkIssued(other) &&
         !chain.some(({ fingerprint256 }) => fingerprint256 === other.fingerprint256),
     )
-    if (!issuer) return chain.map(String).join('')
+    if (!issuer) return chain
     chain.push(issuer)
   }
 }

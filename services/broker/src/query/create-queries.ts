@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import type { DataServer } from '@svc/shared/data-server'
-import { createLocalDeepStorage } from '@svc/shared/deep-storage'
+import { deepStorageConfig, openDeepStorage } from '@svc/shared/deep-storage'
 import { slowedBy } from '@svc/shared/faults'
 import type { Route } from '@svc/shared/http'
 import { loadPayloads, ParsedRules } from '@svc/shared/postgres'
@@ -50,10 +50,7 @@ export function createQueries(
     directory: path.join(directory, 'segments'),
     maxSizeBytes: settings.get('svc.query.cacheSize'),
     client,
-    deepStorage: slowedBy(
-      context.faults.diskDelayMs,
-      createLocalDeepStorage({ rootDirectory: settings.get('svc.storage.storageDirectory') }),
-    ),
+    deepStorage: slowedBy(context.faults.diskDelayMs, openDeepStorage(deepStorageConfig(settings))),
     logger,
     loadPayloads: (ids) => loadPayloads(database, ids),
   })

@@ -1,11 +1,13 @@
 import { describeIntervals, describeStatus, explainCompaction } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
-import { formatInterval } from '@svc/domain/time'
+import { formatInstant, formatInterval } from '@svc/domain/time'
 import { checked, omittable } from '@svc/domain/validation'
 import {
   type CompactionPlanner,
   compactionPreviewRoute,
+  compactionRateOf,
   compactionStatusShape,
+  forecastOf,
   scheduleOf,
 } from '@svc/shared/compaction'
 import { config, datasource, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
@@ -24,7 +26,7 @@ const progressQuery = {
 
 /** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
 export function compactionStatusRoutes(
-  { clock }: Pick<ServiceContext, 'clock'>,
+  { clock, settings }: Pick<ServiceContext, 'clock' | 'settings'>,
   planner: CompactionPlanner,
   runNow: () => void,
 ): Route[] {
@@ -70,7 +72,7 @@ export function compactionStatusRoutes(
         return { remainingSegmentSize: counts.awaiting.bytes }
       },
     }),
-    explainRoute(planner, clock),
+    explainRoute(planner, clock, settings.get('svc.compaction.period')),
     compactionPreviewRoute(`${path}/simulate`, state('WRITE'), planner),
     route({
       method: 'POST',
@@ -91,38 +93,56 @@ const findingShape = z.object({
   bytes: z.int(),
   place: z.int().optional().describe('Position in the order of the policy, from 1'),
   bytesAhead: z.int().optional(),
+  doneAt: z
+    .string()
+    .optional()
+    .describe('When it is expected to be compacted, unless segments are added or tasks fail'),
 })
 const explanationShape = z
   .object({
     dataSource: z.string(),
     driver: z.enum(['duty', 'supervisors']),
     configured: z.boolean().describe('Whether compaction is configured for the datasource'),
+    speed: z
+      .enum(['measured', 'assumed'])
+      .describe('Whether expected times use the speed of earlier tasks, or 10 MB/s because there are none'),
     intervals: z.array(findingShape),
   })
   .meta({ title: 'CompactionExplanation' })
 
 /** The endpoint that explains intervals, whatever runs compaction. */
-const explainRoute = (planner: CompactionPlanner, clock: Clock): Route =>
+const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number): Route =>
   route({
     method: 'GET',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
     access: datasource('READ'),
     summary: 'Explain why each interval that overlaps the given one (start_end) is or is not compacted',
     answers: [jsonAnswer(explanationShape)],
-    handle: async ({ params }) => {
+    handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string
+      const reader = { sees: caller.sees, seesCluster: caller.can('READ', 'STATE', 'STATE') }
       const wanted = pathInterval(params.interval as string)
       const driver = await planner.driver()
       const live = await planner.plan(driver)
       const findings = live.findings.get(dataSource)
-      const schedule = scheduleOf(live, clock.now())
-      const found =
-        findings === undefined ? [] : explainCompaction({ plan: live.plan, findings, schedule }, wanted)
+      const now = clock.now()
+      const { rate, isMeasured } = compactionRateOf(live)
+      const state = {
+        plan: live.plan,
+        schedule: scheduleOf(live, now),
+        forecast: await forecastOf(live, { now, periodMs, rate }),
+      }
+      const found = findings === undefined ? [] : explainCompaction({ ...state, findings }, wanted, reader)
       return {
         dataSource,
         driver,
         configured: findings !== undefined,
-        intervals: found.map(({ interval, ...one }) => ({ interval: formatInterval(interval), ...one })),
+        speed: isMeasured ? 'measured' : 'assumed',
+        intervals: found.map(({ interval, doneAt, ...one }) => ({
+          interval: formatInterval(interval),
+          ...one,
+          ...(doneAt === undefined ? {} : { doneAt: formatInstant(doneAt) }),
+        })),
       }
     },
   })

@@ -1,3 +1,5 @@
+import { summarizeCompaction } from '@svc/domain/compaction'
+import { type CompactionPlanner, scheduleOf } from '@svc/shared/compaction'
 import { datasource, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import { z } from 'zod'
 import type { ClusterView } from '../cluster-view.ts'
@@ -100,6 +102,7 @@ const sentencesShape = z.object({ sentences: z.array(z.string()) }).meta({ title
 export function explainRoutes(
   { leadership, context }: Pick<ClusterView, 'leadership' | 'context'>,
   explanations: Explanations,
+  planner: Pick<CompactionPlanner, 'plan'>,
 ): Route[] {
   return [
     route({
@@ -127,7 +130,12 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Summarize what the cluster is doing and what is holding it up',
       answers: [jsonAnswer(clusterShape)],
-      handle: () => explanations.ofCluster(),
+      handle: async ({ caller }) => {
+        const { state, sentences } = await explanations.ofCluster(caller)
+        const live = await planner.plan()
+        const compaction = { plan: live.plan, schedule: scheduleOf(live, context.clock.now()) }
+        return { state, sentences: [...sentences, ...summarizeCompaction(compaction, caller.sees)] }
+      },
     }),
     route({
       method: 'GET',
@@ -135,7 +143,7 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
       answers: [jsonAnswer(sentencesShape)],
-      handle: ({ params }) => explanations.ofServer(params.server as string),
+      handle: ({ params, caller }) => explanations.ofServer(params.server as string, caller),
     }),
     route({
       method: 'GET',
@@ -143,7 +151,7 @@ export function explainRoutes(
       access: state('READ'),
       summary: 'Explain a tier: its servers, what they are doing, and which replicas are missing',
       answers: [jsonAnswer(sentencesShape)],
-      handle: ({ params }) => explanations.ofTier(params.tier as string),
+      handle: ({ params, caller }) => explanations.ofTier(params.tier as string, caller),
     }),
   ].map((one) => atLeader(leadership, context, one))
 }

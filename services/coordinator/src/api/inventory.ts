@@ -1,13 +1,17 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip } from 'node:zlib'
+import { omittable } from '@svc/domain/validation'
 import { Reply, type Route, route, state, streamed, textAnswer } from '@svc/shared/http'
+import { textParameter } from '@svc/shared/wire'
+import type { Inventories } from '../changes/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
-import type { Previews } from '../preview/index.ts'
+
+const query = { since: omittable(textParameter) }
 
 /** Returns the endpoint from which a page gets everything that it needs to preview rule changes by itself. */
-export function inventoryRoute({ leadership, context }: ClusterView, previews: Previews): Route {
+export function inventoryRoute({ leadership, context }: ClusterView, inventories: Inventories): Route {
   return atLeader(
     leadership,
     context,
@@ -16,19 +20,21 @@ export function inventoryRoute({ leadership, context }: ClusterView, previews: P
       path: '/svc/coordinator/v1/inventory',
       access: state('READ'),
       summary:
-        'Get the used segments of the datasources that the caller may read, with their servers and rules, as binary columns; the status is 304 if they still match the tag in If-None-Match',
+        'Get the used segments of the datasources that the caller may read, with their servers and rules, as binary columns; since with the tag of an earlier answer returns only what changed, if that is known; the status is 304 if they still match the tag in If-None-Match',
+      query,
       answers: [
         textAnswer('application/octet-stream'),
         { status: 304, description: 'Nothing has changed since the tag', content: {} },
       ],
-      handle: async ({ caller, signal, request, response }) => {
-        const { tag, encode } = await previews.inventory(caller, signal)
-        if (request.headers['if-none-match'] === tag) return new Reply(304, undefined, { ETag: tag })
+      handle: async ({ caller, query: { since }, signal, request, response }) => {
+        const { tag, encode } = await inventories.of(caller, since, signal)
+        const headers = { ETag: `"${tag}"` }
+        if (request.headers['if-none-match'] === headers.ETag) return new Reply(304, undefined, headers)
         const pieces = await encode()
         const isZipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
         response.writeHead(200, {
           'Content-Type': 'application/octet-stream',
-          ETag: tag,
+          ...headers,
           Vary: 'Accept-Encoding',
           ...(isZipped ? { 'Content-Encoding': 'gzip' } : {}),
         })

@@ -8,6 +8,7 @@ import { formatInterval } from '@svc/domain/time'
 import { copySegments, ensureDefaultRules, saveRules, sql } from '@svc/shared/postgres'
 import { openProducerConnection } from '@svc/shared/redis'
 import { createTestContext, createTestStores, httpRequest } from '@svc/shared/testing'
+import { createChangeFeed, createInventories } from '../changes/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createPreviews } from '../preview/index.ts'
 import { inventoryRoute } from './inventory.ts'
@@ -29,12 +30,16 @@ before(async () => {
   await rules.start()
   const leadership = { term: () => 1 }
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
-  const previews = createPreviews(view, { unknownReasons: () => unknown })
+  const clusterState = {
+    unknownReasons: () => unknown,
+    current: async () => ({ known: true, settled: true, reasons: [], shortages: [] }),
+  }
+  const previews = createPreviews(view, clusterState)
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
   const routes = [
     ...rulesRoutes(view.context, rules, lists),
     ...previewRulesRoutes(view, previews, lists),
-    inventoryRoute(view, previews),
+    inventoryRoute(view, createInventories(view, clusterState, createChangeFeed(view, clusterState))),
   ]
   await context.serve({ routes })
 })
@@ -296,7 +301,7 @@ describe('a preview of the live cluster', () => {
   })
 
   it('shows nothing until the leader knows the cluster', async () => {
-    unknown = ['The leader is waiting for reports from [1] servers: [a]']
+    unknown = ['The leader is waiting for reports from 1 server: [a]']
     try {
       const answer = await answerTo({ rules: { wiki: month } }, '?full')
       assert.deepEqual(answer, { now: answer.now, known: false, reasons: unknown })
@@ -573,7 +578,7 @@ describe('the inventory for previews in a page', () => {
   })
 
   it('is unavailable until the leader knows the cluster', async () => {
-    unknown = ['The leader is waiting for reports from [1] servers: [a]']
+    unknown = ['The leader is waiting for reports from 1 server: [a]']
     try {
       const answer = await inventory()
       assert.equal(answer.status, 503)

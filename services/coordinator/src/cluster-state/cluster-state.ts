@@ -1,4 +1,5 @@
 import type { RulesByName } from '@svc/domain/rules'
+import { countOf } from '@svc/domain/text'
 import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { ServiceContext } from '@svc/shared/service'
 import {
@@ -74,7 +75,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
     current: async () => {
       await segments.refresh()
       const failedLoads = servers
-        .failedLoads()
+        .failedLoads(() => false)
         .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
       const shortages = [...(lastRun?.shortages ?? []), ...failedLoads]
       const unknown = unknownReasons(cluster)
@@ -105,7 +106,9 @@ function unknownReasons({
   const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
   const reasons: string[] = []
   if (awaited.length > 0)
-    reasons.push(`The leader is waiting for reports from [${awaited.length}] servers: ${listed(awaited)}`)
+    reasons.push(
+      `The leader is waiting for reports from ${countOf(awaited.length, 'server')}: ${listed(awaited)}`,
+    )
   if (table.usedCount > 0 && !servers.servers().some(({ type }) => type === 'historical'))
     reasons.push('No historical has reported to the leader')
   return reasons
@@ -121,7 +124,8 @@ async function unsettledReasons(
   const queues = [...servers.queues().values()]
   const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
   const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
-  if (loads + drops > 0) reasons.push(`Load queues have [${loads}] loads and [${drops}] drops`)
+  if (loads + drops > 0)
+    reasons.push(`Load queues have ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
   if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
   // Runs may end while this waits for the configuration.
   const lastRun = readLastRun()
@@ -131,7 +135,7 @@ async function unsettledReasons(
   else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))
     reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
   if (waitingOvershadowed > 0)
-    reasons.push(`[${waitingOvershadowed}] overshadowed segments will be marked unused`)
+    reasons.push(`${countOf(waitingOvershadowed, 'overshadowed segment')} will be marked unused`)
   return reasons
 }
 

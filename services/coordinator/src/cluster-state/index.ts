@@ -1,3 +1,3 @@
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
-export { type ClusterStateTracker, trackClusterState } from './cluster-state.ts'
+export { type ClusterState, type ClusterStateTracker, trackClusterState } from './cluster-state.ts'
 export { type RunResult, shortagesOf } from './run-result.ts'

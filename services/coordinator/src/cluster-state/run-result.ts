@@ -34,14 +34,14 @@ export function shortagesOf(
     .map(({ tier, reason, copies }) =>
       reason === 'noRoom'
         ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-        : `Tier [${tier}] does not load [${copies}] replicas because of the limits of load queues and replication`,
+        : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits of load queues and replication`,
     )
   const ofTiers = [...run.tiersWithoutServers()].map(
-    ([tier, copies]) => `Tier [${tier}] has no servers for [${copies}] replicas`,
+    ([tier, copies]) => `Tier [${tier}] has no servers for ${countOf(copies, 'replica')}`,
   )
   const ofFewServers = [...run.tiersWithTooFewServers()].map(
     ([tier, copies]) =>
-      `Tier [${tier}] has too few servers for [${copies}] replicas: a server loads at most one replica of a segment`,
+      `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
   )
   return [
     ...firstOf(ofServers, 'do not load all replicas'),

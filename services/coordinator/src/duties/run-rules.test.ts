@@ -169,8 +169,8 @@ describe('a run of the rules', () => {
     await duty.run(1)
     const shortages = [
       'Tier [hot] has no space for 1 replica',
-      'Tier [icy] has no servers for [2] replicas',
-      'Tier [hot] has too few servers for [4] replicas: a server loads at most one replica of a segment',
+      'Tier [icy] has no servers for 2 replicas',
+      'Tier [hot] has too few servers for 4 replicas: a server loads at most one replica of a segment',
     ]
     const unplaced = [{ tier: 'hot', reason: 'noRoom', copies: 1, exampleRow: 1 }]
     assert.deepEqual(results, [{ hasChanged: true, waitingOvershadowed: 0, shortages, unplaced }])

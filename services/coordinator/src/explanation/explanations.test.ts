@@ -29,8 +29,13 @@ const explanations = createExplanations({
   rateOf: () => undefined,
 })
 const callerWith = (...granted: string[]) =>
-  ({ can: (action: string, type: string) => granted.includes(`${action} ${type}`) }) as unknown as Caller
-const operator = callerWith('READ STATE', 'READ CONFIG')
+  ({
+    can: (action: string, type: string) => granted.includes(`${action} ${type}`),
+    sees: () => granted.includes('READ DATASOURCE'),
+  }) as unknown as Caller
+const operator = callerWith('READ STATE', 'READ CONFIG', 'READ DATASOURCE')
+// Reads servers, but no datasource.
+const stateReader = callerWith('READ STATE')
 const reader = callerWith()
 
 before(() => rules.start())
@@ -88,16 +93,27 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(codesOf(answer), ['loadFailed'])
     assert.match(text, /Failed to load it at .* \(secret path: disk full\); the next attempt is at/)
     assert.match(text, /"code":"retry"/)
-    assert.deepEqual(await explanations.ofCluster(), {
+    assert.deepEqual(await explanations.ofCluster(operator), {
       state: 'working',
       sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
     })
-    const { sentences } = await explanations.ofServer('h2')
+    const { sentences } = await explanations.ofServer('h2', operator)
     assert.match(sentences.join('. '), /^Is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/)
     assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
-    await assert.rejects(explanations.ofServer('h3'), { code: 'notFound' })
-    await assert.rejects(explanations.ofTier('cold'), { code: 'notFound' })
-    assert.match((await explanations.ofTier('hot')).sentences.join('. '), /^Has 2 servers: 0 B of 200 B/)
+    await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
+    await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })
+    assert.match(
+      (await explanations.ofTier('hot', operator)).sentences.join('. '),
+      /^Has 2 servers: 0 B of 200 B/,
+    )
+    for (const answer of [
+      await explanations.ofCluster(stateReader),
+      await explanations.ofServer('h2', stateReader),
+      await explanations.ofTier('hot', stateReader),
+    ]) {
+      assert.match(JSON.stringify(answer), /ailed to load 1 segment and will retry"/)
+      assert.doesNotMatch(JSON.stringify(answer), /secret/)
+    }
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)
@@ -130,6 +146,37 @@ describe('the explanation of a segment', () => {
       assert.deepEqual(codesOf(answer), [cause.kind])
     }
     assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
+  })
+
+  it('says whether an unused segment can come back', async () => {
+    const list = [segment(1), segment(2)]
+    await storeSegments(database, list)
+    const causes: UnusedCause[] = [
+      { kind: 'overshadowed', byVersion: 'v2' },
+      { kind: 'request', identity: 'ann' },
+    ]
+    await database.transaction(async (transaction) => {
+      await markUnused(
+        transaction,
+        list.map(({ id }) => id),
+        causes,
+        0,
+      )
+    })
+    const summaryOf = async (one: Segment) =>
+      ((await explanations.ofSegment('wiki', one.id, operator)) as { summary: string }).summary
+    assert.match(
+      await summaryOf(list[0]!),
+      /can be marked used once the segments of version \[v2\] are unused$/,
+    )
+    assert.match(await summaryOf(list[1]!), /Until then it can be marked used$/)
+    await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
+    rules.invalidate()
+    for (const one of list)
+      assert.match(
+        await summaryOf(one),
+        /If it is marked used, the next run marks it unused again, because it matches rule \[0\] \(dropForever\)$/,
+      )
   })
 
   it('finds segments only in their own datasource', async () => {

@@ -1,7 +1,9 @@
 import {
   type ClusterExplanation,
+  describeRule,
   type ExplainedCluster,
   explainCluster,
+  explainRules,
   explainSegment,
   explainServerWork,
   explainTierWork,
@@ -11,8 +13,9 @@ import {
   type ServerWork,
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
+import type { SegmentTable } from '@svc/domain/inventory'
 import type { LoadRate } from '@svc/domain/load-time'
-import { formatRule } from '@svc/domain/rules'
+import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
@@ -48,11 +51,11 @@ export interface Explanations {
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
-  ofCluster(): Promise<ClusterExplanation>
+  ofCluster(caller: Caller): Promise<ClusterExplanation>
   /** Explains what a server has and does. Throws notFound for an unknown one. */
-  ofServer(name: string): Promise<Sentences>
+  ofServer(name: string, caller: Caller): Promise<Sentences>
   /** Explains what a tier has and does. Throws notFound for one without servers that no rule of the last run names. */
-  ofTier(tier: string): Promise<Sentences>
+  ofTier(tier: string, caller: Caller): Promise<Sentences>
 }
 
 /** An explanation in sentences. */
@@ -73,19 +76,19 @@ export function createExplanations(state: ExplainedState): Explanations {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
       const row = table.rowOf(id)
-      const isOfDatasource = row >= 0 && table.isUsed(row) && dataSourceOf(row) === dataSource
-      if (!isOfDatasource) return await unusedAnswer(dataSource, id, caller)
+      const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
+      if (!isOfDatasource) return await unusedAnswer(cluster, dataSource, id, caller)
       return answerOf(explainSegment(cluster, row), caller.can('READ', 'STATE', 'STATE'))
     },
     ofInterval: async (dataSource, interval, signal) => {
       const cluster = await clusterOf(state)
       return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
     },
-    ofCluster: () => explainWork(state),
-    ofServer: (name) => explainServer(state, name),
-    ofTier: async (tier) => {
+    ofCluster: (caller) => explainWork(state, caller),
+    ofServer: (name, caller) => explainServer(state, name, caller),
+    ofTier: async (tier, caller) => {
       const { shortages } = state.clusterState.lastShortages()
-      const members = workOf(state).filter(
+      const members = workOf(state, caller).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
       )
       const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
@@ -95,11 +98,12 @@ export function createExplanations(state: ExplainedState): Explanations {
     },
   }
 
-  function dataSourceOf(row: number): string | undefined {
-    return table.datasourceNames[table.datasourceOf[table.groupOf[row]!]!]
-  }
-
-  async function unusedAnswer(dataSource: string, id: string, caller: Caller): Promise<object> {
+  async function unusedAnswer(
+    cluster: ExplainedCluster,
+    dataSource: string,
+    id: string,
+    caller: Caller,
+  ): Promise<object> {
     const unused = await loadUnused(context.database, dataSource, id)
     if (unused === undefined)
       throw notFound(
@@ -113,13 +117,18 @@ export function createExplanations(state: ExplainedState): Explanations {
       interval: formatInterval(unused.interval),
       sizeBytes: unused.sizeBytes,
       state: 'unused',
-      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it; until then it can be marked used`,
+      summary: `${state}: ${cause}. Its data is kept until a kill task deletes it. ${returnText(cluster, dataSource, unused)}`,
       causes: [{ code: unused.cause?.kind ?? 'unknown', text: cause }],
     }
   }
 }
 
-async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
+const datasourceOf = (
+  { datasourceNames, datasourceOf: numbers, groupOf }: SegmentTable,
+  row: number,
+): string => datasourceNames[numbers[groupOf[row]!]!]!
+
+async function explainWork(state: ExplainedState, caller: Caller): Promise<ClusterExplanation> {
   const { context, clusterState } = state
   const [config, current] = await Promise.all([
     loadCoordinatorConfig(context.database),
@@ -130,15 +139,20 @@ async function explainWork(state: ExplainedState): Promise<ClusterExplanation> {
     ...current,
     isPaused: config.pauseCoordination,
     shortages,
-    servers: workOf(state),
+    servers: workOf(state, caller),
   })
 }
 
 function workOf(
-  { servers, rateOf }: Pick<ExplainedState, 'servers' | 'rateOf'>,
+  { servers, rateOf, segments: { table } }: Pick<ExplainedState, 'servers' | 'rateOf' | 'segments'>,
+  caller: Caller,
   leaving?: ServerParts,
 ): ServerWork[] {
-  const failedOf = new Map(servers.failedLoads().map((failed) => [failed.name, failed]))
+  const sees = (id: string): boolean => {
+    const row = table.rowOf(id)
+    return row >= 0 && caller.sees(datasourceOf(table, row))
+  }
+  const failedOf = new Map(servers.failedLoads(sees).map((failed) => [failed.name, failed]))
   const queues = servers.queues()
   return servers.loadingServers(performance.now(), leaving).map((server) => ({
     server,
@@ -149,13 +163,13 @@ function workOf(
   }))
 }
 
-async function explainServer(state: ExplainedState, name: string): Promise<Sentences> {
+async function explainServer(state: ExplainedState, name: string, caller: Caller): Promise<Sentences> {
   const { context, segments, servers, reportedServers } = state
   const config = await loadCoordinatorConfig(context.database)
   const parts = serverPartsOf(config)
   const found = servers.get(name)
   // Clones are not planned, so they are not among the servers for planning.
-  const all = workOf(state, { ...parts, clones: new Map() })
+  const all = workOf(state, caller, { ...parts, clones: new Map() })
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined) {
     if (!reportedServers.awaited().some((server) => server.name === name))
@@ -190,11 +204,16 @@ async function clusterOf({
     segments.refresh(),
   ])
   const nowMs = performance.now()
-  const loading = servers.loadingServers(nowMs, serverPartsOf(config))
+  const parts = serverPartsOf(config)
+  const loading = servers.loadingServers(nowMs, parts)
+  const clones = servers
+    .clones(nowMs, parts)
+    .map((clone) => ({ ...clone, sourceName: parts.clones.get(clone.target.name)! }))
   return {
     table: segments.table,
     rules: current,
     servers: loading,
+    clones,
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
     isPaused: config.pauseCoordination,
@@ -303,6 +322,20 @@ function intervalSummary(count: number, explained: number, states: Readonly<Reco
   const parts = Object.entries(states).map(([state, number]) => `${number} ${state}`)
   const of = explained < count ? ` (the first ${explained} were examined)` : ''
   return `${countOf(count, 'used segment')}: ${parts.join(', ')}${of}`
+}
+
+/** Whether an unused segment can be used again, and what prevents it. */
+function returnText(
+  { rules, now }: ExplainedCluster,
+  dataSource: string,
+  { interval, cause }: { readonly interval: Interval; readonly cause: UnusedCause | null },
+): string {
+  const { matched } = explainRules(rules, dataSource, interval, now)
+  if (describeWantedCopies(matched.rule).action === 'drop')
+    return `If it is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
+  return cause?.kind === 'overshadowed'
+    ? `It can be marked used once the segments of version [${cause.byVersion}] are unused`
+    : 'Until then it can be marked used'
 }
 
 /** Callers who may not read the audit do not see who requested it. */

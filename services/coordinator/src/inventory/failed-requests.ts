@@ -19,11 +19,11 @@ export class FailedRequests implements Iterable<[id: string, request: FailedRequ
     return this.byId.size
   }
 
-  /** What the server reported about its latest failure; undefined if there is none or it did not answer. */
-  get lastMessage(): string | undefined {
+  /** What the server reported about its latest failure of some segments; undefined if there is none or it did not answer. */
+  lastMessage(isShown: (id: string) => boolean): string | undefined {
     let latest: FailedRequest | undefined
-    for (const request of this.byId.values())
-      if (latest === undefined || request.atMs >= latest.atMs) latest = request
+    for (const [id, request] of this.byId)
+      if (isShown(id) && (latest === undefined || request.atMs >= latest.atMs)) latest = request
     return latest?.message
   }
 

@@ -369,12 +369,17 @@ export class ServerInventory {
     return queues
   }
 
-  /** Returns the servers that recently failed to load segments, with the number of these segments and the last error. */
-  failedLoads(): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
+  /**
+   * Returns the servers that recently failed to load segments, with the number of these segments and the last error.
+   * Errors may name their segment, so only those of the segments for which `isShown` returns true are returned.
+   */
+  failedLoads(
+    isShown: (id: string) => boolean,
+  ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return [...this.byName.values()]
       .toSorted(inOrder)
       .filter(({ failed }) => failed.count > 0)
-      .map(({ name, failed }) => ({ name, count: failed.count, lastError: failed.lastMessage }))
+      .map(({ name, failed }) => ({ name, count: failed.count, lastError: failed.lastMessage(isShown) }))
   }
 
   /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */

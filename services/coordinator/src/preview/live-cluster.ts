@@ -3,6 +3,7 @@ import type { LoadingServer } from '@svc/domain/loading'
 import type {
   PreviewedCluster,
   PreviewedDatasource,
+  PreviewSegments,
   PreviewServer,
   SegmentColumns,
 } from '@svc/domain/preview'
@@ -62,30 +63,54 @@ function* liveDatasource(
   number: number,
   servers: readonly LoadingServer[],
 ): Generator<undefined, PreviewedDatasource> {
-  const { copies } = table
-  const placeOf = new Map(servers.map((server, place) => [server.number, place]))
   const snapshot = yield* snapshotOf(table, number)
-  const { rows, starts, ends, sizes, partitionNums, hidden, versionAt, versions } = snapshot
   return {
-    segments: {
-      dataSource: table.datasourceNames[number]!,
-      count: rows.length,
-      start: (index) => starts[index]!,
-      end: (index) => ends[index]!,
-      sizeBytes: (index) => sizes[index]!,
-      version: (index) => versions[versionAt[index]!]!,
-      partitionNum: (index) => partitionNums[index]!,
-      isOvershadowed: (index) => hidden[index] === 1,
-      forEachCopy: (index, visit) => {
-        for (let entry = copies.firstOf[rows[index]!]!; entry >= 0; entry = copies.nextOf[entry]!) {
-          const place = placeOf.get(copies.serverOf[entry]!)
-          if (place !== undefined && (copies.flagsOf[entry]! & copyFlag.served) !== 0) visit(place)
-        }
-      },
-    },
+    segments: segmentsOf(table, number, snapshot, servers),
     columns: snapshot.columns,
     keep: (columns) => {
       snapshot.columns = columns
+    },
+  }
+}
+
+/** Returns some segments of a datasource, given by row, and the current servers that serve them. */
+export function changedSegments(
+  { table, servers }: LiveState,
+  number: number,
+  rows: readonly number[],
+): PreviewedDatasource {
+  const snapshot = emptySnapshot(table.changesOf(number), rows.length)
+  for (const [index, row] of rows.entries()) {
+    const group = table.groupOf[row]!
+    addToSnapshot(snapshot, index, table, row, snapshot.versions.push(table.version(group)) - 1)
+  }
+  const segments = segmentsOf(table, number, snapshot, servers)
+  return { segments, columns: undefined, keep: () => undefined }
+}
+
+function segmentsOf(
+  table: SegmentTable,
+  number: number,
+  { rows, starts, ends, sizes, partitionNums, hidden, versionAt, versions }: DatasourceSnapshot,
+  servers: readonly LoadingServer[],
+): PreviewSegments {
+  const { copies } = table
+  const placeOf = new Map(servers.map((server, place) => [server.number, place]))
+  return {
+    dataSource: table.datasourceNames[number]!,
+    count: rows.length,
+    start: (index) => starts[index]!,
+    end: (index) => ends[index]!,
+    sizeBytes: (index) => sizes[index]!,
+    version: (index) => versions[versionAt[index]!]!,
+    partitionNum: (index) => partitionNums[index]!,
+    isOvershadowed: (index) => hidden[index] === 1,
+    key: (index) => rows[index]!,
+    forEachCopy: (index, visit) => {
+      for (let entry = copies.firstOf[rows[index]!]!; entry >= 0; entry = copies.nextOf[entry]!) {
+        const place = placeOf.get(copies.serverOf[entry]!)
+        if (place !== undefined && (copies.flagsOf[entry]! & copyFlag.served) !== 0) visit(place)
+      }
     },
   }
 }
@@ -99,35 +124,51 @@ function* snapshotOf(table: SegmentTable, number: number): Generator<undefined, 
   const changes = table.changesOf(number)
   const known = ofTable.get(number)
   if (known?.changes === changes) return known
-  const count = table.usedCountOf(number)
-  const snapshot = {
-    changes,
-    rows: new Int32Array(count),
-    starts: new Float64Array(count),
-    ends: new Float64Array(count),
-    sizes: new Float64Array(count),
-    partitionNums: new Int32Array(count),
-    hidden: new Uint8Array(count),
-    versionAt: new Int32Array(count),
-    versions: [] as string[],
-    columns: undefined,
-  }
+  const snapshot = emptySnapshot(changes, table.usedCountOf(number))
   let index = 0
   // No pause here, so that no half-applied change is visible. It takes a few milliseconds per 100,000 segments.
   for (const group of table.groupsOf(number)) {
     const at = snapshot.versions.push(table.version(group)) - 1
-    table.forEachRow(group, (row) => {
-      snapshot.rows[index] = row
-      snapshot.starts[index] = table.startOf[group]!
-      snapshot.ends[index] = table.endOf[group]!
-      snapshot.sizes[index] = table.sizeOf[row]!
-      snapshot.partitionNums[index] = table.partitionNumOf[row]!
-      snapshot.hidden[index] = table.hiddenOf[group]!
-      snapshot.versionAt[index] = at
+    const rows: number[] = []
+    table.forEachRow(group, (row) => rows.push(row))
+    // In the order of partitions, so that the columns of a preview are usually sorted already.
+    rows.sort((a, b) => table.partitionNumOf[a]! - table.partitionNumOf[b]!)
+    for (const row of rows) {
+      addToSnapshot(snapshot, index, table, row, at)
       index += 1
-    })
+    }
   }
   ofTable.set(number, snapshot)
   yield
   return snapshot
+}
+
+const emptySnapshot = (changes: number, count: number) => ({
+  changes,
+  rows: new Int32Array(count),
+  starts: new Float64Array(count),
+  ends: new Float64Array(count),
+  sizes: new Float64Array(count),
+  partitionNums: new Int32Array(count),
+  hidden: new Uint8Array(count),
+  versionAt: new Int32Array(count),
+  versions: [] as string[],
+  columns: undefined,
+})
+
+function addToSnapshot(
+  snapshot: ReturnType<typeof emptySnapshot>,
+  index: number,
+  table: SegmentTable,
+  row: number,
+  versionAt: number,
+): void {
+  const group = table.groupOf[row]!
+  snapshot.rows[index] = row
+  snapshot.starts[index] = table.startOf[group]!
+  snapshot.ends[index] = table.endOf[group]!
+  snapshot.sizes[index] = table.sizeOf[row]!
+  snapshot.partitionNums[index] = table.partitionNumOf[row]!
+  snapshot.hidden[index] = table.hiddenOf[group]!
+  snapshot.versionAt[index] = versionAt
 }

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto'
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
 import type { LimitedEffects } from '@svc/domain/policy'
 import {
   decideRequest,
-  encodeInventory,
   formatDecided,
   formatSummary,
   isForAll,
@@ -29,29 +27,19 @@ import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
-  rulesText,
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
-import { type LiveState, liveCluster, liveServers } from './live-cluster.ts'
+import { type LiveState, liveCluster } from './live-cluster.ts'
 import { type LoadingState, loadTimeOf } from './load-time.ts'
 import { loadUnusedInStore } from './unused-in-store.ts'
-
-/** An inventory in columns, which is encoded only if the caller does not have it yet. */
-interface TaggedInventory {
-  /** Changes with the inventory; in the form of an entity tag. */
-  readonly tag: string
-  encode(): Promise<Uint8Array[]>
-}
 
 /** Previews what a rule change would do. */
 export interface Previews {
   /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
-  /** Returns the segments, servers and rules that a caller may read. Throws unavailable until they are known. */
-  inventory(caller: Caller, signal: AbortSignal): Promise<TaggedInventory>
   /**
    * Returns the summary of a change to the rules of a datasource or to the cluster default rules, with all datasources that
    * it affects. Throws unavailable until the cluster is known.
@@ -122,17 +110,6 @@ export function createPreviews(
         const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
         return yield* jsonInSlices(yield* formatDecided(decided, page, more))
       }, signal)
-    },
-    inventory: async (caller, signal) => {
-      const live = await liveState()
-      const reasons = clusterState.unknownReasons()
-      if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
-      const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
-      const tag = await tagOf(live, leadership.term(), caller)
-      return {
-        tag,
-        encode: () => slices.run(() => encodeReadable(live, isReadable), signal),
-      }
     },
     summaryOf: async (dataSource, list, signal) => {
       const live = await liveState()
@@ -210,37 +187,6 @@ function requestOf(dataSource: string, list: readonly Rule[]): PreviewRequest {
     horizon: undefined,
     markUsedSince: undefined,
   }
-}
-
-/** Returns the parts of the inventory that a caller may read. Yields regularly. */
-function* encodeReadable(
-  state: LiveState,
-  isReadable: (name: string) => boolean,
-): Generator<undefined, Uint8Array[]> {
-  const names = state.table.datasourceNames
-  const used = [...names.keys()].filter((number) => state.table.usedCountOf(number) > 0)
-  const readable = used.filter((number) => isReadable(names[number]!))
-  const cluster = yield* liveCluster(state, readable)
-  const rules = [...cluster.rules].filter(([name]) => name === defaultRulesName || isReadable(name))
-  return yield* encodeInventory({
-    ...cluster,
-    rules: new Map(rules),
-    isComplete: readable.length === used.length,
-  })
-}
-
-/** Returns a text that changes with the inventory of a caller, at least once per minute of the cluster's clock. */
-async function tagOf(
-  { table, servers, rules, now }: LiveState,
-  term: number | undefined,
-  caller: Caller,
-): Promise<string> {
-  const hash = createHash('sha256')
-  const changes = [...table.datasourceNames.keys()].map((number) => table.changesOf(number))
-  hash.update(JSON.stringify([term, caller.identity, changes, table.servedChanges, Math.floor(now / 60_000)]))
-  hash.update(JSON.stringify(liveServers(servers)))
-  for (const [name, list] of rules) hash.update(`${JSON.stringify(name)}:${await rulesText(list)}`)
-  return `"${hash.digest('base64url').slice(0, 22)}"`
 }
 
 /** Throws forbidden if the caller may not read a datasource that the request names. The placeholder name needs no permission. */

@@ -26,7 +26,7 @@ const author = { author: 'ann', comment: 'why', identity: 'admin', ip: '127.0.0.
 const now = Date.UTC(2026, 0, 1)
 const path = '/svc/indexer/v1/compaction'
 
-before(() => context.serve({ routes: compactionStatusRoutes(createCompactionPlanner(context)) }))
+before(() => context.serve({ routes: compactionStatusRoutes(createCompactionPlanner(context), context) }))
 beforeEach(async () => {
   // All tests share the planner, which reads segment_removals to follow removals.
   for (const table of (await tables()).filter((name) => name !== 'segment_removals')) {
@@ -260,3 +260,79 @@ describe('a compaction preview', () => {
     assert.deepEqual(await allTables(), before)
   })
 })
+
+describe('a compaction schedule', () => {
+  const schedule = async (body: unknown) => {
+    const { status, json } = await httpRequest(context.port, {
+      method: 'POST',
+      path: `${path}/schedule`,
+      body,
+    })
+    assert.equal(status, 200)
+    return json as CompactionScheduleAnswer
+  }
+
+  it('compares the configuration of the cluster with the given one, other policies, and supervisors', async () => {
+    await saveCompactionConfig(database, configOf(), author, now)
+    const supervised = configOf({ taskPriority: 30, inputSegmentSizeBytes: 10 })
+    await saveCompactionSupervisor(database, { config: supervised, suspended: false }, author, now)
+    await store(days.slice(0, 2))
+    const { variants } = await schedule({ clusterConfig: { compactionTaskSlotRatio: 0 } })
+    assert.deepEqual(
+      variants.map(({ name, driver }) => [name, driver]),
+      [
+        ['current', 'duty'],
+        ['given', 'duty'],
+        ['mostFragmentedFirst', 'duty'],
+        ['supervisors', 'supervisors'],
+      ],
+    )
+    const [current, given, fragmented, supervisors] = variants
+    assert.equal(current?.differences, undefined)
+    assert.deepEqual([given?.tooFewSlots, given?.runs], [2, []])
+    assert.deepEqual(
+      new Set(fragmented?.differences?.map(({ after }) => after)),
+      new Set(['TOO_FEW_UNCOMPACTED_SEGMENTS']),
+    )
+    assert.deepEqual(
+      supervisors?.configDifferences?.map(({ dataSource, fields }) => [dataSource, fields]),
+      [['wiki', ['taskPriority', 'inputSegmentSizeBytes']]],
+    )
+    assert.deepEqual(
+      supervisors?.differences?.map(({ after }) => after),
+      ['INPUT_TOO_LARGE', 'INPUT_TOO_LARGE'],
+    )
+  })
+
+  it('works on given segments, and names what a given configuration rewrites', async () => {
+    const segments = days.map((interval) => ({
+      ...{ dataSource: 'wiki', interval, version: '1', partitionNum: 0, partitions: 1 },
+      size: 100,
+    }))
+    const { variants, speed } = await schedule({ compactionConfigs: [{ dataSource: 'wiki' }], segments })
+    assert.equal(speed, 'assumed')
+    const [, given] = variants
+    assert.deepEqual(given?.configDifferences, [
+      { dataSource: 'wiki', fields: [], isConfiguredBefore: false, isConfiguredAfter: true },
+    ])
+    assert.deepEqual(
+      given?.differences?.map(({ before, interval }) => [before, interval.slice(0, 10)]),
+      ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'].map((day) => ['NOT_CONFIGURED', day]),
+    )
+  })
+})
+
+interface CompactionScheduleAnswer {
+  readonly speed: string
+  readonly variants: readonly {
+    readonly name: string
+    readonly driver: string
+    readonly tooFewSlots: number
+    readonly runs: readonly unknown[]
+    readonly configDifferences?: readonly {
+      readonly dataSource: string
+      readonly fields: readonly string[]
+    }[]
+    readonly differences?: readonly Readonly<Record<'interval' | 'before' | 'after', string>>[]
+  }[]
+}

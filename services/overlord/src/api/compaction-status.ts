@@ -1,7 +1,12 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction'
-import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
+import {
+  compactionPreviewRoute,
+  compactionScheduleRoute,
+  compactionStatusShape,
+} from '@svc/shared/compaction'
 import { authenticated, config, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
+import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 
@@ -34,7 +39,10 @@ const hasData = ({ plan }: LivePlan, dataSource: string): boolean =>
   Object.values(plan.progress.get(dataSource) ?? {}).some(({ segments }) => segments > 0)
 
 /** The endpoints for the compaction status, no matter what runs compaction, and for previews. */
-export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
+export function compactionStatusRoutes(
+  planner: CompactionPlanner,
+  context: Pick<ServiceContext, 'clock' | 'settings'>,
+): Route[] {
   return [
     route({
       method: 'GET',
@@ -70,5 +78,6 @@ export function compactionStatusRoutes(planner: CompactionPlanner): Route[] {
       },
     }),
     compactionPreviewRoute(`${path}/simulate`, config('WRITE'), planner),
+    compactionScheduleRoute(`${path}/schedule`, config('WRITE'), planner, context),
   ]
 }

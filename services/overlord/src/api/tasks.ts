@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { notFound } from '@svc/domain/failure'
 import { omittable, readList, readOneOf, readText, type ValuesOf } from '@svc/domain/validation'
+import type { FileStore } from '@svc/shared/deep-storage'
 import {
   authenticated,
   jsonAnswer,
@@ -30,7 +30,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { type TaskRunner, taskLogFile } from '@svc/shared/task-running'
+import { openTaskLogs, type TaskRunner, taskLogName } from '@svc/shared/task-running'
 import { datasourceParameter, integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { submitTaskRoute } from './submit-task.ts'
@@ -154,6 +154,7 @@ async function taskOf(database: Database, input: Input, action: 'READ' | 'WRITE'
 }
 
 function readTaskRoutes({ database, settings }: Context): Route[] {
+  const logs = openTaskLogs(settings)
   return [
     route({
       method: 'GET',
@@ -186,8 +187,7 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
       answers: [textAnswer('text/plain')],
       handle: async (input) => {
         const { id, shownId } = await taskOf(database, input, 'READ')
-        const file = taskLogFile(settings.get('svc.indexer.logs.directory'), id)
-        await sendLog(file, shownId, input.query.offset, input)
+        await sendLog(logs, { id, shownId }, input.query.offset, input)
         return streamed
       },
     }),
@@ -212,15 +212,18 @@ const shutDownRoute = ({ database, logger }: Context, runner: Pick<TaskRunner, '
     },
   })
 
-async function sendLog(file: string, taskId: string, offset: number, { response }: Input): Promise<void> {
-  const handle = await open(file).catch(() => {
-    throw notFound(`Task [${taskId}] has no log on this server yet`)
-  })
-  const { size } = await handle.stat()
-  await handle.close()
-  const start = offset < 0 ? Math.max(size + offset, 0) : Math.min(offset, size)
+async function sendLog(
+  logs: FileStore,
+  { id, shownId }: { readonly id: string; readonly shownId: string },
+  offset: number,
+  { response }: Input,
+): Promise<void> {
+  const found = await logs.find(taskLogName(id))
+  if (found === undefined) throw notFound(`Task [${shownId}] has no log on this server yet`)
+  const { path: name, sizeBytes } = found
+  const start = offset < 0 ? Math.max(sizeBytes + offset, 0) : Math.min(offset, sizeBytes)
+  const rest = start === sizeBytes ? Readable.from([]) : await logs.read(name, start, sizeBytes)
   response.setHeader('Content-Type', 'text/plain; charset=utf-8')
-  response.setHeader('Content-Length', size - start)
-  if (start === size) response.end()
-  else await pipeline(createReadStream(file, { start, end: size - 1 }), response)
+  response.setHeader('Content-Length', sizeBytes - start)
+  await pipeline(rest, response)
 }

@@ -1,9 +1,7 @@
-import { opendir, stat, unlink } from 'node:fs/promises'
-import path from 'node:path'
 import type { Duty } from '@svc/shared/duties'
 import { assertLeads, eraseFinishedTasks, loadUnfinishedTaskIds } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
-import { taskLogFile } from '@svc/shared/task-running'
+import { openTaskLogs, taskLogName } from '@svc/shared/task-running'
 
 // Number of tasks per transaction. Small transactions let other queries run in between.
 const batchSize = 1000
@@ -45,27 +43,17 @@ export async function eraseOldLogs(
   { database, settings, stopping }: Parts,
   isLeading: () => boolean,
 ): Promise<number> {
-  const directory = path.resolve(settings.get('svc.indexer.logs.directory'))
+  const logs = openTaskLogs(settings)
   const keptMs = settings.get('svc.indexer.logs.kill.durationToRetain')
-  // The directory does not exist until the first task runs.
-  const entries = await opendir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
   const unfinished = await loadUnfinishedTaskIds(database)
-  const spared = new Set(unfinished.map((id) => taskLogFile(directory, id)))
+  const spared = new Set(unfinished.map(taskLogName))
   let erased = 0
-  for await (const entry of entries) {
+  for await (const { path, modifiedAtMs } of logs.list('')) {
     if (stopping.aborted || !isLeading()) break
-    const file = path.join(directory, entry.name)
-    if (!entry.isFile() || !entry.name.endsWith('.log') || spared.has(file)) continue
-    // Use the system clock, because the file system does too.
-    const isOld = await stat(file).then(
-      ({ mtimeMs }) => mtimeMs < Date.now() - keptMs,
-      () => false,
-    )
-    if (!isOld) continue
-    await unlink(file)
+    // Use the system clock, because the store does too.
+    const isOld = modifiedAtMs < Date.now() - keptMs
+    if (!isOld || !path.endsWith('.log') || path.includes('/') || spared.has(path)) continue
+    await logs.remove(path)
     erased += 1
   }
   return erased

@@ -105,6 +105,12 @@ const readPolicy = readByType<CompactionPolicy>({
   }),
 })
 
+/** The policies that apply without a list of intervals, with default settings. */
+export const defaultPolicies: readonly CompactionPolicy[] = [
+  defaultClusterConfig.compactionPolicy,
+  readPolicy({ type: 'mostFragmentedFirst' }, ''),
+]
+
 const fields = {
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
   maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),

@@ -6,6 +6,7 @@ export {
   clusterConfigOf,
   compactionEngines,
   defaultClusterConfig,
+  defaultPolicies,
   formatClusterConfig,
   type MostFragmentedFirst,
   parseClusterConfig,

@@ -147,7 +147,7 @@ function createOutput(dataSource: string, options: RewriteOptions): Output {
     },
     discard: async () => {
       for (const { path, checksum } of segments)
-        await deepStorage.remove({ type: 'local', path, checksum }).catch(() => undefined)
+        await deepStorage.remove({ type: deepStorage.type, path, checksum }).catch(() => undefined)
     },
   }
 }

@@ -1,11 +1,12 @@
-import { type Access as NeededAccess, resourceText } from '@svc/domain/access'
+import { type ExplainedAccess, resourceText } from '@svc/domain/access'
 import { allowsAnonymous, requiresLogin, type Settings } from '@svc/shared/config'
 import type { Access } from '@svc/shared/http'
 import { allowsEverything, type Recognition, unsecuredPaths } from '@svc/shared/security'
 
 /** Whether a request is allowed, and why. */
 export interface Verdict {
-  readonly allowed: boolean
+  /** Null if it depends on what the request contains. */
+  readonly allowed: boolean | null
   readonly because: string
 }
 
@@ -16,10 +17,10 @@ export interface JudgedRequest {
   readonly path: string
   /** What the endpoint requires. */
   readonly access: Access
-  /** The permission that the endpoint needs; undefined if it needs none or if it depends on the request. */
-  readonly needed: NeededAccess | undefined
-  /** Whether a role of the user grants the needed permission. */
-  readonly isGranted: boolean
+  /** The permission that the endpoint needs, without a name if it depends on the request; undefined if it needs none. */
+  readonly needed: ExplainedAccess | undefined
+  /** Whether a role of the user grants the needed permission; null if it depends on the request. */
+  readonly isGranted: boolean | null
   /** The authorizer that the explanation was requested for. */
   readonly requestedAuthorizer: string
   /** The authorizer that decides. */
@@ -94,18 +95,17 @@ function verdictForUser(
 ): Verdict {
   if (access.kind === 'internal') return verdictForServer(settings, who)
   if (allowsEverything(settings, authorizer)) return allowed('The authorizer allows everything')
-  if (access.kind === 'open' || access.kind === 'authenticated')
+  if (!needed)
     return allowed('Any login is sufficient; the response is filtered by the permissions of the user')
-  if (!needed) {
-    const about = access.kind === 'stated' ? access.about : ''
-    return allowed(
-      `It depends on ${about}: the user needs [${access.action}] on [${access.type}] of that name`,
-    )
-  }
   const { action, type, name } = needed
+  if (access.kind === 'stated' && isGranted === null) {
+    const because = `It depends on ${access.about}: the user needs [${action}] on [${type}] of that name`
+    return { allowed: null, because }
+  }
+  const resource = name === undefined ? `any [${type}]` : resourceText(type, name)
   return isGranted
-    ? allowed(`A role of the user grants [${action}] on ${resourceText(type, name)}`)
-    : denied(`No role of the user grants [${action}] on ${resourceText(type, name)}`)
+    ? allowed(`A role of the user grants [${action}] on ${resource}`)
+    : denied(`No role of the user grants [${action}] on ${resource}`)
 }
 
 /** Returns the verdict for an endpoint that only servers may call. */

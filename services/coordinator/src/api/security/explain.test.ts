@@ -6,6 +6,7 @@ import { createTestContext, createTestStores, httpRequest } from '@svc/shared/te
 import { explainRoute } from './explain.ts'
 
 const stores = await createTestStores({ after })
+const writes = (name: string) => ({ resource: { type: 'DATASOURCE', name }, action: 'WRITE' }) as const
 const readsAll = [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' }] as const
 
 /** Starts a coordinator that tries authenticator B for users whom A does not know, or only A. */
@@ -116,4 +117,41 @@ it('uses the authorizer that decides, whichever authorizer is in the path', asyn
     explanation.because,
     /^Authorizer \[Y\] does not decide: the user belongs to authenticator \[A\], which uses authorizer \[Z\].*No role/,
   )
+})
+
+it('says that a permission depends on the body, unless the user has it for all names or for none', async () => {
+  const roles = { all: '.*', some: 'wiki.*', none: undefined }
+  for (const [name, pattern] of Object.entries(roles)) {
+    const permissions = pattern === undefined ? [] : [writes(pattern)]
+    await saveUserWithRole(stores.database, 'Z', `${name} writer`, `writes ${name}`, permissions)
+    await saveAuthenticationUser(stores.database, 'A', `${name} writer`, await hashPassword('pw'))
+  }
+  const explain = async (user: string) => {
+    const query = new URLSearchParams({ user, path: '/svc/indexer/v1/task', method: 'POST' })
+    const { json } = await httpRequest(both.port, {
+      path: `/svc-ext/basic-security/authorization/db/Z/explain?${query}`,
+      headers: { Authorization: basicHeader('asker', 'pw') },
+    })
+    const { allowed, because, permissions } = json as {
+      readonly allowed: boolean | null
+      readonly because: string
+      readonly permissions: readonly { readonly grants: boolean | null }[]
+    }
+    return { allowed, because, grants: permissions.map(({ grants }) => grants) }
+  }
+  assert.deepEqual(await explain('all writer'), {
+    allowed: true,
+    because: 'A role of the user grants [WRITE] on any [DATASOURCE]',
+    grants: [true],
+  })
+  assert.deepEqual(await explain('some writer'), {
+    allowed: null,
+    because: 'It depends on the datasource in the body: the user needs [WRITE] on [DATASOURCE] of that name',
+    grants: [null],
+  })
+  assert.deepEqual(await explain('none writer'), {
+    allowed: false,
+    because: 'No role of the user grants [WRITE] on any [DATASOURCE]',
+    grants: [],
+  })
 })

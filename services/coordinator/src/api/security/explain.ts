@@ -1,9 +1,15 @@
-import { explainAccess, type Access as NeededAccess, permissionSchema } from '@svc/domain/access'
+import { type ExplainedAccess, explainAccess, permissionSchema } from '@svc/domain/access'
 import { checked, omittable, readOneOf } from '@svc/domain/validation'
 import { type Access, jsonAnswer, type Route, route, securityConfig, shapeOf } from '@svc/shared/http'
 import { loadSecurityDirectory } from '@svc/shared/postgres'
 import { createTroubleLog } from '@svc/shared/runtime'
-import { authorizerOptions, compileNamePattern, openLdapLogins, recognize } from '@svc/shared/security'
+import {
+  authorizerOptions,
+  compileNamePattern,
+  type LdapStep,
+  openLdapLogins,
+  recognize,
+} from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
@@ -22,6 +28,18 @@ const explainQuery = {
   group: omittable(severalOf(text), []),
 }
 
+const directoryStepShape = z.object({
+  authenticator: z.string(),
+  action: z.enum(['bind', 'searchUser', 'searchGroups']),
+  url: z.string(),
+  bindUser: z.string().describe('Empty for an anonymous search'),
+  baseDn: z.string().optional(),
+  filter: z.string().optional().describe('The filter as sent'),
+  found: z.array(z.string()).optional().describe('The first names of the entries that were found'),
+  memberOf: z.array(z.string()).optional().describe('The groups in the first entry'),
+  error: z.string().optional(),
+})
+
 const explanationShape = z
   .object({
     user: z.string(),
@@ -38,13 +56,14 @@ const explanationShape = z
         usesThisAuthorizer: z.boolean(),
       }),
     ),
+    directory: z.array(directoryStepShape).describe('What was requested from directories, in order'),
     groups: z.array(z.object({ group: z.string(), counts: z.boolean() })),
     mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
     roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),
     permissions: z.array(
-      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean() }),
+      z.object({ role: z.string(), permission: shapeOf(permissionSchema()), grants: z.boolean().nullable() }),
     ),
-    allowed: z.boolean(),
+    allowed: z.boolean().nullable(),
     because: z.string(),
   })
   .meta({ title: 'AccessExplanation' })
@@ -72,7 +91,12 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
       const { access, parameters, template } = await findEndpoint(method, path)
       const needed = neededAccess(access, parameters)
       const stored = await loadSecurityDirectory(database)
-      const recognition = await recognize(settings, await directories(), stored, user)
+      const steps: (LdapStep & { readonly authenticator: string })[] = []
+      const traced = [...(await directories())].map(([authenticator, { find }]) => {
+        const trace = (step: LdapStep) => steps.push({ authenticator, ...step })
+        return [authenticator, { find: (name: string) => find(name, trace) }] as const
+      })
+      const recognition = await recognize(settings, new Map(traced), stored, user)
       const who = recognition.kind === 'known' ? recognition : undefined
       const authorizer = who ? authorizerOf(settings, who.authenticator) : requestedAuthorizer
       const { groupFilters, compatibility } = authorizerOptions(settings, authorizer)
@@ -91,6 +115,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
         endpoint: template,
         needs: access,
         authenticators: knowledgeOfChain(settings, stored, user, recognition, authorizer),
+        directory: steps,
         ...explanation,
         ...verdictOf(settings, recognition, {
           user,
@@ -116,11 +141,12 @@ function directoriesOnDemand({ settings, logger }: Pick<ServiceContext, 'setting
   }
 }
 
-/** Returns the permission that an endpoint needs, or undefined if it needs none or if it depends on the request. */
+/** Returns the permission that an endpoint needs, without a name if it depends on the request, or undefined for none. */
 function neededAccess(
   access: Access,
   parameters: Readonly<Record<string, string>>,
-): NeededAccess | undefined {
+): ExplainedAccess | undefined {
+  if (access.kind === 'stated') return { action: access.action, type: access.type }
   if (access.kind !== 'permission') return undefined
   const name = 'name' in access ? access.name : (parameters[access.parameter] ?? '')
   return { action: access.action, type: access.type, name }

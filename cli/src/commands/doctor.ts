@@ -1,0 +1,107 @@
+import { invalidInput } from '@svc/domain/failure'
+import type { Command } from 'commander'
+import { exitStatus } from '../exit/index.ts'
+import { collect } from '../options/index.ts'
+import { printJson } from '../output/index.ts'
+
+interface SurroundingsOptions {
+  readonly variables?: string
+  readonly map?: readonly string[]
+  readonly json?: boolean
+}
+
+interface DoctorOptions extends SurroundingsOptions {
+  readonly config?: string
+  readonly offline?: boolean
+}
+
+interface DiffOptions extends SurroundingsOptions {
+  readonly users?: string
+}
+
+/** Adds `./svc doctor` with its command. */
+export function addDoctor(program: Command): void {
+  const doctor = program
+    .command('doctor')
+    .description('Check the security of the configuration folder of a Druid cluster')
+    .option('--config <dir>', 'Configuration folder of Druid, for example conf/druid/cluster')
+    .option('--offline', 'Do not connect to directories and servers')
+  withSurroundings(doctor)
+    .addHelpText(
+      'after',
+      `
+Reads the properties of all servers, opens their key stores and trust stores, binds and searches in their LDAP
+directories, and connects to the TLS ports of running servers. Changes nothing, and prints no password.
+
+Exit status: 0 if there is no error, 4 if there is one.
+
+Examples:
+  ./svc doctor --config conf/druid/cluster
+  ./svc doctor --config conf/druid/cluster --offline --json
+  ./svc doctor --config conf --variables druid.env --map /opt/druid=. --map ldap.example.com:636=127.0.0.1:3636`,
+    )
+    .action(checkConfiguration)
+  withSurroundings(
+    doctor
+      .command('diff')
+      .description('Show what users may do more or less with another configuration')
+      .argument('<old>', 'Configuration folder of Druid')
+      .argument('<new>', 'The same folder with changes')
+      .option('--users <path>', 'File or folder with users and roles, as written by ./svc pull'),
+  )
+    .addHelpText(
+      'after',
+      `
+Compares the decision about each user at each endpoint. Without --users, only the users are known that the configuration
+creates; others stand for all users of their authenticator.
+
+Exit status: 0 if nothing changes, 5 if something does.
+
+Examples:
+  ./svc doctor diff conf-before conf-after
+  ./svc doctor diff conf-before conf-after --users state --json`,
+    )
+    // The options that doctor also has are parsed as those of doctor.
+    .action((before: string, after: string, _options: DiffOptions, command: Command) =>
+      showDifferences(before, after, command.optsWithGlobals()),
+    )
+}
+
+const withSurroundings = (command: Command): Command =>
+  command
+    .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
+    .option(
+      '--map <from=to>',
+      'Where a path or address of the configuration is, as seen from here (repeatable)',
+      collect,
+    )
+    .option('--json', 'Print JSON')
+
+async function checkConfiguration(options: DoctorOptions): Promise<void> {
+  if (options.config === undefined)
+    throw invalidInput('Missing value for [--config]: expected the configuration folder of a Druid cluster')
+  const { environmentWith, examinationReport, examinationText, examine } = await import('../doctor/index.ts')
+  const { config: folder, variables, map: maps = [], offline: isOffline = false, json } = options
+  const environment = environmentWith(variables)
+  const examination = await examine({ folder, environment, maps, isOffline, now: Date.now() })
+  if (json) printJson(examinationReport(examination))
+  else process.stdout.write(examinationText(examination))
+  const isFine = examination.findings.every(({ severity }) => severity !== 'error')
+  process.exitCode = isFine ? exitStatus.done : exitStatus.refused
+}
+
+async function showDifferences(
+  oldFolder: string,
+  newFolder: string,
+  { users, variables, map: maps = [], json }: DiffOptions,
+): Promise<void> {
+  const doctor = await import('../doctor/index.ts')
+  const environment = doctor.environmentWith(variables)
+  const read = (folder: string) =>
+    doctor.readConfiguration({ folder, environment, locations: doctor.readLocationMap(maps, folder) })
+  const known = users === undefined ? doctor.noKnownUsers : doctor.readKnownUsers(users)
+  const changes = doctor.compareAccess(read(oldFolder), read(newFolder), known, await doctor.readEndpoints())
+  if (json) printJson(changes)
+  else process.stdout.write(doctor.accessChangesText(changes))
+  process.exitCode = changes.length === 0 ? exitStatus.done : exitStatus.differs
+}

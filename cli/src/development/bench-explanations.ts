@@ -1,0 +1,113 @@
+import { Agent } from 'node:https'
+import { unavailable } from '@svc/domain/failure'
+import { errorMessageOf, sendRequest } from '../client/index.ts'
+import type { Cluster } from '../cluster/index.ts'
+import { type Latencies, latenciesOf, runSimulation, virtualSegments } from '../simulate/index.ts'
+import { describeMachine } from './figures.ts'
+
+/** Results of the benchmark of explanations. */
+export interface ExplanationsBenchmark {
+  readonly machine: string
+  readonly servers: number
+  readonly segments: number
+  readonly requests: number
+  /** Explanations of random segments, one after the other. */
+  readonly explainMs: Latencies
+  /** Another request of the leader that waits only for its turn, without explanations and during them. */
+  readonly idleProbeMs: Latencies
+  readonly probeMs: Latencies
+}
+
+/** Options of the benchmark. */
+export interface ExplanationsOptions {
+  readonly servers: number
+  readonly segments: number
+  readonly requests: number
+}
+
+const datasources = 50
+
+/** Runs a simulation until all segments are loaded, and then explains random segments at the leader. */
+export async function benchExplanations(
+  { servers, segments, requests }: ExplanationsOptions,
+  onStep: (text: string) => void,
+): Promise<ExplanationsBenchmark> {
+  let measured: Pick<ExplanationsBenchmark, 'explainMs' | 'idleProbeMs' | 'probeMs'> | undefined
+  await runSimulation({
+    ...{ servers, segments, datasources, loadBytesPerSecond: '20GiB', failureProbability: 0 },
+    killLeader: false,
+    signal: new AbortController().signal,
+    out: { write: (text) => onStep(text.trimEnd()) },
+    onLoaded: async (cluster) => {
+      measured = await measure(cluster, segments, requests)
+    },
+  })
+  return { machine: describeMachine(), servers, segments, requests, ...measured! }
+}
+
+async function measure(cluster: Cluster, segments: number, requests: number) {
+  const { tlsPort } = cluster.plan.services.find(({ instance }) => instance === 'coordinator')!
+  const client = () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const credentials = `admin:${cluster.adminPassword}`
+    return async (path: string): Promise<void> => {
+      const url = `https://127.0.0.1:${tlsPort}${path}`
+      const answer = await sendRequest({ url, agent, credentials, trusted: cluster.trusted })
+      if (answer.status !== 200) throw unavailable(`[${path}] failed: ${errorMessageOf(answer)}`)
+    }
+  }
+  const paths = randomPaths(segments, requests)
+  const explain = client()
+  // Compiles the code, and fills the caches of the login.
+  for (const path of paths.slice(0, 100)) await explain(path)
+  const idleProbe = startProbe(client())
+  const idleProbeMs = await idleProbe.stop(requests)
+  const probe = startProbe(client())
+  const explainMs = latenciesOf(await timeEach(paths, explain))
+  return { explainMs, idleProbeMs, probeMs: await probe.stop(0) }
+}
+
+/** Paths that explain segments spread over all datasources and times; the same in each run. */
+function randomPaths(segments: number, requests: number): string[] {
+  const step = Math.max(1, Math.floor(segments / requests))
+  const paths: string[] = []
+  let index = 0
+  for (const { segment } of virtualSegments({ segments, datasources }, Date.now()))
+    if (index++ % step === 0)
+      paths.push(
+        `/svc/coordinator/v1/datasources/${segment.dataSource}/segments/${encodeURIComponent(segment.id)}/explain`,
+      )
+  // A multiplier without common factors visits all of them in another order.
+  return paths.map((_, position) => paths[(position * 7919) % paths.length]!)
+}
+
+async function timeEach(
+  paths: readonly string[],
+  request: (path: string) => Promise<void>,
+): Promise<number[]> {
+  const tookMs: number[] = []
+  for (const path of paths) {
+    const startedAt = performance.now()
+    await request(path)
+    tookMs.push(performance.now() - startedAt)
+  }
+  return tookMs
+}
+
+/** Requests something trivial over and over: it takes longer only while other work occupies the leader. */
+function startProbe(request: (path: string) => Promise<void>) {
+  const tookMs: number[] = []
+  let isOver = false
+  const probing = (async () => {
+    while (!isOver) tookMs.push(...(await timeEach(['/svc/coordinator/v1/isLeader'], request)))
+  })()
+  return {
+    /** Stops after at least this many requests. */
+    stop: async (minRequests: number): Promise<Latencies> => {
+      while (tookMs.length < minRequests) await new Promise((resolve) => setTimeout(resolve, 10))
+      isOver = true
+      await probing
+      return latenciesOf(tookMs)
+    },
+  }
+}

@@ -1,0 +1,150 @@
+import { isGroupPattern, parseDistinguishedName } from '@svc/domain/access'
+import { nearNames } from '@svc/domain/validation'
+import { listOf, placeOf, type Server, textOf } from '../configuration.ts'
+import type { Check, Hit } from '../findings.ts'
+import { authorizersProperty, chainOf, definedNames, directoriesOf, reachableBasics } from '../logins.ts'
+
+const prefixOf = (authorizer: string): string => `druid.auth.authorizer.${authorizer}`
+
+const authorizersOf = (server: Server): readonly string[] =>
+  listOf(server, authorizersProperty) ?? ['allowAll']
+
+const typeOf = (server: Server, name: string): string | undefined =>
+  textOf(server, `${prefixOf(name)}.type`) ?? (name === 'allowAll' ? 'allowAll' : undefined)
+
+/** Returns the authorizers of authenticators of the chain, each once. */
+const usedAuthorizers = (server: Server): readonly string[] => [
+  ...new Set(chainOf(server).flatMap(({ authorizer }) => authorizer ?? [])),
+]
+
+/** Checks of authorizers: what users who have logged in may do. */
+export const authorizerChecks: readonly Check[] = [
+  {
+    code: 'authorizer-undefined',
+    severity: 'error',
+    find: (server) =>
+      authorizersOf(server)
+        .filter((name) => typeOf(server, name) === undefined)
+        .map((name) => {
+          const [near] = nearNames(name, definedNames(server, 'authorizer'), 1)
+          return {
+            at: placeOf(server, authorizersProperty),
+            problem: `[${authorizersProperty}] contains [${name}], but [${prefixOf(name)}.type] is not set`,
+            effect: 'Servers do not start.',
+            fix:
+              near === undefined
+                ? `Set [${prefixOf(name)}.type].`
+                : `Write [${near}], which has a type, or set [${prefixOf(name)}.type].`,
+          }
+        }),
+  },
+  { code: 'authorizer-unknown', severity: 'error', find: unknownAuthorizers },
+  {
+    code: 'everything-allowed',
+    severity: 'error',
+    find: (server) =>
+      usedAuthorizers(server)
+        .filter((name) => typeOf(server, name) === 'allowAll')
+        .map((name) => ({
+          at: server.properties.has(`${prefixOf(name)}.type`)
+            ? placeOf(server, `${prefixOf(name)}.type`)
+            : placeOf(server, authorizersProperty),
+          problem: `The authorizer [${name}] has the type [allowAll]`,
+          effect: 'Every user who can log in may read, change, and delete everything.',
+          fix: `Set [${prefixOf(name)}.type] to basic, and give users roles.`,
+        })),
+  },
+  {
+    code: 'directory-groups-ignored',
+    severity: 'warning',
+    find: (server) =>
+      directoriesOf(server).flatMap(({ name, authorizer }) => {
+        if (authorizer === undefined || typeOf(server, authorizer) !== 'basic') return []
+        const property = `${prefixOf(authorizer)}.roleProvider.type`
+        if (textOf(server, property) === 'ldap') return []
+        return [
+          {
+            at: placeOf(server, server.properties.has(property) ? property : `${prefixOf(authorizer)}.type`),
+            problem: `The authorizer [${authorizer}] of the directory [${name}] does not map groups, because [${property}] is not ldap`,
+            effect:
+              'Users of the directory have only roles that are assigned to their names; without them, every request gets 403.',
+            fix: `Set [${property}] to ldap, unless you assign roles to each user.`,
+          },
+        ]
+      }),
+  },
+  { code: 'group-pattern-invalid', severity: 'error', find: invalidPatterns },
+  { code: 'administrator-missing', severity: 'error', find: withoutAdministrator },
+]
+
+function unknownAuthorizers(server: Server): Hit[] {
+  const authorizers = authorizersOf(server)
+  return chainOf(server)
+    .filter(({ type }) => type === 'basic')
+    .filter(({ authorizer }) => authorizer === undefined || !authorizers.includes(authorizer))
+    .map(({ name, prefix, authorizer }) => ({
+      at: placeOf(
+        server,
+        server.properties.has(`${prefix}.authorizerName`) ? `${prefix}.authorizerName` : `${prefix}.type`,
+      ),
+      problem:
+        authorizer === undefined
+          ? `[${prefix}.authorizerName] is not set`
+          : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] is [${authorizers.join(', ')}]`,
+      effect: `Nothing decides what users of [${name}] may do: each of their requests is refused, although the login succeeds.`,
+      fix: `Set [${prefix}.authorizerName] to one of [${authorizers.join(', ')}].`,
+    }))
+}
+
+/** Druid accepts these forms: a complete name, `*,suffix`, and `prefix,*`. A single `*` makes requests fail. */
+const isDruidPattern = (pattern: string): boolean => pattern !== '*' && isGroupPattern(pattern)
+
+/** Druid compares a star inside a name literally. */
+const isHarmless = (pattern: string): boolean =>
+  !pattern.startsWith('*') && parseDistinguishedName(pattern) !== undefined
+
+function invalidPatterns(server: Server): Hit[] {
+  return usedAuthorizers(server).flatMap((name) => {
+    const filters = `${prefixOf(name)}.roleProvider.groupFilters`
+    const mapping = `${prefixOf(name)}.initialAdminGroupMapping`
+    const mapped = textOf(server, mapping)
+    const written = [
+      ...(listOf(server, filters) ?? []).map((pattern) => ({ property: filters, pattern })),
+      ...(mapped === undefined ? [] : [{ property: mapping, pattern: mapped }]),
+    ]
+    return written
+      .filter(({ pattern }) => !isDruidPattern(pattern))
+      .map(({ property, pattern }) => ({
+        at: placeOf(server, property),
+        problem: `[${property}] contains [${pattern}], which is not a pattern of groups`,
+        effect: isHarmless(pattern)
+          ? 'It matches no group, so nobody gets a role from it.'
+          : 'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
+        fix: 'Write a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
+      }))
+  })
+}
+
+/** With directories only, the administrator must be a directory user or a group. */
+function withoutAdministrator(server: Server): Hit[] {
+  const reached = reachableBasics(server)
+  if (reached.length === 0 || reached.some(({ users }) => users === 'stored')) return []
+  const names = [...new Set(reached.flatMap(({ authorizer }) => authorizer ?? []))]
+  const properties = names
+    .filter((name) => typeOf(server, name) === 'basic')
+    .map(
+      (name) => [`${prefixOf(name)}.initialAdminUser`, `${prefixOf(name)}.initialAdminGroupMapping`] as const,
+    )
+  if (properties.length === 0 || properties.flat().some((property) => server.properties.has(property)))
+    return []
+  const [[user, mapping]] = properties as [readonly [string, string]]
+  return [
+    {
+      at: placeOf(server, `${prefixOf(names[0] as string)}.type`),
+      problem: `Neither [${user}] nor [${mapping}] is set, and all users are in a directory`,
+      effect:
+        'Only a directory user with the name admin is an administrator. If there is none, nobody can give anyone a role.',
+      fix: `Set [${user}] to a directory user, or [${mapping}] to the group of the administrators.`,
+    },
+  ]
+}

@@ -1,0 +1,281 @@
+import type { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
+import type { Check, CheckInput, Hit } from '../findings.ts'
+import { hostOf } from '../served-tls.ts'
+import { type StoreUse, servesTls, storeUses, trustIn, usedKey } from '../stores.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+/** Certificates that expire sooner are reported. */
+const soonDays = 30
+
+/** A certificate that a server presents or trusts. */
+interface UsedCertificate {
+  readonly use: StoreUse
+  readonly certificate: X509Certificate
+}
+
+/** Returns the certificate that a server presents on its TLS port, with its chain. */
+function servedChain(
+  server: Server,
+  { facts }: CheckInput,
+): (UsedCertificate & { readonly chain: readonly X509Certificate[] }) | undefined {
+  const use = storeUses(server).find(({ owner, kind }) => owner === 'druid.server.https' && kind === 'key')
+  const chain = use && usedKey(facts.storeOf(use), use.alias)?.chain
+  const certificate = chain?.[0]
+  return use && chain && certificate ? { use, certificate, chain } : undefined
+}
+
+/** Returns the certificates of keys with their issuers, and trusted ones. */
+function certificatesOf(server: Server, { facts }: CheckInput): UsedCertificate[] {
+  return storeUses(server).flatMap((use) => {
+    const content = facts.storeOf(use)
+    if (content?.kind !== 'open') return []
+    const certificates = use.kind === 'key' ? (usedKey(content, use.alias)?.chain ?? []) : content.trusted
+    return certificates.map((certificate) => ({ use, certificate }))
+  })
+}
+
+const ends = ({ validToDate }: X509Certificate): number => validToDate.getTime()
+
+const subjectOf = ({ subject }: X509Certificate): string =>
+  (subject ?? '').split('\n').toReversed().join(', ')
+
+const dateCheck = (
+  code: string,
+  severity: Check['severity'],
+  describe: (
+    certificate: X509Certificate,
+    now: number,
+  ) => Pick<Hit, 'problem' | 'effect' | 'fix'> | undefined,
+): Check => ({
+  code,
+  severity,
+  find: (server, input) =>
+    certificatesOf(server, input).flatMap(({ use, certificate }) => {
+      const found = describe(certificate, input.now)
+      if (!found) return []
+      const problem = `The certificate [${subjectOf(certificate)}] in [${use.path}] ${found.problem}`
+      return [{ ...found, at: placeOf(server, use.property), problem }]
+    }),
+})
+
+const failsConnections = 'Every TLS connection that needs the certificate fails.'
+
+/** Checks of certificates: dates, host names, and whether other servers accept them. */
+export const certificateChecks: readonly Check[] = [
+  dateCheck('certificate-expired', 'error', (certificate, now) =>
+    ends(certificate) < now
+      ? {
+          problem: `expired on [${certificate.validTo}]`,
+          effect: failsConnections,
+          fix: 'Replace it with a new certificate.',
+        }
+      : undefined,
+  ),
+  dateCheck('certificate-not-yet-valid', 'error', (certificate, now) =>
+    certificate.validFromDate.getTime() > now
+      ? {
+          problem: `is not valid before [${certificate.validFrom}]`,
+          effect: failsConnections,
+          fix: 'Use another certificate until then, and check the clock of this machine.',
+        }
+      : undefined,
+  ),
+  dateCheck('certificate-expires-soon', 'warning', (certificate, now) =>
+    ends(certificate) >= now && ends(certificate) - now < soonDays * dayMs
+      ? {
+          problem: `expires on [${certificate.validTo}], in ${Math.floor((ends(certificate) - now) / dayMs)} days`,
+          effect: `After that: ${failsConnections}`,
+          fix: 'Renew it in time.',
+        }
+      : undefined,
+  ),
+  { code: 'host-not-in-certificate', severity: 'error', find: wrongHost },
+  {
+    code: 'certificate-untrusted',
+    severity: 'error',
+    find: (server, input) => refusedBy(server, input, 'untrusted'),
+  },
+  {
+    code: 'chain-incomplete',
+    severity: 'error',
+    find: (server, input) => refusedBy(server, input, 'incomplete'),
+  },
+  {
+    code: 'host-not-validated',
+    severity: 'warning',
+    find: (server) =>
+      flagOf(server, 'druid.client.https.validateHostnames', true)
+        ? []
+        : [
+            {
+              at: placeOf(server, 'druid.client.https.validateHostnames'),
+              problem: '[druid.client.https.validateHostnames] is false',
+              effect:
+                'Anyone with any certificate of the same authority can pose as another server and receive the escalator password.',
+              fix: 'Remove it, and issue certificates for the names in [druid.host].',
+            },
+          ],
+  },
+]
+
+/** Other servers call a server by its `druid.host`. */
+function wrongHost(server: Server, input: CheckInput): Hit[] {
+  const host = hostOf(server)
+  const served = servedChain(server, input)
+  if (host === undefined || !served || !flagOf(server, 'druid.client.https.validateHostnames', true))
+    return []
+  const { certificate, use } = served
+  if ((isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined) return []
+  return [
+    {
+      at: placeOf(server, 'druid.host'),
+      problem: `[druid.host] is [${host}], but the certificate in [${use.path}] is for [${certificate.subjectAltName ?? subjectOf(certificate)}]`,
+      effect: `Other servers and clients that call [${host}] refuse the connection.`,
+      fix: `Issue a certificate for [${host}], or set [druid.host] to a name in the certificate.`,
+    },
+  ]
+}
+
+/** Compares what a server presents with what the servers that call it trust. */
+function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incomplete'): Hit[] {
+  const served = servedChain(server, input)
+  if (!served) return []
+  const callers = input.configuration.servers.filter((caller) => {
+    const use = storeUses(caller).find((one) => one.property === 'druid.client.https.trustStorePath')
+    const content = use && input.facts.storeOf(use)
+    return (
+      content?.kind === 'open' &&
+      content.trusted.length > 0 &&
+      trustIn(served.chain, content.trusted) === kind
+    )
+  })
+  if (callers.length === 0) return []
+  const top = served.chain.at(-1) as X509Certificate
+  const effect =
+    'Connections to the server fail from servers with this trust store, and from all clients with the same authorities.'
+  return [
+    kind === 'untrusted'
+      ? {
+          at: placeOf(server, served.use.property),
+          problem: `The certificate in [${served.use.path}] comes from [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
+          effect,
+          fix: 'Import that authority into the trust stores, or use a certificate of an authority that they contain.',
+        }
+      : {
+          at: placeOf(server, served.use.property),
+          problem: `The chain in [${served.use.path}] ends with [${subjectOf(top)}]: the certificate of its issuer is missing`,
+          effect,
+          fix: 'Import the certificates of the intermediate authorities into the key store, after that of the server.',
+        },
+  ]
+}
+
+/** Checks of the TLS settings of a server that need no store. */
+export const tlsChecks: readonly Check[] = [
+  {
+    code: 'ports-closed',
+    severity: 'error',
+    find: (server) =>
+      !servesTls(server) && !flagOf(server, 'druid.enablePlaintextPort', true)
+        ? [
+            {
+              at: placeOf(server, 'druid.enablePlaintextPort'),
+              problem: '[druid.enablePlaintextPort] is false, and [druid.enableTlsPort] is not true',
+              effect: 'The server does not start: it has no port.',
+              fix: 'Set [druid.enableTlsPort] to true.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'key-store-missing',
+    severity: 'error',
+    find: (server) =>
+      servesTls(server) && !server.properties.has('druid.server.https.keyStorePath')
+        ? [
+            {
+              at: placeOf(server, 'druid.enableTlsPort'),
+              problem: '[druid.enableTlsPort] is true, but [druid.server.https.keyStorePath] is not set',
+              effect: 'The server does not start.',
+              fix: 'Set [druid.server.https.keyStorePath], with its type and password.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'client-trust-missing',
+    severity: 'error',
+    find: (server) =>
+      servesTls(server) && !server.properties.has('druid.client.https.trustStorePath')
+        ? [
+            {
+              at: placeOf(server, 'druid.enableTlsPort'),
+              problem: '[druid.enableTlsPort] is true, but [druid.client.https.trustStorePath] is not set',
+              effect:
+                'Servers cannot call each other, or themselves: duties fail with [no sslContext], although the servers start.',
+              fix: 'Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'client-extension-not-loaded',
+    severity: 'error',
+    find: (server) => {
+      const loaded = textOf(server, 'druid.extensions.loadList')
+      return loaded === undefined ||
+        loaded.includes('simple-client-sslcontext') ||
+        !server.properties.has('druid.client.https.trustStorePath')
+        ? []
+        : [
+            {
+              at: placeOf(server, 'druid.extensions.loadList'),
+              problem:
+                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads [druid.client.https]',
+              effect:
+                'Servers cannot call each other with TLS: duties fail with [no sslContext], although the servers start.',
+              fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',
+            },
+          ]
+    },
+  },
+  {
+    code: 'client-certificates-unverifiable',
+    severity: 'error',
+    find: (server) =>
+      servesTls(server) &&
+      flagOf(server, 'druid.server.https.requireClientCertificate', false) &&
+      !server.properties.has('druid.server.https.trustStorePath')
+        ? [
+            {
+              at: placeOf(server, 'druid.server.https.requireClientCertificate'),
+              problem:
+                '[druid.server.https.requireClientCertificate] is true, but [druid.server.https.trustStorePath] is not set',
+              effect: 'No client certificate can be verified, so every connection is rejected.',
+              fix: 'Set [druid.server.https.trustStorePath].',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'client-key-missing',
+    severity: 'error',
+    find: (server, { configuration }) => {
+      const demanding = configuration.servers.find((one) =>
+        flagOf(one, 'druid.server.https.requireClientCertificate', false),
+      )
+      return demanding === undefined || server.properties.has('druid.client.https.keyStorePath')
+        ? []
+        : [
+            {
+              at: placeOf(demanding, 'druid.server.https.requireClientCertificate'),
+              problem: `[${demanding.name}] requires client certificates, but [druid.client.https.keyStorePath] is not set`,
+              effect: 'Servers reject the connections of other servers.',
+              fix: 'Set [druid.client.https.keyStorePath] to a store with a certificate for this server.',
+            },
+          ]
+    },
+  },
+]

@@ -1,0 +1,56 @@
+import type { LdapProbeResult } from '@svc/shared/security'
+import { placeOf, type Server, textOf } from '../configuration.ts'
+import type { Check, CheckInput, Hit, Severity } from '../findings.ts'
+import {
+  type Authenticator,
+  type DirectoryAddress,
+  directoriesOf,
+  directoryAddress,
+  directoryUrl,
+} from '../logins.ts'
+
+/** The effect of everything that keeps a server from finding users in a directory. */
+export const nobodyLogsIn =
+  'No user of the directory can log in: each login gets 401, as with a wrong password.'
+
+/** A directory with its properties, as checks see it. */
+export interface Directory {
+  readonly name: string
+  /** Undefined if the URL is not valid. */
+  readonly address: DirectoryAddress | undefined
+  readonly result: LdapProbeResult | undefined
+  /** Returns the full name of a property. */
+  property(end: string): string
+  /** Returns the value of a property. */
+  text(end: string): string | undefined
+  hit(end: string, texts: Omit<Hit, 'at'>): Hit
+}
+
+function viewOf(server: Server, authenticator: Authenticator, { facts }: CheckInput): Directory {
+  const property = (end: string) => `${authenticator.prefix}.credentialsValidator.${end}`
+  return {
+    name: authenticator.name,
+    address: directoryAddress(directoryUrl(server, authenticator)),
+    result: facts.directoryOf(server, authenticator),
+    property,
+    text: (end) => textOf(server, property(end)),
+    hit: (end, texts) => ({
+      at: placeOf(server, server.properties.has(property(end)) ? property(end) : property('type')),
+      ...texts,
+    }),
+  }
+}
+
+/** A check of each directory of a server. */
+export const ofDirectory = (
+  code: string,
+  severity: Severity,
+  find: (directory: Directory, server: Server, input: CheckInput) => readonly Hit[],
+): Check => ({
+  code,
+  severity,
+  find: (server, input) =>
+    directoriesOf(server).flatMap((authenticator) =>
+      find(viewOf(server, authenticator, input), server, input),
+    ),
+})

@@ -1,0 +1,87 @@
+import type { LdapProbeResult } from '@svc/shared/security'
+import { type Server, textOf } from '../configuration.ts'
+import type { Check, Hit } from '../findings.ts'
+import { chainOf } from '../logins.ts'
+import { type Directory, nobodyLogsIn, ofDirectory } from './directory-check.ts'
+
+/** What is wrong if a probe ends in a certain way: the property to blame, the problem, and how to fix it. */
+interface FailedProbe {
+  readonly code: string
+  readonly end: 'url' | 'bindUser' | 'baseDn'
+  problem(directory: Directory): string
+  readonly fix: string
+}
+
+const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, FailedProbe>> = {
+  unreachable: {
+    code: 'directory-unreachable',
+    end: 'url',
+    problem: ({ address }) =>
+      `The directory at [${address?.host}:${address?.port}] cannot be reached from here`,
+    fix: 'Check host, port, and firewalls. With --map, another address can be used from here; --offline skips the attempt.',
+  },
+  untrusted: {
+    code: 'directory-untrusted',
+    end: 'url',
+    problem: () => 'The certificate of the directory is not accepted',
+    fix: 'Put the authority of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name of its certificate.',
+  },
+  bindRefused: {
+    code: 'directory-bind-refused',
+    end: 'bindUser',
+    problem: ({ text }) => `The directory rejects the bind as [${text('bindUser')}]`,
+    fix: 'Check the name and password of the bind user: the complete distinguished name, as the directory stores it.',
+  },
+  baseMissing: {
+    code: 'directory-base-unknown',
+    end: 'baseDn',
+    problem: ({ text }) => `The directory has no entry [${text('baseDn')}]`,
+    fix: 'Write the name of an existing entry that contains the users.',
+  },
+  searchRefused: {
+    code: 'directory-search-refused',
+    end: 'baseDn',
+    problem: ({ text }) => `The directory refuses a search below [${text('baseDn')}]`,
+    fix: 'Give the bind user the permission to search, or set a bind user.',
+  },
+}
+
+/** Checks of what a bind and search have shown. */
+export const directoryProbeChecks: readonly Check[] = [
+  ...Object.entries(failures).map(([kind, { code, end, problem, fix }]) =>
+    ofDirectory(code, 'error', (directory) => {
+      const { result, hit } = directory
+      if (result?.kind !== kind) return []
+      const reason = 'error' in result ? ` (${result.error})` : ''
+      return [hit(end, { problem: `${problem(directory)}${reason}`, effect: nobodyLogsIn, fix })]
+    }),
+  ),
+  ofDirectory('directory-finds-nobody', 'error', ({ hit, result, text, property }) =>
+    result?.kind !== 'searched' || result.findsAnyone
+      ? []
+      : [
+          hit('userSearch', {
+            problem: `No entry below [${text('baseDn')}] matches [${property('userSearch')}] for any name`,
+            effect: nobodyLogsIn,
+            fix: 'Check the attribute names in the filter, the class of users, and the base.',
+          }),
+        ],
+  ),
+  ofDirectory('directory-lacks-internal-user', 'error', lacksInternalUser),
+]
+
+/** If only one directory can know the internal user, it must have it. */
+function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
+  const user = textOf(server, 'druid.escalator.internalClientUsername')
+  const isAlone = chainOf(server).filter(({ type }) => type === 'basic').length === 1
+  if (result?.kind !== 'searched' || !result.findsAnyone || user === undefined || !isAlone) return []
+  if (result.found.includes(user)) return []
+  return [
+    hit('userSearch', {
+      problem: `The directory does not find [${user}], the user of [druid.escalator.internalClientUsername], and no authenticator stores users`,
+      effect:
+        'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.',
+      fix: 'Create the user in the directory, or put an authenticator that stores users before it, with skipOnFailure=true.',
+    }),
+  ]
+}

@@ -1,0 +1,170 @@
+import { flagOf, listOf, type Property, placeOf, type Server, secretOf, textOf } from '../configuration.ts'
+import type { Check, CheckInput, Hit } from '../findings.ts'
+import {
+  authorizersProperty,
+  chainOf,
+  chainProperty,
+  createdInternalUser,
+  reachableBasics,
+  requiresBasicLogin,
+} from '../logins.ts'
+
+const typeProperty = 'druid.escalator.type'
+const userProperty = 'druid.escalator.internalClientUsername'
+const passwordProperty = 'druid.escalator.internalClientPassword'
+const authorizerProperty = 'druid.escalator.authorizerName'
+
+const cannotCall =
+  'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.'
+
+const hasBasicEscalator = (server: Server): boolean => textOf(server, typeProperty) === 'basic'
+
+/** Checks of the escalator: how servers log in to each other. */
+export const escalatorChecks: readonly Check[] = [
+  {
+    code: 'escalator-missing',
+    severity: 'error',
+    find: (server) => {
+      if (!requiresBasicLogin(server) || !['noop', undefined].includes(textOf(server, typeProperty)))
+        return []
+      return [
+        {
+          at: placeOf(server, server.properties.has(typeProperty) ? typeProperty : chainProperty),
+          problem: `[${chainProperty}] requires a login, but [${typeProperty}] is ${server.properties.has(typeProperty) ? 'noop' : 'not set'}`,
+          effect: cannotCall,
+          fix: `Set [${typeProperty}] to basic, with [${userProperty}], [${passwordProperty}], and [${authorizerProperty}].`,
+        },
+      ]
+    },
+  },
+  {
+    code: 'escalator-incomplete',
+    severity: 'error',
+    find: (server) =>
+      [userProperty, passwordProperty, authorizerProperty]
+        .filter((property) => hasBasicEscalator(server) && !server.properties.has(property))
+        .map((property) => ({
+          at: placeOf(server, typeProperty),
+          problem: `[${typeProperty}] is basic, but [${property}] is not set`,
+          effect: cannotCall,
+          fix: `Set [${property}].`,
+        })),
+  },
+  { code: 'escalator-differs', severity: 'error', find: differences },
+  { code: 'escalator-password-wrong', severity: 'error', find: wrongPassword },
+  {
+    code: 'internal-user-not-created',
+    severity: 'warning',
+    find: (server) => {
+      const user = textOf(server, userProperty)
+      const reached = reachableBasics(server)
+      const isStored = reached.length > 0 && reached.every(({ users }) => users === 'stored')
+      if (!hasBasicEscalator(server) || !isStored || user === undefined || user === createdInternalUser)
+        return []
+      return [
+        {
+          at: placeOf(server, userProperty),
+          problem: `[${userProperty}] is [${user}], but [initialInternalClientPassword] only creates the user [${createdInternalUser}]`,
+          effect: `${cannotCall} This is so until someone creates the user and gives it all permissions.`,
+          fix: `Set [${userProperty}] to ${createdInternalUser}, unless the user exists already.`,
+        },
+      ]
+    },
+  },
+  {
+    code: 'escalator-authorizer-unknown',
+    severity: 'error',
+    find: (server) => {
+      const name = textOf(server, authorizerProperty)
+      const known = listOf(server, authorizersProperty) ?? []
+      if (!hasBasicEscalator(server) || name === undefined || known.includes(name)) return []
+      return [
+        {
+          at: placeOf(server, authorizerProperty),
+          problem: `[${authorizerProperty}] is [${name}], but [${authorizersProperty}] is [${known.join(', ')}]`,
+          effect: 'Work that a server does for itself, such as system queries, is refused.',
+          fix: `Set [${authorizerProperty}] to one of [${known.join(', ')}].`,
+        },
+      ]
+    },
+  },
+  { code: 'logins-differ', severity: 'error', find: differentLogins },
+]
+
+/** Compares a server with one that uses the common file, or with what most servers have. */
+function differences(server: Server, { configuration: { servers, commonFile } }: CheckInput): Hit[] {
+  return [typeProperty, userProperty, passwordProperty].flatMap((property) => {
+    const isSame = (one: Server, other: Server) =>
+      isSameValue(one.properties.get(property), other.properties.get(property))
+    const usual =
+      servers.find(({ properties }) => properties.get(property)?.file === commonFile) ??
+      typicalOf(servers, isSame)
+    if (usual === undefined || isSame(server, usual) || !server.properties.has(property)) return []
+    return [
+      {
+        at: placeOf(server, property),
+        problem: `[${property}] of [${server.name}] is not the same as at the other servers, such as [${usual.name}]`,
+        effect: `[${server.name}] cannot log in to the other servers, and they cannot log in to it.`,
+        fix: `Remove the property from [${server.file}], so that the one of the common file applies.`,
+      },
+    ]
+  })
+}
+
+/** Two unknown values may be the same, so they count as such. */
+const isSameValue = (one: Property | undefined, other: Property | undefined): boolean =>
+  one?.secret && other?.secret ? one.secret.isEqual(other.secret) : one?.value === other?.value
+
+/** Returns a server that is the same as most others. */
+const typicalOf = (
+  servers: readonly Server[],
+  isSame: (one: Server, other: Server) => boolean,
+): Server | undefined => {
+  const countOf = (server: Server) => servers.filter((other) => isSame(server, other)).length
+  return servers.toSorted((a, b) => countOf(b) - countOf(a))[0]
+}
+
+/** The first authenticator that stores users creates the internal user, and decides about its logins. */
+function wrongPassword(server: Server, input: CheckInput): Hit[] {
+  // A server with a password of its own has that finding already.
+  if (differences(server, input).length > 0) return []
+  const escalator = secretOf(server, passwordProperty)
+  const storing = reachableBasics(server).filter(({ users }) => users === 'stored')
+  const initial = storing.flatMap(({ prefix }) => {
+    const property = `${prefix}.initialInternalClientPassword`
+    const secret = secretOf(server, property)
+    return secret === undefined ? [] : [{ property, secret }]
+  })
+  const [first] = initial
+  if (escalator === undefined || first === undefined || !hasBasicEscalator(server)) return []
+  // Another authenticator may be meant: that is the finding internal-user-hidden.
+  if (initial.some(({ secret }) => secret.isEqual(escalator))) return []
+  return [
+    {
+      at: placeOf(server, passwordProperty),
+      problem: `[${passwordProperty}] is not the password in [${first.property}]`,
+      effect: cannotCall,
+      fix: 'Write the same password in both. If you changed the password of the internal user through the API, change the initial password as well: it is used again with a new metadata store.',
+    },
+  ]
+}
+
+/** Every server checks logins itself, so all need the same chain. */
+function differentLogins(server: Server, { configuration }: CheckInput): Hit[] {
+  const shapeOf = (one: Server) =>
+    JSON.stringify([
+      chainOf(one).map(({ name, type, users, authorizer }) => [name, type, users, authorizer]),
+      chainOf(one).map(({ prefix }) => flagOf(one, `${prefix}.skipOnFailure`, false)),
+    ])
+  const usual = typicalOf(configuration.servers, (one, other) => shapeOf(one) === shapeOf(other))
+  if (usual === undefined || shapeOf(server) === shapeOf(usual)) return []
+  return [
+    {
+      at: placeOf(server, chainProperty),
+      problem: `The authenticators of [${server.name}] are not the same as at the other servers, such as [${usual.name}]`,
+      effect:
+        'A user who can log in at one server is rejected by another, and the router forwards logins unchanged.',
+      fix: `Configure authenticators only in [${configuration.commonFile}].`,
+    },
+  ]
+}

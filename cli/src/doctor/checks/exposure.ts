@@ -1,0 +1,128 @@
+import { flagOf, listOf, placeOf, type Server, textOf } from '../configuration.ts'
+import type { Check, Hit } from '../findings.ts'
+import { requiresBasicLogin } from '../logins.ts'
+import { servesTls } from '../stores.ts'
+
+const pathsProperty = 'druid.auth.unsecuredPaths'
+const hiddenProperty = 'druid.server.hiddenProperties'
+
+/** Paths that Druid opens to everyone in any case. */
+const openPaths = new Set([
+  '/status/health',
+  '/status/ready',
+  '/druid/coordinator/v1/isLeader',
+  '/druid/indexer/v1/isLeader',
+])
+
+/** Checks of what is open to callers without a login, or without a permission. */
+export const exposureChecks: readonly Check[] = [
+  { code: 'path-unsecured', severity: 'error', find: unsecured },
+  {
+    code: 'path-pattern-ineffective',
+    severity: 'warning',
+    find: (server) =>
+      (listOf(server, pathsProperty) ?? [])
+        .filter((path) => /\*/.test(path.replace(/\/\*$/, '')) || !path.startsWith('/'))
+        .map((path) => ({
+          at: placeOf(server, pathsProperty),
+          problem: `[${pathsProperty}] contains [${path}], which matches no path`,
+          effect: 'The paths that are meant still require a login.',
+          fix: 'Write a complete path, or a prefix that ends in /*.',
+        })),
+  },
+  {
+    code: 'plaintext-open',
+    severity: 'error',
+    find: (server) =>
+      servesTls(server) && flagOf(server, 'druid.enablePlaintextPort', true)
+        ? [
+            {
+              at: placeOf(
+                server,
+                server.properties.has('druid.enablePlaintextPort')
+                  ? 'druid.enablePlaintextPort'
+                  : 'druid.enableTlsPort',
+              ),
+              problem: `[druid.enableTlsPort] is true, but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also true' : 'not set, which means true'}`,
+              effect:
+                'The same API is open without TLS, so passwords and data can still be sent unencrypted.',
+              fix: 'Set [druid.enablePlaintextPort] to false.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'tls-off',
+    severity: 'warning',
+    find: (server) =>
+      requiresBasicLogin(server) && !servesTls(server) && flagOf(server, 'druid.enablePlaintextPort', true)
+        ? [
+            {
+              at: placeOf(server, 'druid.enableTlsPort'),
+              problem: 'Logins are required, but [druid.enableTlsPort] is not true',
+              effect: 'Passwords are sent unencrypted, also between servers.',
+              fix: 'Set [druid.enableTlsPort] to true with a key store, unless something else encrypts all connections.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'properties-shown',
+    severity: 'error',
+    find: (server) => {
+      const hidden = listOf(server, hiddenProperty)
+      if (hidden === undefined || hidden.some((name) => name.toLowerCase() === 'password')) return []
+      return [
+        {
+          at: placeOf(server, hiddenProperty),
+          problem: `[${hiddenProperty}] does not contain [password]`,
+          effect: 'GET /status/properties shows the passwords in this configuration.',
+          fix: 'Add "password", "key", "token", and "pwd" to the list, or remove the property: its default hides them.',
+        },
+      ]
+    },
+  },
+  {
+    code: 'javascript-enabled',
+    severity: 'warning',
+    find: (server) =>
+      flagOf(server, 'druid.javascript.enabled', false)
+        ? [
+            {
+              at: placeOf(server, 'druid.javascript.enabled'),
+              problem: '[druid.javascript.enabled] is true',
+              effect: 'Anyone who may send a query or a task can run any code on the servers.',
+              fix: 'Set it to false, unless every user is trusted with the servers.',
+            },
+          ]
+        : [],
+  },
+  {
+    code: 'options-open',
+    severity: 'info',
+    find: (server) =>
+      textOf(server, 'druid.auth.allowUnauthenticatedHttpOptions') === 'true'
+        ? [
+            {
+              at: placeOf(server, 'druid.auth.allowUnauthenticatedHttpOptions'),
+              problem: '[druid.auth.allowUnauthenticatedHttpOptions] is true',
+              effect: 'OPTIONS requests need no login. They show which methods a path has.',
+              fix: 'Remove it, unless a browser application needs it.',
+            },
+          ]
+        : [],
+  },
+]
+
+function unsecured(server: Server): Hit[] {
+  return (listOf(server, pathsProperty) ?? [])
+    .filter((path) => path.startsWith('/') && !/\*/.test(path.replace(/\/\*$/, '')) && !openPaths.has(path))
+    .map((path) => ({
+      at: placeOf(server, pathsProperty),
+      problem: `[${pathsProperty}] contains [${path}]`,
+      effect: path.endsWith('/*')
+        ? `Anyone may use every path below [${path.slice(0, -1)}], without a login and without any permission.`
+        : 'Anyone may use this path, without a login and without any permission.',
+      fix: 'Remove it. For health checks, /status/health is open anyway.',
+    }))
+}

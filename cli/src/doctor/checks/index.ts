@@ -1,0 +1,28 @@
+import type { Check } from '../findings.ts'
+import { authorizerChecks } from './authorizers.ts'
+import { certificateChecks, tlsChecks } from './certificates.ts'
+import { chainChecks } from './chain.ts'
+import { directoryChecks } from './directories.ts'
+import { directoryProbeChecks } from './directory-probes.ts'
+import { escalatorChecks } from './escalator.ts'
+import { exposureChecks } from './exposure.ts'
+import { nameChecks } from './names.ts'
+import { passwordChecks } from './passwords.ts'
+import { runningServerChecks } from './running-servers.ts'
+import { storeChecks } from './stores.ts'
+
+/** All checks of a configuration, one table for each topic. */
+export const allChecks: readonly Check[] = [
+  ...chainChecks,
+  ...authorizerChecks,
+  ...escalatorChecks,
+  ...passwordChecks,
+  ...directoryChecks,
+  ...directoryProbeChecks,
+  ...tlsChecks,
+  ...storeChecks,
+  ...certificateChecks,
+  ...runningServerChecks,
+  ...exposureChecks,
+  ...nameChecks,
+]

@@ -1,0 +1,71 @@
+import { similarName } from '@svc/domain/validation'
+import { properties } from '@svc/shared/config'
+import type { Check } from '../findings.ts'
+import { authorizersProperty, chainProperty } from '../logins.ts'
+
+/** Properties of Druid's security that svc does not have. */
+const druidOnly = [
+  ...['pollingPeriod', 'maxRandomDelay', 'maxSyncRetries', 'cacheDirectory'].map(
+    (end) => `druid.auth.basic.common.${end}`,
+  ),
+  'druid.auth.authenticator.<name>.credentialIterations',
+  'druid.auth.authenticator.<name>.cacheNotificationTimeout',
+  'druid.auth.authenticator.<name>.credentialsValidator.credentialIterations',
+  'druid.auth.authorizer.<name>.enableCacheNotifications',
+  'druid.auth.authorizer.<name>.cacheNotificationTimeout',
+  'druid.auth.basic.composition.enabled',
+  ...['keyManagerFactoryAlgorithm', 'includeCipherSuites', 'excludeCipherSuites', 'includeProtocols'].map(
+    (end) => `druid.server.https.${end}`,
+  ),
+  'druid.server.https.excludeProtocols',
+  'druid.server.https.trustStoreAlgorithm',
+  ...['keyManagerFactoryAlgorithm', 'trustStoreAlgorithm'].map((end) => `druid.client.https.${end}`),
+]
+
+/** Every property that Druid's security has, as far as svc knows it. */
+const known = [
+  ...Object.keys(properties)
+    .filter((name) => /^svc\.(auth|escalator|server\.https|client\.https|enable)/.test(name))
+    .map((name) => name.replace(/^svc\./, 'druid.')),
+  ...druidOnly,
+  chainProperty,
+  authorizersProperty,
+]
+
+/** Checks of the spelling of properties: Druid ignores those that it does not know. */
+export const nameChecks: readonly Check[] = [
+  {
+    code: 'property-misspelled',
+    severity: 'error',
+    find: (server) =>
+      [...server.properties.values()].flatMap((property) => {
+        const [, name = ''] = /^druid\.auth\.auth(?:enticator|orizer)\.([^.]+)\./.exec(property.name) ?? []
+        const expected = known.map((one) => one.replace('<name>', () => name || '<name>'))
+        if (!/^druid\.(auth|escalator|server\.https|client\.https|enable)/.test(property.name)) return []
+        if (expected.includes(property.name)) return []
+        const near = similarName(property.name, expected)
+        if (near === undefined) return []
+        return [
+          {
+            at: property,
+            problem: `[${property.name}] is not a property of Druid; [${near}] is`,
+            effect: 'Druid ignores it without a message, so the default applies.',
+            fix: `Write [${near}].`,
+          },
+        ]
+      }),
+  },
+  {
+    code: 'property-repeated',
+    severity: 'warning',
+    find: (server, { configuration }) =>
+      configuration.repetitions
+        .filter(({ file, name }) => server.properties.get(name)?.file === file)
+        .map(({ file, name, line, lastLine }) => ({
+          at: { file, line: lastLine },
+          problem: `[${name}] is also set in line ${line} of the same file`,
+          effect: `Line ${lastLine} applies, and line ${line} has no effect.`,
+          fix: 'Remove one of the two lines.',
+        })),
+  },
+]

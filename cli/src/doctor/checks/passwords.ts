@@ -1,0 +1,107 @@
+import { isSecretName, type Property, type Server } from '../configuration.ts'
+import type { Check } from '../findings.ts'
+
+/** Passwords in Druid's documentation and in examples that people copy. */
+const publicPasswords: ReadonlySet<string> = new Set([
+  'password1',
+  'password2',
+  'password',
+  'admin',
+  'druid',
+  'diurd',
+  'druid_system',
+  'changeme',
+  'secret',
+  'internaluserpassword',
+  'adminpassword',
+  'Welcome123',
+])
+
+const isLogin = (name: string): boolean =>
+  /^druid\.(auth\.authenticator\.[^.]+\.initial(Admin|InternalClient)Password|escalator\.internalClientPassword)$/.test(
+    name,
+  )
+
+const isSecurity = (name: string): boolean =>
+  /^druid\.(auth|escalator|client\.https|server\.https)\./.test(name)
+
+const propertiesOf = (server: Server, isWanted: (name: string) => boolean): Property[] =>
+  [...server.properties.values()].filter(({ name }) => isWanted(name))
+
+/** Checks of passwords and of references to values elsewhere. No text contains a password. */
+export const passwordChecks: readonly Check[] = [
+  {
+    code: 'password-public',
+    severity: 'error',
+    find: (server) =>
+      propertiesOf(server, isLogin)
+        .filter(({ secret }) => secret?.isOneOf(publicPasswords))
+        .map((property) => ({
+          at: property,
+          problem: `[${property.name}] is a password that Druid's documentation or common examples contain`,
+          effect: 'Anyone who tries the usual passwords has all permissions.',
+          fix: 'Choose a random password, and change it with the API as well if the cluster has already started: an initial password is used only once.',
+        })),
+  },
+  {
+    code: 'password-empty',
+    severity: 'error',
+    find: (server) =>
+      propertiesOf(server, isLogin)
+        .filter(({ secret }) => secret?.isEmpty())
+        .map((property) => ({
+          at: property,
+          problem: `[${property.name}] is empty`,
+          effect: 'Nobody can log in with an empty password.',
+          fix: `Set [${property.name}].`,
+        })),
+  },
+  {
+    code: 'password-blank',
+    severity: 'warning',
+    find: (server) =>
+      propertiesOf(server, (name) => isSecurity(name) && isSecretName(name))
+        .filter(({ secret }) => secret?.hasOuterBlank())
+        .map((property) => ({
+          at: property,
+          problem: `The password in [${property.name}] starts or ends with a blank or line break`,
+          effect: 'The blank is part of the password, so the password that everyone else knows is wrong.',
+          fix: 'Remove the blank, which is usually at the end of the line or of the file with the password.',
+        })),
+  },
+  {
+    code: 'value-malformed',
+    severity: 'error',
+    find: (server) =>
+      propertiesOf(server, isSecurity).flatMap((property) =>
+        property.problem?.kind === 'malformed'
+          ? [
+              {
+                at: property,
+                problem: `The value of [${property.name}] is invalid: ${property.problem.text}`,
+                effect: 'Servers do not start.',
+                fix: 'Write the password itself, or {"type":"environment","variable":"NAME"}.',
+              },
+            ]
+          : [],
+      ),
+  },
+  {
+    code: 'value-unknown',
+    severity: 'warning',
+    find: (server) =>
+      propertiesOf(server, isSecurity).flatMap((property) =>
+        property.problem?.kind === 'missing'
+          ? [
+              {
+                at: property,
+                problem: `[${property.name}] refers to ${property.problem.text}, which is not available here`,
+                effect:
+                  'Everything that depends on the value is not checked. A server without it does not start.',
+                fix: 'Run the command where it is available, or use --variables or --map.',
+              },
+            ]
+          : [],
+      ),
+  },
+]

@@ -1,0 +1,161 @@
+import { placeOf, type Server } from '../configuration.ts'
+import type { Check, CheckInput, Hit, Severity } from '../findings.ts'
+import { type StoreContent, type StoreOwner, type StoreUse, storeUses, usedKey } from '../stores.ts'
+
+const effects: Readonly<Record<`${StoreOwner} ${StoreUse['kind']}`, string>> = {
+  'druid.server.https key': 'The server does not start, or every TLS connection to it fails.',
+  'druid.server.https trust': 'The server does not start, or rejects every client certificate.',
+  'druid.client.https trust':
+    'The server cannot call other servers: its duties fail and it does not join the cluster.',
+  'druid.client.https key': 'The server has no certificate to present when it calls other servers.',
+  'druid.auth.basic.ssl trust': 'No user of the directory can log in.',
+  'druid.auth.basic.ssl key': 'No user of the directory can log in.',
+}
+
+/** What a store is for, in words. */
+const purposeOf = ({ kind }: StoreUse): string => (kind === 'key' ? 'key store' : 'trust store')
+
+type OpenContent = Extract<StoreContent, { kind: 'open' }>
+
+/** A check of each store of a server; `find` returns what is wrong with it and how to fix it. */
+const ofStore = (
+  code: string,
+  severity: Severity,
+  find: (
+    use: StoreUse,
+    content: StoreContent | undefined,
+    server: Server,
+    input: CheckInput,
+  ) => (Pick<Hit, 'problem' | 'fix'> & { readonly end?: string; readonly effect?: string }) | undefined,
+): Check => ({
+  code,
+  severity,
+  find: (server, input) =>
+    storeUses(server).flatMap((use) => {
+      const found = find(use, input.facts.storeOf(use), server, input)
+      if (!found) return []
+      const { end, effect = effects[`${use.owner} ${use.kind}`], problem, fix } = found
+      const property = end === undefined ? use.property : `${use.owner}.${end}`
+      const at = placeOf(server, server.properties.has(property) ? property : use.property)
+      return [{ at, problem, effect, fix }]
+    }),
+})
+
+/** A check of each store that could be opened. */
+const ofOpenStore = (
+  code: string,
+  find: (
+    use: StoreUse,
+    content: OpenContent,
+    server: Server,
+    input: CheckInput,
+  ) => ReturnType<Parameters<typeof ofStore>[2]>,
+): Check =>
+  ofStore(code, 'error', (use, content, server, input) =>
+    content?.kind === 'open' ? find(use, content, server, input) : undefined,
+  )
+
+const hasKey = (content: StoreContent | undefined): boolean =>
+  content?.kind === 'open' && content.keys.length > 0
+
+/** Returns the store of the same owner that has the other kind. */
+const counterpartOf = ({ owner, kind }: StoreUse, server: Server): StoreUse | undefined =>
+  storeUses(server).find((other) => other.owner === owner && other.kind !== kind) ??
+  storeUses(server).find((other) => other.kind !== kind)
+
+/** Checks of key stores and trust stores: whether they open, and whether they contain what they are for. */
+export const storeChecks: readonly Check[] = [
+  ofStore('store-missing', 'error', (use, content) =>
+    content?.kind === 'missing'
+      ? {
+          problem: `The ${purposeOf(use)} [${use.path}] of [${use.property}] does not exist`,
+          fix: 'Write the path of an existing file. If it is elsewhere on this machine, use --map.',
+        }
+      : undefined,
+  ),
+  ofStore('store-password-wrong', 'error', (use, content) =>
+    content?.kind === 'closed' && content.reason === 'password'
+      ? {
+          end: `${use.kind}StorePassword`,
+          problem: `The password in [${use.owner}.${use.kind}StorePassword] does not open the ${purposeOf(use)} [${use.path}]`,
+          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store, or [${use.owner}.keyManagerPassword] if its key has another one.`,
+        }
+      : undefined,
+  ),
+  ofStore('store-format-unknown', 'error', (use, content) =>
+    content?.kind === 'closed' && content.reason === 'format'
+      ? {
+          problem: `[${use.path}] of [${use.property}] is neither a JKS nor a PKCS12 store`,
+          fix: 'Convert the certificates with keytool -importcert or openssl pkcs12 -export.',
+        }
+      : undefined,
+  ),
+  ofStore('store-password-missing', 'error', ({ owner, kind, property }, _content, server) =>
+    kind === 'key' && !server.properties.has(`${owner}.keyStorePassword`)
+      ? {
+          problem: `[${property}] is set, but [${owner}.keyStorePassword] is not`,
+          fix: `Set [${owner}.keyStorePassword].`,
+        }
+      : undefined,
+  ),
+  ofStore('store-type-missing', 'error', ({ owner, property }, _content, server) =>
+    owner === 'druid.server.https' &&
+    property.endsWith('keyStorePath') &&
+    !server.properties.has(`${owner}.keyStoreType`)
+      ? {
+          problem: `[${property}] is set, but [${owner}.keyStoreType] is not`,
+          effect: 'The server does not start: Druid has no default for it.',
+          fix: `Set [${owner}.keyStoreType] to jks or pkcs12.`,
+        }
+      : undefined,
+  ),
+  ofOpenStore('stores-swapped', (use, content, server, { facts }) => {
+    const other = counterpartOf(use, server)
+    if (use.kind !== 'key' || hasKey(content) || other === undefined || !hasKey(facts.storeOf(other)))
+      return undefined
+    return {
+      problem: `The key store [${use.path}] contains no private key, but the trust store [${other.path}] does`,
+      fix: `Swap the paths in [${use.property}] and [${other.property}], with their passwords. A trust store must not contain a private key.`,
+    }
+  }),
+  ofOpenStore('key-missing', (use, content, server, { facts }) => {
+    const other = counterpartOf(use, server)
+    const isSwapped = other !== undefined && hasKey(facts.storeOf(other))
+    return use.kind === 'key' && !hasKey(content) && !isSwapped
+      ? {
+          problem: `The key store [${use.path}] of [${use.property}] contains no private key`,
+          fix: 'Import the private key with its certificate.',
+        }
+      : undefined
+  }),
+  ofOpenStore('alias-unknown', (use, content) =>
+    use.kind === 'key' &&
+    use.alias !== undefined &&
+    hasKey(content) &&
+    usedKey(content, use.alias) === undefined
+      ? {
+          end: 'certAlias',
+          problem: `The key store [${use.path}] has no key with the alias [${use.alias}]; it has [${content.keys.map(({ alias }) => alias).join(', ')}]`,
+          effect: 'Every TLS connection fails, although the server starts and reports no error.',
+          fix: `Set [${use.owner}.certAlias] to one of these aliases, or remove it.`,
+        }
+      : undefined,
+  ),
+  ofOpenStore('key-mismatch', (use, content) => {
+    const key = use.kind === 'key' ? usedKey(content, use.alias) : undefined
+    return key && !key.matches
+      ? {
+          problem: `The private key [${key.alias}] in the key store [${use.path}] does not belong to its certificate`,
+          fix: 'Import the key again together with the certificate that was issued for it.',
+        }
+      : undefined
+  }),
+  ofOpenStore('trust-store-empty', (use, content) =>
+    use.kind === 'trust' && content.trusted.length === 0 && content.keys.length === 0
+      ? {
+          problem: `The trust store [${use.path}] of [${use.property}] contains no certificate`,
+          fix: 'Import the certificate of the authority with keytool -importcert -trustcacerts.',
+        }
+      : undefined,
+  ),
+]

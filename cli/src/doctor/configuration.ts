@@ -1,0 +1,83 @@
+import type { Secret } from './secret.ts'
+
+/** A place in a configuration folder: the file relative to the folder, and the line from 1. */
+export interface Place {
+  readonly file: string
+  readonly line: number | undefined
+}
+
+/** A property as the server sees it. */
+export interface Property extends Place {
+  readonly name: string
+  /** Undefined if it is a password, or if `problem` is set. */
+  readonly value: string | undefined
+  /** Undefined unless it is a password whose value is known. */
+  readonly secret: Secret | undefined
+  /** Why the value is not known. */
+  readonly problem: ValueProblem | undefined
+}
+
+/** Why the value of a property is not known: it refers to something missing, or is written in a wrong way. */
+export interface ValueProblem {
+  readonly kind: 'missing' | 'malformed'
+  /** What it refers to, or what is wrong with it. Never contains a password. */
+  readonly text: string
+}
+
+/** One server of the configuration. */
+export interface Server {
+  /** Its folder, relative to the configuration folder. */
+  readonly name: string
+  /** The file of its own properties. */
+  readonly file: string
+  /** All properties: those of the common file, overridden by its own file and by its `jvm.config`. */
+  readonly properties: ReadonlyMap<string, Property>
+}
+
+/** A property that the same file sets again in a later line. */
+export interface Repetition {
+  readonly file: string
+  readonly name: string
+  readonly line: number
+  readonly lastLine: number
+}
+
+/** A configuration folder as data. */
+export interface Configuration {
+  readonly commonFile: string
+  readonly servers: readonly Server[]
+  readonly repetitions: readonly Repetition[]
+}
+
+/** Returns whether a property contains a password. Druid's table of properties uses these endings. */
+export const isSecretName = (name: string): boolean => /(password|secret|secretkey|token)$/i.test(name)
+
+/** Returns the text of a property; undefined if it is not set or not known. */
+export const textOf = ({ properties }: Server, name: string): string | undefined =>
+  properties.get(name)?.value?.trim()
+
+/** Returns the password of a property; undefined if it is not set or not known. */
+export const secretOf = ({ properties }: Server, name: string): Secret | undefined =>
+  properties.get(name)?.secret
+
+/** Returns whether a flag is true; `fallback` if it is not set. */
+export const flagOf = (server: Server, name: string, fallback: boolean): boolean => {
+  const text = textOf(server, name)
+  return text === undefined ? fallback : text.toLowerCase() === 'true'
+}
+
+/** Returns a JSON list of strings, or a list separated by commas; undefined if it is not set or not a list. */
+export function listOf(server: Server, name: string): readonly string[] | undefined {
+  const text = textOf(server, name)
+  if (text === undefined) return undefined
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) && list.every((entry) => typeof entry === 'string') ? list : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns where a property is set; if it is not set, the file in which it belongs. */
+export const placeOf = (server: Server, name: string): Place =>
+  server.properties.get(name) ?? { file: server.file, line: undefined }

@@ -1,0 +1,114 @@
+import {
+  type ChainOutcome,
+  explainAccess,
+  type LoginChain,
+  type LoginVerdict,
+  walkChainNow,
+} from '@svc/domain/access'
+import type { Access } from '@svc/shared/http'
+import { compileNamePattern } from '@svc/shared/security'
+import { listOf, type Server, secretOf, textOf } from './configuration.ts'
+import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
+import { acceptsEveryone, chainOf } from './logins.ts'
+import type { ServerRole } from './servers-of-roles.ts'
+import { groupFiltersOf, type Subject, storesUser } from './subjects.ts'
+
+/** An endpoint, as Druid's paths name it. */
+export interface Endpoint {
+  readonly role: ServerRole
+  readonly method: string
+  readonly path: string
+  readonly access: Access
+}
+
+/** `refused`: the login fails, 401. `forbidden`: a permission is missing, 403. */
+export type Decision = 'open' | 'allowed' | 'forbidden' | 'refused'
+
+/** Stands for any datasource. */
+const someDatasource = 'datasource'
+
+/** Decides whether a subject may use an endpoint of a server. */
+export function decideAccess(
+  server: Server,
+  subject: Subject,
+  endpoint: Endpoint,
+  known: KnownUsers,
+): Decision {
+  const { access, path } = endpoint
+  if (access.kind === 'open' || isUnsecured(server, path)) return 'open'
+  if (chainOf(server).length === 0) return 'open'
+  const login = loginOf(server, subject, known)
+  if (login.kind === 'everyone') return 'open'
+  if (login.kind !== 'known') return 'refused'
+  if (access.kind === 'authenticated') return 'allowed'
+  if (access.kind === 'internal') return subject.kind === 'servers' ? 'allowed' : 'forbidden'
+  const authorizer = chainOf(server).find(({ name }) => name === login.authenticator)?.authorizer
+  if (authorizer === undefined || !(listOf(server, 'druid.auth.authorizers') ?? []).includes(authorizer))
+    return 'forbidden'
+  if (textOf(server, `druid.auth.authorizer.${authorizer}.type`) === 'allowAll') return 'allowed'
+  const { allowed } = explainAccess(
+    roleDirectoryOf(server, authorizer, known),
+    { user: subject.user, groups: login.groups, groupFilters: groupFiltersOf(server, authorizer) },
+    {
+      type: access.type,
+      action: access.action,
+      name: 'name' in access ? access.name : someDatasource,
+    },
+    compileNamePattern,
+    { compatibility: true },
+  )
+  return allowed ? 'allowed' : 'forbidden'
+}
+
+function isUnsecured(server: Server, path: string): boolean {
+  const patterns = listOf(server, 'druid.auth.unsecuredPaths') ?? []
+  return patterns.some((pattern) => {
+    const prefix = pattern.replace(/\/\*$/, '')
+    return path === prefix || (prefix !== pattern && path.startsWith(`${prefix}/`))
+  })
+}
+
+function loginOf(server: Server, subject: Subject, known: KnownUsers): ChainOutcome {
+  const chain = chainOf(server)
+  // A request without a login passes all authenticators that need one.
+  const everyone = chain.find(acceptsEveryone)
+  if (subject.kind === 'nobody')
+    return everyone ? { kind: 'everyone', authenticator: everyone.name } : { kind: 'unknown' }
+  const last = chain.findIndex((one) => acceptsEveryone(one) || (one.type === 'basic' && !one.skipsUnknown))
+  const members = (last === -1 ? chain : chain.slice(0, last + 1)).flatMap((one): LoginChain['members'] => {
+    if (acceptsEveryone(one)) return [{ name: one.name, users: 'everyone' }]
+    return one.users === undefined ? [] : [{ name: one.name, users: one.users }]
+  })
+  const outcome = walkChainNow(
+    { members, internalUser: textOf(server, 'druid.escalator.internalClientUsername') ?? '' },
+    (authenticator, user) => hasLogin(server, subject, authenticator, user, known),
+    subject.user,
+    ({ authenticator }) => verdictOf(server, subject, authenticator),
+  )
+  return outcome ?? { kind: 'unknown' }
+}
+
+/** A user with a password at an authenticator is stored there, even if no file names the user. */
+const hasLogin = (
+  server: Server,
+  subject: Subject,
+  authenticator: string,
+  user: string,
+  known: KnownUsers,
+): boolean => subject.authenticator === authenticator || storesUser(server, authenticator, user, known)
+
+function verdictOf(server: Server, subject: Subject, authenticator: string): LoginVerdict {
+  const known: LoginVerdict = { kind: 'known', identity: subject.user, groups: subject.groups }
+  const isDirectory = chainOf(server).find(({ name }) => name === authenticator)?.users === 'directory'
+  if (subject.kind === 'servers') {
+    const initial = secretOf(
+      server,
+      `druid.auth.authenticator.${authenticator}.initialInternalClientPassword`,
+    )
+    const used = secretOf(server, 'druid.escalator.internalClientPassword')
+    if (textOf(server, 'druid.escalator.type') !== 'basic') return { kind: 'unknown' }
+    return isDirectory || !initial || !used || initial.isEqual(used) ? known : { kind: 'wrong' }
+  }
+  if (authenticator === subject.authenticator) return known
+  return isDirectory ? { kind: 'unknown' } : { kind: 'wrong' }
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { createServer } from 'node:tls'
+import {
+  accessChangesText,
+  compareAccess,
+  examinationReport,
+  examinationText,
+  examine,
+  noKnownUsers,
+  readEndpoints,
+  svcSettings,
+} from './index.ts'
+import { startSurroundings, testConfigurations } from './test-configurations.ts'
+
+const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
+const surroundings = await startSurroundings(scratch)
+after(async () => {
+  await surroundings.stop()
+  rmSync(scratch, { recursive: true })
+})
+
+const configurations = testConfigurations()
+const outputs: string[] = []
+const endpoints = await readEndpoints()
+let compared: Parameters<typeof compareAccess>[0] | undefined
+
+describe('the configurations of Druid clusters', () => {
+  for (const configuration of configurations)
+    it(`finds exactly what is wrong in ${configuration.kind}/${configuration.name}`, async () => {
+      const examination = await examine(surroundings.prepare(configuration))
+      outputs.push(examinationText(examination), JSON.stringify(examinationReport(examination)))
+      outputs.push(...svcSettings(examination).notices)
+      // Compared with the configuration before it, most of which is different.
+      const before = compared ?? examination.configuration
+      const changes = compareAccess(before, examination.configuration, noKnownUsers, endpoints)
+      outputs.push(accessChangesText(changes), JSON.stringify(changes))
+      compared = examination.configuration
+      assert.deepEqual(
+        examination.findings.map(({ code, file, line }) => ({ code, place: `${file}:${line}` })),
+        configuration.findings,
+      )
+    })
+
+  it('has five good and twenty broken ones', () => {
+    const kinds = configurations.map(({ kind }) => kind)
+    assert.deepEqual(
+      [5, 20],
+      [kinds.filter((kind) => kind === 'good').length, kinds.filter((kind) => kind === 'broken').length],
+    )
+    assert(configurations.every(({ kind, findings }) => (kind === 'good') === (findings.length === 0)))
+  })
+
+  it('prints no password', () => {
+    const secrets = new Set([...secretsInFiles(), ...configurations.flatMap(secretsOf)])
+    assert(secrets.size >= 15, `only ${secrets.size} passwords`)
+    assert(outputs.length >= 4 * configurations.length)
+    for (const secret of secrets)
+      assert(!outputs.some((output) => output.includes(secret)), `An output contains [${secret}]`)
+  })
+})
+
+describe('a store', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+  const key = metadataStore.stores['conf/tls/server.jks']!
+  const cases = {
+    'certificate-not-yet-valid': { ...key, validity: 'future' },
+    'certificate-expires-soon': { ...key, validity: 'soon' },
+    'certificate-untrusted': { ...key, issuer: 'other' },
+    'key-mismatch': { ...key, isMismatched: true },
+  } as const
+  for (const type of ['jks', 'pkcs12'] as const)
+    for (const [code, recipe] of Object.entries(cases))
+      it(`in the format ${type} leads to ${code}`, async () => {
+        const stores = { ...metadataStore.stores, 'conf/tls/server.jks': { ...recipe, type } }
+        const { findings } = await examine(surroundings.prepare({ ...metadataStore, stores }))
+        assert.deepEqual(
+          findings.map((finding) => finding.code),
+          [code],
+        )
+      })
+})
+
+describe('a running server', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+
+  /** Runs a server with a new certificate, and returns what the doctor finds. */
+  async function findingsWith(recipe: Parameters<typeof surroundings.writeStore>[1]) {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(scratch, 'running.p12')
+    surroundings.writeStore(file, { ...recipe, type: 'pkcs12' })
+    const server = createServer({ pfx: readFileSync(file), passphrase: recipe.password })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { readonly port: number }
+    const maps = [`broker.druid.example.com:8282=127.0.0.1:${port}`, ...options.maps]
+    const { findings } = await examine({ ...options, maps })
+    server.close()
+    return findings.map(({ code, file, line }) => `${code} ${file}:${line}`)
+  }
+  const recipe = metadataStore.stores['conf/tls/server.jks']!
+  const old = 'server-certificate-old _common/common.runtime.properties:30'
+
+  it('with another certificate than that in its key store leads to a warning', async () => {
+    assert.deepEqual(await findingsWith(recipe), [old])
+  })
+
+  for (const change of [{ issuer: 'other' }, { hosts: ['another.example.com'] }] as const)
+    it(`that other servers refuse leads to an error: ${JSON.stringify(change)}`, async () => {
+      const refused = 'server-refused query/broker/runtime.properties:4'
+      assert.deepEqual(await findingsWith({ ...recipe, ...change }), [refused, old])
+    })
+})
+
+describe('a configuration folder', () => {
+  const metadataStore = configurations.find(({ name }) => name === 'metadata-store')!
+
+  it('with a repeated property leads to one finding with both lines', async () => {
+    const options = surroundings.prepare(metadataStore)
+    const file = path.join(options.folder, '_common/common.runtime.properties')
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const line = lines.indexOf('druid.escalator.type=basic') + 1
+    appendFileSync(file, 'druid.escalator.type=basic\n')
+    const { findings } = await examine(options)
+    assert.deepEqual(
+      findings.map(({ code, line, problem }) => ({ code, line, problem })),
+      [
+        {
+          code: 'property-repeated',
+          line: lines.length,
+          problem: `[druid.escalator.type] is also set in line ${line} of the same file`,
+        },
+      ],
+    )
+  })
+
+  it('that is none is refused', async () => {
+    const { folder, ...options } = surroundings.prepare(metadataStore)
+    const message = (wrong: string) =>
+      examine({ ...options, folder: wrong }).catch((error: Error) => error.message)
+    assert.match(String(await message(path.join(folder, 'nowhere'))), /expected an existing folder/)
+    assert.match(
+      String(await message(path.join(folder, 'data'))),
+      /^Missing file \[_common\/common\.runtime\.properties\]/,
+    )
+    assert.match(String(await message(scratch)), /contains several configurations/)
+  })
+})
+
+/** The passwords in the files of all configurations, found without the code that reads configurations. */
+function secretsInFiles(): string[] {
+  const files = readdirSync(scratch, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && /\.properties$|jvm\.config$|^password$/.test(entry.name),
+  )
+  return files.flatMap(({ parentPath, name }) => {
+    const text = readFileSync(path.join(parentPath, name), 'utf8')
+    if (name === 'password') return [text]
+    const values = [...text.matchAll(/(?:password|secretKey|accessKey)=([^\r\n]+)/gi)].map(
+      ([, value]) => value as string,
+    )
+    return values.filter((value) => !/^(\$\{|\{)/.test(value))
+  })
+}
+
+const secretsOf = ({ stores, environment }: (typeof configurations)[number]): string[] => [
+  ...Object.values(stores).map(({ password }) => password),
+  ...Object.entries(environment).flatMap(([name, value]) => (name.endsWith('PASSWORD') ? [value] : [])),
+]

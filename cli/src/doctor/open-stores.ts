@@ -1,0 +1,59 @@
+import { createPrivateKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { certificatesIn, readStoreEntries, type StoreEntries, withIssuers } from '@svc/shared/tls'
+import type { Configuration } from './configuration.ts'
+import type { Facts } from './facts.ts'
+import type { LocationMap } from './location-map.ts'
+import { type StoreContent, type StoreUse, storeUses } from './stores.ts'
+
+/** Opens the stores of all servers, each file once for each password. */
+export async function openStores(
+  { servers }: Configuration,
+  locations: LocationMap,
+): Promise<Facts['storeOf']> {
+  const opened: { readonly use: StoreUse; readonly content: StoreContent }[] = []
+  const find = (use: StoreUse) => opened.find((one) => isSameStore(one.use, use))?.content
+  for (const use of servers.flatMap(storeUses)) {
+    // Without its password, a key store would be reported as damaged.
+    if (find(use) !== undefined || (use.kind === 'key' && use.password === undefined)) continue
+    opened.push({ use, content: await openStore(use, locations.fileOf(use.path)) })
+  }
+  return find
+}
+
+const isSameStore = (one: StoreUse, other: StoreUse): boolean =>
+  one.path === other.path &&
+  one.kind === other.kind &&
+  isSamePassword(one.password, other.password) &&
+  isSamePassword(one.keyPassword, other.keyPassword)
+
+const isSamePassword = (one: StoreUse['password'], other: StoreUse['password']): boolean =>
+  one === undefined || other === undefined ? one === other : one.isEqual(other)
+
+async function openStore({ password, keyPassword }: StoreUse, file: string): Promise<StoreContent> {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch {
+    return { kind: 'missing', file }
+  }
+  try {
+    const entries = await readStoreEntries(bytes, password?.reveal() ?? '', keyPassword?.reveal() ?? '')
+    return contentOf(entries)
+  } catch (error) {
+    const isPassword = /password|MAC|recover key/i.test((error as Error).message)
+    return { kind: 'closed', reason: isPassword ? 'password' : 'format' }
+  }
+}
+
+function contentOf(entries: StoreEntries): StoreContent {
+  const others = Object.values(entries).flatMap(({ ca }) => certificatesIn(ca ?? ''))
+  const keys = Object.entries(entries).flatMap(([alias, { key, cert }]) => {
+    if (key === undefined) return []
+    const stored = certificatesIn(cert ?? '')
+    const [leaf] = stored
+    const matches = leaf?.checkPrivateKey(createPrivateKey(key)) ?? false
+    return [{ alias, matches, chain: withIssuers(stored, others) }]
+  })
+  return { kind: 'open', keys, trusted: others }
+}

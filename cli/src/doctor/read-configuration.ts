@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { describeError, invalidInput } from '@svc/domain/failure'
+import { type PropertyLine, propertyLines } from '@svc/shared/config'
+import type { Configuration, Property, Repetition, Server } from './configuration.ts'
+import type { LocationMap } from './location-map.ts'
+import { resolveValue } from './resolve-value.ts'
+
+const commonName = 'common.runtime.properties'
+const ownName = 'runtime.properties'
+
+/** Folders of an installation that contain no configuration. */
+const skippedFolders = new Set(['node_modules', 'lib', 'extensions', 'hadoop-dependencies', 'log', 'var'])
+
+/** Where a configuration is, and what it refers to. */
+export interface ConfigurationSource {
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly locations: LocationMap
+}
+
+/** Reads the configuration folder of a Druid cluster. Throws a Failure if it is not one, or contains several. */
+export function readConfiguration({ folder, environment, locations }: ConfigurationSource): Configuration {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw invalidInput(`Invalid value [${folder}] for the configuration folder: expected an existing folder`)
+  const files = filesBelow(folder, '')
+  const common = files.filter((file) => path.basename(file) === commonName)
+  const [commonFile, ...others] = common
+  if (commonFile === undefined)
+    throw invalidInput(
+      `Missing file [_common/${commonName}] in [${folder}]: expected a configuration folder of Druid, such as conf/druid/cluster`,
+    )
+  if (others.length > 0)
+    throw invalidInput(
+      `Invalid value [${folder}] for the configuration folder: it contains several configurations: [${common.map((file) => path.dirname(path.dirname(file))).join(', ')}]; expected one of them`,
+    )
+  const forAll = readLines(folder, commonFile)
+  const own = files.filter((file) => path.basename(file) === ownName)
+  const read = (file: string) => readServer({ folder, environment, locations }, { file, commonFile, forAll })
+  // A folder with only the common file still describes every server.
+  const servers = own.length === 0 ? [read(commonFile)] : own.map(read)
+  return {
+    commonFile,
+    servers,
+    repetitions: [...new Set([commonFile, ...own])].flatMap((file) =>
+      repetitionsIn(file, readLines(folder, file)),
+    ),
+  }
+}
+
+function filesBelow(root: string, relative: string): string[] {
+  return readdirSync(path.join(root, relative), { withFileTypes: true })
+    .sort((a, b) => a.name.localeCompare(b.name))
+    .flatMap((entry) => {
+      const file = path.join(relative, entry.name)
+      if (entry.isDirectory())
+        return skippedFolders.has(entry.name) || entry.name.startsWith('.') ? [] : filesBelow(root, file)
+      // Kubernetes mounts files as links.
+      return entry.name === commonName || entry.name === ownName ? [file] : []
+    })
+}
+
+function readLines(folder: string, file: string): PropertyLine[] {
+  try {
+    return propertyLines(readFileSync(path.join(folder, file), 'utf8'))
+  } catch (error) {
+    throw invalidInput(`Cannot read the file [${path.join(folder, file)}]: ${describeError(error)}`)
+  }
+}
+
+function readServer(
+  { folder, environment, locations }: ConfigurationSource,
+  files: { readonly file: string; readonly commonFile: string; readonly forAll: readonly PropertyLine[] },
+): Server {
+  const { file, commonFile, forAll } = files
+  const jvmFile = path.join(path.dirname(file), 'jvm.config')
+  const options = existsSync(path.join(folder, jvmFile)) ? systemOptions(folder, jvmFile) : []
+  const systemProperties = Object.fromEntries(options.map(({ name, value }) => [name, value]))
+  const properties = new Map<string, Property>()
+  const add = (from: string, lines: readonly PropertyLine[]) => {
+    for (const { name, value, line } of lines)
+      properties.set(name, {
+        name,
+        file: from,
+        line,
+        ...resolveValue(name, value, { environment, systemProperties, fileOf: locations.fileOf }),
+      })
+  }
+  add(commonFile, forAll)
+  if (file !== commonFile) add(file, readLines(folder, file))
+  add(jvmFile, options)
+  return { name: path.dirname(file), file, properties }
+}
+
+/** Returns the `-Dname=value` options of a `jvm.config`, which override the properties in files. */
+function systemOptions(folder: string, file: string): PropertyLine[] {
+  const lines = readFileSync(path.join(folder, file), 'utf8').split(/\r?\n/)
+  return lines.flatMap((text, index) => {
+    const [, name, value] = /^\s*-D([^=\s]+)=(.*)$/.exec(text) ?? []
+    return name === undefined ? [] : [{ name, value: (value ?? '').trim(), line: index + 1 }]
+  })
+}
+
+function repetitionsIn(file: string, lines: readonly PropertyLine[]): Repetition[] {
+  return lines.flatMap(({ name, line }, index) => {
+    const last = lines.findLast((other) => other.name === name)
+    const isFirst = lines.findIndex((other) => other.name === name) === index
+    return isFirst && last !== undefined && last.line !== line
+      ? [{ file, name, line, lastLine: last.line }]
+      : []
+  })
+}

@@ -1,0 +1,38 @@
+/** A password that can be compared and used, but is never printed by accident. */
+export class Secret {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Returns the password, to open a store or to log in. */
+  reveal(): string {
+    return this.#text
+  }
+
+  isEqual(other: Secret): boolean {
+    return this.#text === other.#text
+  }
+
+  isOneOf(known: ReadonlySet<string>): boolean {
+    return known.has(this.#text)
+  }
+
+  isEmpty(): boolean {
+    return this.#text === ''
+  }
+
+  /** Returns whether it starts or ends with a blank, which a reader of the file does not see. */
+  hasOuterBlank(): boolean {
+    return this.#text.trim() !== this.#text
+  }
+
+  toString(): string {
+    return '[hidden]'
+  }
+
+  toJSON(): string {
+    return '[hidden]'
+  }
+}

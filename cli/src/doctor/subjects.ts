@@ -1,0 +1,79 @@
+import { parseDistinguishedName } from '@svc/domain/access'
+import { listOf, type Server, textOf } from './configuration.ts'
+import { type KnownUsers, roleDirectoryOf } from './known-users.ts'
+import { chainOf, createdInternalUser } from './logins.ts'
+
+/** Someone who sends requests: a user with the right password, the servers, or a caller without a login. */
+export interface Subject {
+  /** As it is shown, and compared between two configurations. */
+  readonly name: string
+  readonly kind: 'nobody' | 'servers' | 'user'
+  readonly user: string
+  /** The authenticator that has the password of the user. */
+  readonly authenticator: string | undefined
+  readonly groups: readonly string[]
+}
+
+/** A name that no user has, for those about whom nothing else is known. */
+const anyUser = 'any other user'
+
+/** Returns everyone whose access a configuration decides. */
+export function subjectsOf(server: Server, known: KnownUsers): Subject[] {
+  const nobody: Subject = {
+    name: 'without a login',
+    kind: 'nobody',
+    user: '',
+    authenticator: undefined,
+    groups: [],
+  }
+  const internalUser = textOf(server, 'druid.escalator.internalClientUsername') ?? createdInternalUser
+  const servers: Subject = {
+    name: `the servers, as ${internalUser}`,
+    kind: 'servers',
+    user: internalUser,
+    authenticator: undefined,
+    groups: [],
+  }
+  const users = chainOf(server).flatMap((authenticator) => {
+    const { name: stored, users: where, authorizer = '' } = authenticator
+    const named = (user: string, groups: readonly string[] = []): Subject => ({
+      name: groups.length === 0 ? `${user} of ${stored}` : `a user of ${stored} in ${groups.join(' and ')}`,
+      kind: 'user',
+      user,
+      authenticator: stored,
+      groups,
+    })
+    const directory = roleDirectoryOf(server, authorizer, known)
+    const isServer = (user: string) => user === internalUser
+    if (where === 'stored') {
+      const names = ['admin', ...(known.logins[stored] ?? []), anyUser]
+      return [...new Set(names)].filter((user) => !isServer(user)).map((user) => named(user))
+    }
+    if (where !== 'directory') return []
+    const names = [...Object.keys(known.authorizers[authorizer]?.users ?? {}), anyUser]
+    const patterns = Object.values(directory.groupMappings).map(({ groupPattern }) => groupPattern)
+    const groups = patterns.filter((pattern) => !pattern.includes('*') && parseDistinguishedName(pattern))
+    return [
+      ...[...new Set(names)].filter((user) => !isServer(user)).map((user) => named(user)),
+      ...[...new Set(groups)].map((group) => named(anyUser, [group])),
+    ]
+  })
+  return [nobody, servers, ...users]
+}
+
+/** Returns whether an authenticator that stores users has one with this name. */
+export function storesUser(server: Server, authenticator: string, user: string, known: KnownUsers): boolean {
+  const prefix = `druid.auth.authenticator.${authenticator}`
+  const internalUser = textOf(server, 'druid.escalator.internalClientUsername') ?? createdInternalUser
+  if (user === internalUser) return server.properties.has(`${prefix}.initialInternalClientPassword`)
+  if (user === 'admin') return server.properties.has(`${prefix}.initialAdminPassword`)
+  return (known.logins[authenticator] ?? []).includes(user)
+}
+
+/** Returns the group filters of an authorizer; undefined if it ignores groups. */
+export function groupFiltersOf(server: Server, authorizer: string): readonly string[] | undefined {
+  const prefix = `druid.auth.authorizer.${authorizer}.roleProvider`
+  return textOf(server, `${prefix}.type`) === 'ldap'
+    ? (listOf(server, `${prefix}.groupFilters`) ?? [])
+    : undefined
+}

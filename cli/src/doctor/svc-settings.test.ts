@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { connect, createServer } from 'node:tls'
+import { type LoginVerdict, walkChainNow } from '@svc/domain/access'
+import { ConfigurationError, loadSettings, type Settings, settingsNotices } from '@svc/shared/config'
+import { loginChain, openLdapLogins, unsecuredPaths } from '@svc/shared/security'
+import { loadTlsStores } from '@svc/shared/tls'
+import {
+  commonPropertiesFile,
+  parseOptions,
+  planCluster,
+  portsInUse,
+  runtimePropertiesFile,
+  writeConfiguration,
+} from '../cluster/index.ts'
+import { ensureSecret, homeLayout, openHome } from '../home/index.ts'
+import { examine, svcSettings } from './index.ts'
+import { startSurroundings, type TestConfiguration, testConfigurations } from './test-configurations.ts'
+
+const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-up-'))
+const surroundings = await startSurroundings(scratch)
+after(async () => {
+  await surroundings.stop()
+  rmSync(scratch, { recursive: true })
+})
+
+type Role = 'coordinator' | 'historical'
+
+/** A cluster as `./svc up --config` plans it: how to read its settings, and which ports it opens. */
+interface PlannedCluster {
+  settingsOf(role: Role): Settings
+  readonly ports: readonly number[]
+  readonly now: number
+  readonly notices: readonly string[]
+}
+
+async function plan(configuration: TestConfiguration): Promise<PlannedCluster> {
+  const options = surroundings.prepare(configuration)
+  const { set, profile, notices } = svcSettings(await examine({ ...options, isOffline: true }))
+  const home = openHome(path.join(scratch, `home-of-${configuration.name}`))
+  ensureSecret(home, 'postgres-password')
+  ensureSecret(home, 'redis-password')
+  ensureSecret(home, 'key-store-password')
+  const written = parseOptions({ set: [...set], profile, hasOwnSecurity: true })
+  const planned = planCluster(written, { home: homeLayout(home.root), dataFolder: scratch })
+  writeConfiguration(home, planned)
+  const instances = { coordinator: 'coordinator', historical: 'historical-1' }
+  return {
+    settingsOf: (role) =>
+      loadSettings(role, [commonPropertiesFile(home), runtimePropertiesFile(home, instances[role])], {}),
+    ports: portsInUse(planned).map(({ port }) => port),
+    now: options.now,
+    notices,
+  }
+}
+
+const passwordOf = (
+  settings: Settings,
+  name: string,
+  end: 'initialAdminPassword' | 'initialInternalClientPassword',
+) => settings.getNamed(`svc.auth.authenticator.<name>.${end}`, name)
+
+/** Logs in at a server whose users are those that a new metadata store has. */
+function login(settings: Settings, user: string, password: string | undefined): string {
+  const storedBy = (authenticator: string) =>
+    passwordOf(
+      settings,
+      authenticator,
+      user === 'admin' ? 'initialAdminPassword' : 'initialInternalClientPassword',
+    )
+  const answer = (authenticator: string): LoginVerdict =>
+    storedBy(authenticator) === password ? { kind: 'known', identity: user, groups: [] } : { kind: 'wrong' }
+  const outcome = walkChainNow(
+    loginChain(settings),
+    (authenticator) => storedBy(authenticator) !== undefined,
+    user,
+    ({ authenticator }) => answer(authenticator),
+  )
+  return outcome?.kind ?? 'none'
+}
+
+/** Connects to a server as the other servers do, and returns the code of the error. */
+async function handshake({ settingsOf, now }: PlannedCluster, host: string): Promise<string> {
+  const loaded = await loadTlsStores(settingsOf('historical'), now)
+  assert.equal(loaded.kind, 'loaded')
+  const { server, client } = (loaded as Extract<typeof loaded, { kind: 'loaded' }>).stores
+  const listener = createServer(server!.context)
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  listener.on('tlsClientError', () => undefined)
+  const { port } = listener.address() as { readonly port: number }
+  const socket = connect({ ...client, host: '127.0.0.1', port, servername: host })
+  const code = await new Promise<string>((resolve) => {
+    socket.once('secureConnect', () => resolve('connected'))
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  })
+  socket.destroy()
+  listener.close()
+  return code
+}
+
+/** Each returns what a cluster shows. */
+const symptoms: Readonly<Record<string, (cluster: PlannedCluster, expected: string) => unknown>> = {
+  refusedConfiguration: ({ settingsOf }) => {
+    try {
+      settingsOf('coordinator')
+      return 'accepted'
+    } catch (error) {
+      assert(error instanceof ConfigurationError)
+      return error.message
+    }
+  },
+  refusedStores: async ({ settingsOf, now }) => {
+    const loaded = await loadTlsStores(settingsOf('coordinator'), now)
+    return loaded.kind === 'faulty' ? loaded.problems.join('\n') : 'loaded'
+  },
+  notice: ({ settingsOf }) => settingsNotices(settingsOf('coordinator')).join('\n'),
+  loginOfHistorical: ({ settingsOf }) => {
+    const password = settingsOf('historical').get('svc.escalator.internalClientPassword')
+    return login(settingsOf('coordinator'), 'druid_system', password)
+  },
+  loginWithDefaults: ({ settingsOf }) => login(settingsOf('coordinator'), 'admin', 'password1'),
+  openPath: ({ settingsOf }, path) => (unsecuredPaths(settingsOf('coordinator'))(path) ? path : 'closed'),
+  openPort: ({ ports }) => ports.join(' '),
+  handshake: (cluster) => handshake(cluster, 'historical-2.druid.example.com'),
+  directory: async ({ settingsOf }) => {
+    const logins = await openLdapLogins(
+      settingsOf('coordinator'),
+      () => 0,
+      () => undefined,
+    )
+    return (await logins.get('ldap')!.verify('alice', 'alice-password')).kind
+  },
+}
+
+describe('a cluster with the security of a Druid configuration', () => {
+  for (const configuration of testConfigurations().filter(({ kind }) => kind === 'broken'))
+    it(`shows the symptom of ${configuration.name}`, async () => {
+      const [[name, expected] = ['', '']] = Object.entries(configuration.symptom ?? {})
+      const shown = String(await symptoms[name]!(await plan(configuration), expected))
+      assert.match(shown, new RegExp(expected))
+    })
+
+  for (const configuration of testConfigurations().filter(({ kind }) => kind === 'good'))
+    it(`accepts ${configuration.name}`, async () => {
+      const { settingsOf, ports } = await plan(configuration)
+      const settings = settingsOf('historical')
+      const user = settings.get('svc.escalator.internalClientUsername')
+      const usesDirectory = configuration.name === 'directory-only'
+      if (!usesDirectory)
+        assert.equal(
+          login(settingsOf('coordinator'), user, settings.get('svc.escalator.internalClientPassword')),
+          'known',
+        )
+      const logins = await openLdapLogins(
+        settings,
+        () => 0,
+        () => undefined,
+      )
+      for (const directory of logins.values())
+        assert.equal((await directory.verify('alice', 'alice-password')).kind, 'known')
+      assert(!ports.includes(8083))
+    })
+
+  it('names the properties that svc does not have', async () => {
+    const { notices } = await plan(testConfigurations().find(({ name }) => name === 'kubernetes')!)
+    assert.deepEqual(notices, [
+      'The stores are for other hosts, so this cluster uses certificates of its own for 127.0.0.1; clients need none',
+    ])
+  })
+})

@@ -1,0 +1,2 @@
+/** Druid's own console, served from its files for a cluster. */
+export { serveDruidConsole } from './serve-druid-console.ts'

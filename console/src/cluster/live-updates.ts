@@ -1,0 +1,74 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+import { type ClusterChanges, callWorker, listenToCluster } from '../preview/index.ts'
+import { endSession, hasCluster, useSession } from '../session/index.ts'
+
+/** Whether the page follows the cluster. */
+interface ConnectionState {
+  /** When the connection was lost, in epoch milliseconds; undefined while the page is connected. */
+  readonly lostAt: number | undefined
+  readonly message: string | undefined
+}
+
+const connected: ConnectionState = { lostAt: undefined, message: undefined }
+let connection = connected
+const listeners = new Set<() => void>()
+
+function setConnection(next: ConnectionState): void {
+  connection = next
+  for (const listener of listeners) listener()
+}
+
+/** Returns whether the page follows the cluster, and renders again when that changes. */
+export const useConnection = (): ConnectionState =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => connection,
+  )
+
+/** Refetches what has changed in the cluster while the page is visible. */
+export function useLiveUpdates(): void {
+  const queries = useQueryClient()
+  const { state, authorization } = useSession()
+  // The worker sends the login of the current session, so another one starts another stream.
+  useEffect(() => {
+    if (!hasCluster()) return
+    const follow = () =>
+      void callWorker('follow', { isOn: state === 'loggedIn' && document.visibilityState === 'visible' })
+    follow()
+    document.addEventListener('visibilitychange', follow)
+    return () => document.removeEventListener('visibilitychange', follow)
+  }, [state, authorization])
+  useEffect(
+    () =>
+      listenToCluster((event) => {
+        if (event.kind === 'changes') refetchChanged(queries, event.changes)
+        if (event.kind === 'reset') void queries.invalidateQueries()
+        if (event.kind === 'connected') setConnection(connected)
+        if (event.kind !== 'lost') return
+        if (event.status === 401) endSession()
+        else setConnection({ lostAt: connection.lostAt ?? Date.now(), message: event.message })
+      }),
+    [queries],
+  )
+}
+
+function refetchChanged(
+  queries: QueryClient,
+  { segments, rules, servers = false, clusterState }: ClusterChanges,
+): void {
+  const refetch = (...queryKey: string[]) => void queries.invalidateQueries({ queryKey })
+  refetch('inventory')
+  refetch('clock')
+  for (const dataSource of Object.keys(segments)) refetch('compaction', dataSource)
+  for (const dataSource of rules) {
+    if (dataSource === '_default') refetch('rules')
+    else refetch('rules', dataSource)
+  }
+  if (rules.length > 0) refetch('history')
+  if (servers) for (const key of ['servers', 'loadqueue', 'nodes']) refetch(key)
+  if (clusterState !== undefined) queries.setQueryData(['clusterState'], clusterState)
+}

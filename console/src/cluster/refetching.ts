@@ -1,0 +1,9 @@
+import type { Query } from '@tanstack/react-query'
+import { refreshMs } from './refresh-ms.ts'
+
+/** How often a visible page refetches what rarely changes without an event, such as leaders. */
+export const pollMs = 30_000
+
+/** Refetches only after a failure, because events report all changes. */
+export const retryMs = ({ state }: Pick<Query, 'state'>): number | false =>
+  state.status === 'error' ? refreshMs : false

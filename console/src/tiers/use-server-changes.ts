@@ -1,0 +1,59 @@
+import type { PreviewServer, ServerChanges } from '@svc/domain/preview'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useInventory } from '../cluster/index.ts'
+import { callWorker } from '../preview/index.ts'
+
+/** What is assumed to happen to a server. */
+export type ServerFate = 'failed' | 'drained'
+
+/** Changes to the servers that are only assumed, and what they would do; undefined for users who cannot read everything. */
+export function useServerChanges() {
+  const { data: inventory } = useInventory()
+  const [fates, setFates] = useState<ReadonlyMap<string, ServerFate>>(new Map())
+  const [added, setAdded] = useState<readonly PreviewServer[]>([])
+  const hostsOf = (fate: ServerFate) => [...fates].flatMap(([host, of]) => (of === fate ? host : []))
+  const changes: ServerChanges = { failed: hostsOf('failed'), drained: hostsOf('drained'), added }
+  const { data: preview } = useQuery({
+    queryKey: ['serverChanges', inventory?.revision, changes],
+    queryFn: () => callWorker('changeServers', changes),
+    enabled: inventory?.isLocal === true,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 10_000,
+    retry: false,
+  })
+  return {
+    changes,
+    isChanged: fates.size + added.length > 0,
+    preview: inventory?.isLocal ? preview : undefined,
+    fateOf: (host: string): ServerFate | undefined => fates.get(host),
+    /** Assumes something about a server, or no longer does. */
+    setFate: (host: string, fate: ServerFate): void => {
+      const next = new Map(fates)
+      if (next.get(host) === fate) next.delete(host)
+      else next.set(host, fate)
+      setFates(next)
+    },
+    add: (tier: string, count: number, maxSizeBytes: number): void => {
+      const servers = Array.from(
+        { length: count },
+        (_, index): PreviewServer => ({
+          name: `added server ${added.length + index + 1}`,
+          type: 'historical',
+          tier,
+          maxSizeBytes,
+          decommissioning: false,
+        }),
+      )
+      setAdded([...added, ...servers])
+    },
+    discard: (): void => {
+      setFates(new Map())
+      setAdded([])
+    },
+  }
+}
+
+/** The assumed changes, and what they would do. */
+export type AssumedChanges = ReturnType<typeof useServerChanges>

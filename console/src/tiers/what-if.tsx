@@ -1,0 +1,231 @@
+import type { ChangedTier, ServerChanges, ServerChangesPreview } from '@svc/domain/preview'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { type FormEvent, useState } from 'react'
+import type { DataServer } from '../cluster/index.ts'
+import { formatShare, formatTime, Meter, Name, Notice, TierMark } from '../ui/index.ts'
+import type { AssumedChanges } from './use-server-changes.ts'
+
+/** How full the tiers are, when they become full, and what assumed changes to their servers do. */
+export function WhatIf({
+  whatIf,
+  preview,
+  servers,
+  colors,
+}: {
+  readonly whatIf: AssumedChanges
+  readonly preview: ServerChangesPreview
+  readonly servers: readonly DataServer[]
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  return (
+    <section aria-label="What if" className="review">
+      {whatIf.isChanged && (
+        <>
+          <Notice kind="future" role="status">
+            <b>What if {sentenceOf(whatIf.changes)}?</b> Nothing has changed in the cluster.
+          </Notice>
+          <Consequences preview={preview} />
+        </>
+      )}
+      <ChangedTiers tiers={preview.tiers} colors={colors} />
+      <p className="hint">
+        “Full on” is computed for today’s data. Data that arrives later is not predicted.
+      </p>
+      <div className="row between">
+        <AddServers servers={servers} tiers={[...colors.keys()].sort()} onAdd={whatIf.add} />
+        {whatIf.isChanged && (
+          <button type="button" onClick={whatIf.discard}>
+            Discard
+          </button>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const maxNamed = 3
+
+/** Returns assumed changes as part of a sentence. */
+function sentenceOf({ failed, drained, added }: ServerChanges): string {
+  const named = (hosts: readonly string[]): string =>
+    hosts.length <= maxNamed ? hosts.join(' and ') : countOf(hosts.length, 'server')
+  const isOne = (hosts: readonly string[]): boolean => hosts.length === 1
+  const parts = [
+    ...(failed.length > 0 ? [`${named(failed)} ${isOne(failed) ? 'fails' : 'fail'}`] : []),
+    ...(drained.length > 0 ? [`${named(drained)} ${isOne(drained) ? 'is' : 'are'} drained`] : []),
+    ...[...Map.groupBy(added, ({ tier }) => tier)].map(
+      ([tier, list]) =>
+        `${countOf(list.length, 'server')} in ${tier} with ${formatBytes(list.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0))} ${list.length === 1 ? 'is' : 'are'} added`,
+    ),
+  ]
+  return parts.join(', ')
+}
+
+function Consequences({
+  preview: { tiers, unavailableSegments },
+}: {
+  readonly preview: ServerChangesPreview
+}) {
+  const sum = (amount: (tier: ChangedTier) => number): number =>
+    tiers.reduce((total, tier) => total + amount(tier), 0)
+  const copies = sum(({ loaded }) => loaded.copies)
+  const misfits = sum(({ doesNotFit }) => doesNotFit.copies)
+  return (
+    <>
+      {unavailableSegments > 0 && (
+        <Notice kind="loss">
+          <b>{countOf(unavailableSegments, 'segment')} cannot be queried</b> until other servers have loaded
+          them.
+        </Notice>
+      )}
+      {misfits > 0 && (
+        <Notice kind="warning">
+          {countOf(misfits, 'replica')} ({formatBytes(sum(({ doesNotFit }) => doesNotFit.bytes))}) do not fit.
+        </Notice>
+      )}
+      <p className="sentence">
+        {copies === 0
+          ? 'No server has to load anything.'
+          : `The servers load ${countOf(copies, 'replica')} (${formatBytes(sum(({ loaded }) => loaded.bytes))}).`}
+      </p>
+    </>
+  )
+}
+
+function ChangedTiers({
+  tiers,
+  colors,
+}: {
+  readonly tiers: readonly ChangedTier[]
+  readonly colors: ReadonlyMap<string, number>
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>tier</th>
+          <th className="right">servers</th>
+          <th className="right">used</th>
+          <th>fill</th>
+          <th className="right">to load</th>
+          <th className="right">full on</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tiers.map((tier) => (
+          <tr key={tier.name}>
+            <th scope="row">
+              <TierMark color={colors.get(tier.name)} />
+              <Name>{tier.name}</Name>
+            </th>
+            <td className="right">
+              <Changed before={formatCount(tier.serversBefore)} after={formatCount(tier.serversAfter)} />
+            </td>
+            <td className="right">
+              <Changed before={formatBytes(tier.bytesBefore)} after={formatBytes(tier.bytesAfter)} />
+            </td>
+            <td>
+              <Fill tier={tier} color={colors.get(tier.name)} />
+            </td>
+            <td className="right">{tier.loaded.copies === 0 ? '' : formatBytes(tier.loaded.bytes)}</td>
+            <td className={tier.fullAt === undefined ? 'right dim' : 'right loss-text'}>
+              {tier.fullAt === undefined ? 'not within a year' : formatTime(tier.fullAt)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Changed({ before, after }: { readonly before: string; readonly after: string }) {
+  if (before === after) return after
+  return (
+    <>
+      <span className="dim">{before} →</span> {after}
+    </>
+  )
+}
+
+function Fill({ tier, color }: { readonly tier: ChangedTier; readonly color: number | undefined }) {
+  const { name, bytesAfter, capacityBytesAfter } = tier
+  if (!Number.isFinite(capacityBytesAfter)) return 'unlimited'
+  return (
+    <span className="fill">
+      <Meter label={`Fill of ${name}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
+      <span className="numbers">
+        {formatShare(bytesAfter, capacityBytesAfter)} of {formatBytes(capacityBytesAfter)}
+      </span>
+    </span>
+  )
+}
+
+const gigabyte = 1e9
+const maxAdded = 100
+
+/** Assumes that servers are added to a tier. */
+function AddServers({
+  servers,
+  tiers,
+  onAdd,
+}: {
+  readonly servers: readonly DataServer[]
+  readonly tiers: readonly string[]
+  onAdd(tier: string, count: number, maxSizeBytes: number): void
+}) {
+  const [tier, setTier] = useState(tiers[0] ?? '')
+  const [count, setCount] = useState('1')
+  const [size, setSize] = useState<string>()
+  const usual = servers.find((server) => server.tier === tier)?.maxSize ?? gigabyte
+  const gigabytes = size ?? String(usual / gigabyte)
+  const isValid = Number(count) >= 1 && Number(count) <= maxAdded && Number(gigabytes) > 0
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isValid) onAdd(tier, Math.floor(Number(count)), Number(gigabytes) * gigabyte)
+  }
+  return (
+    <form onSubmit={submit}>
+      <div className="row">
+        <label className="row">
+          Add
+          <input
+            className="amount"
+            inputMode="numeric"
+            aria-label="Number of servers to add"
+            value={count}
+            onChange={(event) => setCount(event.target.value)}
+          />
+        </label>
+        <label className="row">
+          servers to
+          <select
+            aria-label="Tier of the servers"
+            value={tier}
+            onChange={(event) => {
+              setTier(event.target.value)
+              setSize(undefined)
+            }}
+          >
+            {tiers.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label className="row">
+          with
+          <input
+            className="amount"
+            inputMode="decimal"
+            aria-label="Gigabytes of each server"
+            value={gigabytes}
+            onChange={(event) => setSize(event.target.value)}
+          />
+          GB each
+        </label>
+        <button type="submit" disabled={!isValid}>
+          What if
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,120 @@
+import { formatInterval, type Interval } from '../time/index.ts'
+import { canonicalText } from './compaction-state.ts'
+import { formatCompactionConfig } from './config/index.ts'
+import type { CompactionCode } from './explain-compaction.ts'
+import type { CompactionPlan, DatasourceFindings } from './plan-compaction.ts'
+
+/** A plan, and what was found in each datasource. */
+export interface ComparedPlan {
+  readonly plan: CompactionPlan
+  readonly findings: ReadonlyMap<string, DatasourceFindings>
+}
+
+/** What a plan does with an interval. */
+export type PlannedCode =
+  | Exclude<CompactionCode, 'NEXT' | 'WAITING' | 'RETRIED_LATER'>
+  /** It is compacted. */
+  | 'COMPACTED'
+  /** Its datasource has no configuration, or its supervisor is suspended. */
+  | 'NOT_CONFIGURED'
+  /** The plan divides the data into other intervals. */
+  | 'OTHER_INTERVALS'
+
+/** An interval that two plans treat differently. */
+export interface PlanDifference {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly before: PlannedCode
+  readonly after: PlannedCode
+}
+
+/** A datasource that two plans configure differently. */
+export interface ConfigDifference {
+  readonly dataSource: string
+  /** Names of the fields that differ. Empty if only one of the plans configures the datasource. */
+  readonly fields: readonly string[]
+  readonly isConfiguredBefore: boolean
+  readonly isConfiguredAfter: boolean
+}
+
+// Number of intervals between two pauses.
+const sliceLength = 1000
+
+/** Returns the intervals that two plans for the same segments treat differently, oldest first. Pauses regularly. */
+export function* comparePlans(
+  before: ComparedPlan,
+  after: ComparedPlan,
+): Generator<undefined, PlanDifference[]> {
+  const codesBefore = yield* codesOf(before)
+  const codesAfter = yield* codesOf(after)
+  const missing = ({ findings }: ComparedPlan, dataSource: string): PlannedCode =>
+    findings.has(dataSource) ? 'OTHER_INTERVALS' : 'NOT_CONFIGURED'
+  const differences: PlanDifference[] = []
+  for (const [key, one] of codesBefore) {
+    const codeAfter = codesAfter.get(key)?.code ?? missing(after, one.dataSource)
+    if (codeAfter !== one.code) differences.push(differenceIn(one, one.code, codeAfter))
+  }
+  for (const [key, one] of codesAfter)
+    if (!codesBefore.has(key)) differences.push(differenceIn(one, missing(before, one.dataSource), one.code))
+  return differences.sort(
+    (a, b) =>
+      (a.dataSource < b.dataSource ? -1 : a.dataSource > b.dataSource ? 1 : 0) ||
+      a.interval.start - b.interval.start ||
+      a.interval.end - b.interval.end,
+  )
+}
+
+const differenceIn = (
+  { dataSource, interval }: PlannedInterval,
+  before: PlannedCode,
+  after: PlannedCode,
+): PlanDifference => ({ dataSource, interval, before, after })
+
+interface PlannedInterval {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly code: PlannedCode
+}
+
+function* codesOf({ plan, findings }: ComparedPlan): Generator<undefined, Map<string, PlannedInterval>> {
+  const codes = new Map<string, PlannedInterval>()
+  let count = 0
+  for (const one of plannedIntervals(plan, findings)) {
+    codes.set(`${formatInterval(one.interval)} ${one.dataSource}`, one)
+    if (++count % sliceLength === 0) yield
+  }
+  return codes
+}
+
+function* plannedIntervals(
+  { candidates, skipped, slots }: CompactionPlan,
+  findings: ComparedPlan['findings'],
+): Generator<PlannedInterval> {
+  for (const [dataSource, { compactedIntervals }] of findings)
+    for (const { interval } of compactedIntervals) yield { dataSource, interval, code: 'UP_TO_DATE' }
+  for (const { dataSource, interval, code } of skipped) yield { dataSource, interval, code }
+  for (const { dataSource, interval, code, demand } of candidates)
+    yield { dataSource, interval, code: code ?? (demand.floor > slots ? 'TOO_FEW_SLOTS' : 'COMPACTED') }
+}
+
+/** Returns the datasources that two plans configure differently, by name. */
+export function compareConfigs(
+  before: Pick<ComparedPlan, 'findings'>,
+  after: Pick<ComparedPlan, 'findings'>,
+): ConfigDifference[] {
+  const names = [...new Set([...before.findings.keys(), ...after.findings.keys()])].sort()
+  return names.flatMap((dataSource): ConfigDifference[] => {
+    const [one, other] = [before, after].map(({ findings }) => findings.get(dataSource)?.config)
+    if (one === undefined || other === undefined) {
+      const isConfiguredBefore = one !== undefined
+      return [{ dataSource, fields: [], isConfiguredBefore, isConfiguredAfter: !isConfiguredBefore }]
+    }
+    const [fieldsBefore, fieldsAfter] = [formatCompactionConfig(one), formatCompactionConfig(other)]
+    const fields = [...new Set([...Object.keys(fieldsBefore), ...Object.keys(fieldsAfter)])].filter(
+      (name) => canonicalText(fieldsBefore[name]) !== canonicalText(fieldsAfter[name]),
+    )
+    return fields.length === 0
+      ? []
+      : [{ dataSource, fields, isConfiguredBefore: true, isConfiguredAfter: true }]
+  })
+}

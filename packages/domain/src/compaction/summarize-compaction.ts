@@ -1,0 +1,45 @@
+import { countOf, formatBytes } from '../text/index.ts'
+import type { CompactionPlan } from './plan-compaction.ts'
+import type { CompactionSchedule } from './schedule.ts'
+
+/** The state of compaction that a summary reads. */
+export interface SummarizedCompaction {
+  readonly plan: CompactionPlan
+  /** What the next run decides. */
+  readonly schedule: CompactionSchedule
+}
+
+/**
+ * Returns what compaction is doing and what is holding it up, in sentences. Returns none if nothing needs compaction.
+ * Counts only datasources that the reader may read.
+ */
+export function summarizeCompaction(
+  { plan, schedule }: SummarizedCompaction,
+  sees: (dataSource: string) => boolean,
+): string[] {
+  const seen = ({ dataSource }: { readonly dataSource: string }): boolean => sees(dataSource)
+  const awaiting = plan.candidates.filter((candidate) => candidate.eligible && seen(candidate))
+  const locked = plan.skipped.filter((skipped) => skipped.code === 'INTERVAL_LOCKED' && seen(skipped))
+  const withoutSlots = awaiting.filter(({ demand }) => demand.floor > plan.slots).length
+  const postponed = schedule.postponed.filter(({ candidate }) => seen(candidate)).length
+  const bytes = awaiting.reduce((sum, { figures }) => sum + figures.bytes, 0)
+  const sentences: string[] = []
+  if (awaiting.length > 0)
+    sentences.push(
+      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) wait, and running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'slot')}`,
+    )
+  if (withoutSlots > 0)
+    sentences.push(
+      `Compaction has too few task slots for ${countOf(withoutSlots, 'interval')}, which are never compacted`,
+    )
+  if (postponed > 0)
+    sentences.push(
+      `Compaction of ${countOf(postponed, 'interval')} failed or changed nothing and is retried later`,
+    )
+  const [first] = locked
+  if (first !== undefined)
+    sentences.push(
+      `Compaction waits for locks on ${countOf(locked.length, 'interval')}, for example of [${first.dataSource}]: ${first.reason}`,
+    )
+  return sentences
+}

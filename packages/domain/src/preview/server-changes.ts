@@ -1,0 +1,190 @@
+import { defaultRulesName } from '../rules/index.ts'
+import { dayMs } from '../time/index.ts'
+import type { Outcome } from './decide-outcome.ts'
+import { decideRequest } from './decide-request.ts'
+import { decideSteps } from './future-steps.ts'
+import { heldRunsOf } from './held-copies.ts'
+import type { PreviewResult } from './preview.ts'
+import type { PreviewedCluster, PreviewedDatasource } from './previewed-cluster.ts'
+import { columnsOf } from './segments.ts'
+import { servedFiguresOf } from './served-figures.ts'
+import type { PreviewServer } from './servers-by-tier.ts'
+import { addTally, type CopyTally, noCopies } from './tallies.ts'
+
+/** Changes to the servers of a cluster. */
+export interface ServerChanges {
+  /** Names of servers that are gone with their replicas. */
+  readonly failed: readonly string[]
+  /** Names of servers that serve their replicas until other servers have loaded them. */
+  readonly drained: readonly string[]
+  readonly added: readonly PreviewServer[]
+}
+
+/** What a change to the servers does to a tier. */
+export interface ChangedTier {
+  readonly name: string
+  readonly serversBefore: number
+  readonly serversAfter: number
+  readonly capacityBytesBefore: number
+  /** Infinity means no limit. */
+  readonly capacityBytesAfter: number
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+  /** Replicas that its servers have to load. */
+  readonly loaded: CopyTally
+  /** Replicas that the rules require and no server has space for. */
+  readonly doesNotFit: CopyTally
+  /** The day on which replicas no longer fit, with the data of today; undefined if they fit for a year. */
+  readonly fullAt: number | undefined
+}
+
+/** What changes to the servers of a cluster do. */
+export interface ServerChangesPreview {
+  readonly tiers: readonly ChangedTier[]
+  /** Visible segments that no server serves until one has loaded them again. */
+  readonly unavailableSegments: number
+}
+
+const reader = { canRead: () => true, canReadTiers: true }
+
+/** Decides what changes to the servers do under the stored rules. Yields regularly. */
+export function* previewServerChanges(
+  cluster: PreviewedCluster,
+  { failed, drained, added }: ServerChanges,
+): Generator<undefined, ServerChangesPreview> {
+  const figures = yield* servedFiguresOf(cluster)
+  const served = yield* servedSegmentsIn(cluster)
+  // Replicas on drained servers have to be loaded elsewhere, too.
+  const remaining = withoutServers(cluster, new Set([...failed, ...drained]))
+  const servers = [...remaining.servers, ...added]
+  const { result } = yield* decideRequest(
+    {
+      now: undefined,
+      rules: new Map(),
+      defaultRules: cluster.rules.get(defaultRulesName) ?? [],
+      segments: undefined,
+      servers,
+      horizon: undefined,
+      markUsedSince: undefined,
+    },
+    remaining,
+    reader,
+  )
+  const fullTimes = yield* fullTimesOf(result)
+  const names = new Set([...cluster.servers, ...added].filter(isHistorical).map(({ tier }) => tier))
+  const places = new Map(result.tiers.map(({ tier }, place) => [tier, place]))
+  const tiers = [...names].sort().map((name): ChangedTier => {
+    const [before, after] = [cluster.servers, servers].map((list) => membersOf(list, name))
+    const place = places.get(name)
+    return {
+      name,
+      serversBefore: before!.length,
+      serversAfter: after!.length,
+      capacityBytesBefore: capacityOf(before!),
+      capacityBytesAfter: capacityOf(after!),
+      bytesBefore: figures.reduce((sum, { bytesByTier }) => sum + (bytesByTier[name] ?? 0), 0),
+      ...changeOf(result, place),
+      fullAt: place === undefined ? undefined : fullTimes[place],
+    }
+  })
+  const stillServed = yield* servedSegmentsIn(withoutServers(cluster, new Set(failed)))
+  return { tiers, unavailableSegments: served - stillServed }
+}
+
+/** Returns the number of visible segments with at least one replica. Yields regularly. */
+function* servedSegmentsIn(cluster: PreviewedCluster): Generator<undefined, number> {
+  let served = 0
+  for (const datasource of cluster.datasources) {
+    const columns = datasource.columns ?? (yield* columnsOf(datasource.segments))
+    const held = datasource.held ?? (yield* heldRunsOf(datasource.segments, columns, cluster.servers))
+    datasource.keep(columns, held)
+    for (const [run, { byTier, brokers }] of held.copies.entries())
+      if (byTier.size > 0 || brokers > 0) served += held.ends[run]! - (held.ends[run - 1] ?? 0)
+  }
+  return served
+}
+
+const isHistorical = ({ type }: PreviewServer): boolean => type === 'historical'
+
+const membersOf = (servers: readonly PreviewServer[], name: string): readonly PreviewServer[] =>
+  servers.filter((server) => isHistorical(server) && server.tier === name)
+
+const capacityOf = (servers: readonly PreviewServer[]): number =>
+  servers.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0)
+
+/** Returns how the replicas of a tier change. A tier that loses all of its servers has none afterwards. */
+function changeOf(
+  { tiers, datasources }: PreviewResult,
+  place: number | undefined,
+): Pick<ChangedTier, 'bytesAfter' | 'loaded' | 'doesNotFit'> {
+  const loaded = noCopies()
+  if (place === undefined) return { bytesAfter: 0, loaded, doesNotFit: noCopies() }
+  for (const datasource of datasources) addTally(loaded, datasource.tiers[place]!.loaded)
+  const { bytesAfter, doesNotFit } = tiers[place]!
+  return { bytesAfter, loaded, doesNotFit }
+}
+
+/** Returns a cluster without some servers and their replicas. */
+function withoutServers(cluster: PreviewedCluster, names: ReadonlySet<string>): PreviewedCluster {
+  // What is known about the replicas is kept.
+  if (names.size === 0) return cluster
+  const servers = cluster.servers.filter(({ name }) => !names.has(name))
+  const placeOf = new Map(servers.map((server, place) => [server, place]))
+  const places = Int32Array.from(cluster.servers, (server) => placeOf.get(server) ?? -1)
+  return {
+    ...cluster,
+    servers,
+    datasources: cluster.datasources.map((one) => withCopiesAt(one, places)),
+  }
+}
+
+/** Returns a datasource with the new place of each server; replicas on servers at -1 are gone. */
+function withCopiesAt(datasource: PreviewedDatasource, places: Int32Array): PreviewedDatasource {
+  const { segments } = datasource
+  return {
+    segments: {
+      dataSource: segments.dataSource,
+      count: segments.count,
+      start: (index) => segments.start(index),
+      end: (index) => segments.end(index),
+      sizeBytes: (index) => segments.sizeBytes(index),
+      version: (index) => segments.version(index),
+      partitionNum: (index) => segments.partitionNum(index),
+      isOvershadowed: (index) => segments.isOvershadowed(index),
+      forEachCopy: (index, visit) =>
+        segments.forEachCopy(index, (server) => {
+          if (places[server]! >= 0) visit(places[server]!)
+        }),
+    },
+    columns: datasource.columns,
+    keep: (columns) => datasource.keep(columns, undefined),
+  }
+}
+
+const weekMs = 7 * dayMs
+const weeks = 52
+
+/** Returns the first day on which replicas do not fit in each tier. Yields regularly. */
+function* fullTimesOf({ outcome, tiers }: PreviewResult): Generator<undefined, (number | undefined)[]> {
+  const { now } = outcome
+  const ends = Array.from({ length: weeks }, (_, week) => now + (week + 1) * weekMs)
+  const byWeek = yield* firstMisfits(outcome, ends)
+  const found = new Set(byWeek)
+  // Looks at each day of the weeks in which tiers become full.
+  const days = ends.flatMap((end) =>
+    found.has(end) ? Array.from({ length: 7 }, (_, day) => end - (6 - day) * dayMs) : [end],
+  )
+  const byDay = found.size === 1 && found.has(undefined) ? byWeek : yield* firstMisfits(outcome, days)
+  return byDay.map((time, place) => (tiers[place]!.doesNotFit.copies > 0 ? now : time))
+}
+
+/** Returns the first of these times at which replicas do not fit in each tier. */
+function* firstMisfits(
+  outcome: Outcome,
+  moments: readonly number[],
+): Generator<undefined, (number | undefined)[]> {
+  const steps = yield* decideSteps(outcome, new Set(), moments)
+  return outcome.cluster.tiers.map(
+    (_, place) => steps.find(({ tiers }) => tiers[place]!.doesNotFit.copies > 0)?.now,
+  )
+}

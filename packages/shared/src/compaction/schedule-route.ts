@@ -1,0 +1,172 @@
+import {
+  assertRunnableBy,
+  type ClusterCompactionConfig,
+  type CompactionForecast,
+  type CompactionPreviewRequest,
+  compactionPreviewSchema,
+  compareConfigs,
+  comparePlans,
+  defaultPolicies,
+  type ForecastRun,
+  formatClusterConfig,
+  readCompactionPreview,
+  totalsOfRuns,
+} from '@svc/domain/compaction'
+import { formatInstant, formatInterval } from '@svc/domain/time'
+import { type Access, jsonAnswer, jsonBody, type Route, readLater, route } from '../http/index.ts'
+import type { Caller } from '../security/index.ts'
+import type { ServiceContext } from '../service/index.ts'
+import { createSlices, finishInSlices } from '../slices/index.ts'
+import type { CompactionDriver, CompactionPlanner, LivePlan, PlanRequest } from './planner.ts'
+import { compactionScheduleShape } from './response-shapes.ts'
+import { compactionRateOf, forecastOf } from './submit-compactions.ts'
+
+// Like those of the preview.
+const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
+
+const maxRuns = 20
+const maxTasksPerRun = 100
+const maxDifferences = 200
+
+interface Variant extends PlanRequest {
+  readonly name: string
+}
+
+/** The endpoint for the schedule of compaction, with other policies and configurations next to it. */
+export function compactionScheduleRoute(
+  path: string,
+  access: Access,
+  planner: CompactionPlanner,
+  { clock, settings }: Pick<ServiceContext, 'clock' | 'settings'>,
+): Route {
+  const slices = createSlices()
+  const periodMs = settings.get('svc.compaction.period')
+
+  async function plansOf(given: CompactionPreviewRequest): Promise<[Variant, LivePlan][]> {
+    // Without datasources, this only reads the configuration of the cluster.
+    const [present] = await planner.planEach([{ configs: [], segments: [] }])
+    const variants = variantsOf(present!, given)
+    const plans = await planner.planEach(variants)
+    return variants.map((variant, index) => [variant, plans[index]!])
+  }
+
+  return route({
+    method: 'POST',
+    path,
+    access,
+    summary:
+      'Simulate the next compaction runs: what they rewrite and when, also with other policies and configurations',
+    body: jsonBody(readLater(compactionPreviewSchema()), limits),
+    answers: [jsonAnswer(compactionScheduleShape)],
+    handle: async ({ body, caller, signal }) => {
+      const given = await slices.run(() => readCompactionPreview(body), signal)
+      const plans = await plansOf(given)
+      const [, first] = plans[0]!
+      // The given configs may be for a different engine than the cluster's.
+      for (const config of given.configs ?? []) assertRunnableBy(config, given.cluster ?? first.cluster)
+      const { rate, isMeasured } = compactionRateOf(first)
+      const variants: object[] = []
+      for (const [variant, live] of plans) {
+        const forecast = await forecastOf(live, { now: clock.now(), periodMs, rate })
+        const differences = live === first ? undefined : await differencesOf(first, live, caller)
+        variants.push({ ...describeVariant(variant, live, forecast, caller), ...differences })
+      }
+      return {
+        speed: isMeasured ? 'measured' : 'assumed',
+        msPerTask: Math.round(rate.msPerSegment),
+        bytesPerSecond: rate.msPerByte === 0 ? null : Math.round(1000 / rate.msPerByte),
+        variants,
+      }
+    },
+  })
+}
+
+/** Returns the variants to compare: what the cluster does now comes first. */
+function variantsOf({ cluster: present, driver }: LivePlan, given: CompactionPreviewRequest): Variant[] {
+  const { segments } = given
+  const hasGiven = given.cluster !== undefined || given.configs !== undefined
+  const base = hasGiven ? given : { cluster: present, configs: undefined }
+  const cluster = base.cluster ?? present
+  const other = driver === 'duty' ? 'supervisors' : 'duty'
+  return [
+    { name: 'current', driver, segments },
+    ...(hasGiven ? [{ name: 'given', driver: driverOf(cluster), ...given, cluster }] : []),
+    ...defaultPolicies
+      .filter(({ type }) => type !== cluster.compactionPolicy.type)
+      .map((compactionPolicy) => ({
+        name: compactionPolicy.type,
+        driver: driverOf(cluster),
+        cluster: { ...cluster, compactionPolicy },
+        configs: base.configs,
+        segments,
+      })),
+    { name: other, driver: other, cluster: drivenBy(present, other), segments },
+  ]
+}
+
+const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
+  useSupervisors ? 'supervisors' : 'duty'
+
+/** The duty supports only the native engine. */
+const drivenBy = (cluster: ClusterCompactionConfig, driver: CompactionDriver): ClusterCompactionConfig =>
+  driver === 'duty'
+    ? { ...cluster, useSupervisors: false, engine: 'native' }
+    : { ...cluster, useSupervisors: true }
+
+function describeVariant(
+  { name }: Variant,
+  { driver, cluster, plan }: LivePlan,
+  { runs, tooFewSlots }: CompactionForecast,
+  caller: Caller,
+): object {
+  const visible = runs
+    .map(({ at, tasks }) => ({
+      at,
+      tasks: tasks.filter(({ candidate }) => caller.sees(candidate.dataSource)),
+    }))
+    .filter(({ tasks }) => tasks.length > 0)
+  return {
+    name,
+    driver,
+    clusterConfig: formatClusterConfig(cluster),
+    slots: plan.slots,
+    totals: describeTotals(visible),
+    tooFewSlots: tooFewSlots.filter(({ dataSource }) => caller.sees(dataSource)).length,
+    runs: visible.slice(0, maxRuns).map(describeRun),
+    omittedRuns: Math.max(0, visible.length - maxRuns),
+  }
+}
+
+function describeTotals(runs: readonly ForecastRun[]): object {
+  const { endsAt, slotMs, ...totals } = totalsOfRuns(runs)
+  return {
+    ...totals,
+    slotSeconds: Math.round(slotMs / 1000),
+    ...(endsAt === undefined ? {} : { endsAt: formatInstant(Math.round(endsAt)) }),
+  }
+}
+
+const describeRun = (run: ForecastRun): object => ({
+  at: formatInstant(run.at),
+  totals: describeTotals([run]),
+  tasks: run.tasks.slice(0, maxTasksPerRun).map(({ candidate, slots, bytes, endsAt }) => ({
+    dataSource: candidate.dataSource,
+    interval: formatInterval(candidate.compactionInterval),
+    bytes,
+    slots,
+    endsAt: formatInstant(Math.round(endsAt)),
+    reason: candidate.reason,
+  })),
+})
+
+async function differencesOf(before: LivePlan, after: LivePlan, caller: Caller): Promise<object> {
+  const sees = ({ dataSource }: { readonly dataSource: string }): boolean => caller.sees(dataSource)
+  const intervals = (await finishInSlices(comparePlans(before, after))).filter(sees)
+  return {
+    configDifferences: compareConfigs(before, after).filter(sees).slice(0, maxDifferences),
+    differences: intervals
+      .slice(0, maxDifferences)
+      .map(({ interval, ...one }) => ({ ...one, interval: formatInterval(interval) })),
+    omittedDifferences: Math.max(0, intervals.length - maxDifferences),
+  }
+}

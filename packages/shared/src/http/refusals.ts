@@ -1,0 +1,55 @@
+import { LastEntries } from '../runtime/index.ts'
+
+/** A client certificate, as text. Times are ISO 8601. */
+export interface RefusedCertificate {
+  /** Who it is for, such as `CN=broker`. */
+  readonly subject: string
+  /** The authority that signed it. */
+  readonly issuer: string
+  readonly serialNumber: string
+  /** The names and addresses that it is valid for, such as `DNS:broker`. */
+  readonly names: string
+  readonly validFrom: string
+  readonly validTo: string
+  readonly fingerprint: string
+}
+
+/** A TLS handshake that this server refused, or that failed. */
+export interface RefusedHandshake {
+  readonly id: string
+  readonly time: string
+  readonly address: string
+  /** A stable code: NO_CERTIFICATE, WRONG_HOST, or that of the TLS library, such as CERT_HAS_EXPIRED. */
+  readonly code: string
+  readonly reason: string
+  /** Null if the client sent none, or if the handshake failed before. */
+  readonly certificate: RefusedCertificate | null
+}
+
+/** A request that was refused because of its login or a missing permission. */
+export interface RefusedRequest {
+  /** The value of the header X-Request-Id of the answer. */
+  readonly id: string
+  readonly time: string
+  readonly address: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  /** The typed user name; empty without credentials. */
+  readonly user: string
+  readonly message: string
+}
+
+/** What a server refused last. */
+export interface Refusals {
+  readonly handshakes: LastEntries<RefusedHandshake>
+  readonly requests: LastEntries<RefusedRequest>
+}
+
+const capacity = 1000
+
+/** Creates the journals of a server, which keep the last 1,000 refusals of each kind. */
+export const createRefusals = (): Refusals => ({
+  handshakes: new LastEntries(capacity),
+  requests: new LastEntries(capacity),
+})

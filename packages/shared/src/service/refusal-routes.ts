@@ -1,0 +1,79 @@
+import { omittable } from '@svc/domain/validation'
+import { z } from 'zod'
+import { jsonAnswer, type Refusals, type Route, route, securityConfig } from '../http/index.ts'
+import type { LastEntries } from '../runtime/index.ts'
+import { positiveCount, textParameter } from '../wire/index.ts'
+
+const max = 1000
+const query = { count: omittable(positiveCount(max), max), id: omittable(textParameter) }
+
+const handshakeShape = z
+  .object({
+    id: z.string(),
+    time: z.string(),
+    address: z.string(),
+    code: z
+      .string()
+      .describe('NO_CERTIFICATE, WRONG_HOST, or the code of the TLS library, such as CERT_HAS_EXPIRED'),
+    reason: z.string(),
+    certificate: z
+      .object({
+        subject: z.string(),
+        issuer: z.string(),
+        serialNumber: z.string(),
+        names: z.string().describe('The names and addresses that it is valid for'),
+        validFrom: z.string(),
+        validTo: z.string(),
+        fingerprint: z.string(),
+      })
+      .nullable(),
+  })
+  .meta({ title: 'RefusedHandshake' })
+
+const requestShape = z
+  .object({
+    id: z.string().describe('The header X-Request-Id of the answer'),
+    time: z.string(),
+    address: z.string(),
+    method: z.string(),
+    path: z.string(),
+    status: z.int(),
+    user: z.string().describe('The typed user name; empty without credentials'),
+    message: z.string(),
+  })
+  .meta({ title: 'RefusedRequest' })
+
+/** Returns the endpoints for the last handshakes and requests that this server refused. */
+export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/svc/internal/v1/refusedHandshakes',
+      access: securityConfig('READ'),
+      summary: 'List the last TLS handshakes that this server refused, newest first, or the one with an ID',
+      query,
+      answers: [jsonAnswer(z.array(handshakeShape))],
+      handle: ({ query: { count, id } }) => matching(handshakes, count, id),
+    }),
+    route({
+      method: 'GET',
+      path: '/svc/internal/v1/refusedRequests',
+      access: securityConfig('READ'),
+      summary:
+        'List the last requests that this server refused because of their login or a missing permission, newest first, or the ones with an ID',
+      query,
+      answers: [jsonAnswer(z.array(requestShape))],
+      handle: ({ query: { count, id } }) => matching(requests, count, id),
+    }),
+  ]
+}
+
+const matching = <Entry extends { readonly id: string }>(
+  entries: LastEntries<Entry>,
+  count: number,
+  id: string | undefined,
+): Entry[] =>
+  entries
+    .newestFirst()
+    .filter((entry) => id === undefined || entry.id === id)
+    .slice(0, count)

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { formatInPieces, formatJsonText } from './format-json-text.ts'
+
+/** Finishes a generator; returns its result and the number of its pauses. */
+function finish<Result>(steps: Generator<undefined, Result>): { result: Result; pauses: number } {
+  for (let pauses = 0; ; pauses += 1) {
+    const { done, value } = steps.next()
+    if (done) return { result: value, pauses }
+  }
+}
+
+test('formats any JSON as JSON.stringify does', () => {
+  const value = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })
+  fc.assert(
+    fc.property(value, fc.integer({ min: 1, max: 5 }), (value, pieceLength) => {
+      const parsed: unknown = JSON.parse(JSON.stringify(value))
+      assert.equal(finish(formatInPieces(parsed, pieceLength)).result, JSON.stringify(parsed))
+    }),
+  )
+})
+
+test('keeps fields that are named like members of objects', () => {
+  const text = '{"__proto__":{"constructor":[1]},"toString":"\\ud83d","1":null,"":[]}'
+  const parsed: unknown = JSON.parse(text)
+  assert.equal(finish(formatInPieces(parsed)).result, JSON.stringify(parsed))
+})
+
+test('pauses in long strings and long lists, and keeps pairs of surrogates together', async () => {
+  const value = { data: '🐯'.repeat(1_000_001), list: Array.from({ length: 100_000 }, (_, index) => index) }
+  const { result, pauses } = finish(formatInPieces(value))
+  assert.ok(pauses >= 12, `${pauses} pauses`)
+  assert.equal(result, JSON.stringify(value))
+  assert.equal(await formatJsonText(value), result)
+})

@@ -1,0 +1,119 @@
+import { defaultRulesName } from '@svc/domain/rules'
+import { formatInstant } from '@svc/domain/time'
+import { omittable } from '@svc/domain/validation'
+import { authenticated, type Route, route, streamed, textAnswer } from '@svc/shared/http'
+import type { Caller } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { textParameter } from '@svc/shared/wire'
+import {
+  type ChangeFeed,
+  type Changes,
+  createEventWriter,
+  type EventWriter,
+  StreamLimit,
+} from '../changes/index.ts'
+import type { ClusterView } from '../cluster-view.ts'
+import { atLeader, type Leadership } from '../leadership/index.ts'
+
+const query = { since: omittable(textParameter) }
+
+// The router has 128 connections to the leader, and each stream takes one of them.
+const maxStreams = 64
+const maxStreamsPerCaller = 8
+// Shorter than the timeouts of proxies.
+const heartbeatMs = 10_000
+// Login and permissions are checked when a stream starts, so a caller must start a new one regularly.
+const maxStreamMs = 60_000
+
+/** Returns the endpoint that streams what changes in the cluster, as server-sent events. */
+export function changesRoute({ leadership, context }: ClusterView, feed: ChangeFeed): Route {
+  const limit = new StreamLimit(maxStreams, maxStreamsPerCaller)
+  return atLeader(
+    leadership,
+    context,
+    route({
+      method: 'GET',
+      path: '/svc/coordinator/v1/changes',
+      access: authenticated,
+      summary:
+        'Follow changes of segments, rules, and servers as server-sent events, for the datasources that the caller may read; servers only with READ on STATE. since is the id of the last known event, and the stream has what changed after it, for up to a minute. Without it, the only event is start, with the id to begin with; if it is unknown, the only event is reset, and anything may have changed',
+      query,
+      answers: [textAnswer('text/event-stream')],
+      failures: ['busy'],
+      handle: async ({ caller, query: { since }, signal, request, response }) => {
+        const leave = limit.enter(caller)
+        try {
+          const { id } = await feed.current()
+          response.writeHead(200, {
+            'Content-Type': 'text/event-stream; charset=utf-8',
+            'Cache-Control': 'no-store',
+          })
+          // The reader is connected, even if the first change takes long.
+          response.flushHeaders()
+          if (request.method !== 'HEAD') {
+            const writer = createEventWriter(response, signal)
+            const stream = { writer, caller, feed, leadership, stopping: context.stopping, signal }
+            if (since === undefined) await writer.write({ name: 'start', id, data: {} })
+            else await follow(since, stream)
+          }
+          response.end()
+        } finally {
+          leave()
+        }
+        return streamed
+      },
+    }),
+  )
+}
+
+/** A stream to one caller. */
+interface Stream extends Pick<ServiceContext, 'stopping'> {
+  readonly writer: EventWriter
+  readonly caller: Caller
+  readonly feed: ChangeFeed
+  readonly leadership: Leadership
+  /** Aborted when the caller has left. */
+  readonly signal: AbortSignal
+}
+
+/** Writes what changes after an event, until the stream must end. */
+async function follow(since: string, stream: Stream): Promise<void> {
+  const { writer, caller, feed, leadership, stopping, signal } = stream
+  const timeout = AbortSignal.timeout(maxStreamMs)
+  let last = since
+  while (writer.isOpen) {
+    const reason =
+      leadership.term() === undefined
+        ? 'This coordinator is no longer the leader'
+        : stopping.aborted
+          ? 'This server is stopping'
+          : timeout.aborted
+            ? 'A stream takes at most a minute: continue with the last id'
+            : undefined
+    if (reason !== undefined) return await writer.write({ name: 'end', data: { reason } })
+    const changes = feed.since(last)
+    if (changes === undefined) {
+      const data = { reason: 'The changes since this event are unknown' }
+      return await writer.write({ name: 'reset', id: feed.lastId() ?? last, data })
+    }
+    if (changes.id !== last) {
+      last = changes.id
+      await writer.write({ name: 'changes', id: last, data: readableChanges(changes, caller) })
+      continue
+    }
+    const silence = AbortSignal.timeout(heartbeatMs)
+    await feed.next(AbortSignal.any([signal, stopping, timeout, silence]))
+    if (silence.aborted) await writer.writeHeartbeat()
+  }
+}
+
+/** Returns the changes that a caller may see, as JSON. */
+function readableChanges({ now, segments, rules, servers, clusterState }: Changes, caller: Caller): object {
+  const isReadable = (name: string): boolean => caller.can('READ', 'DATASOURCE', name)
+  return {
+    now: formatInstant(now),
+    segments: Object.fromEntries([...segments].filter(([name]) => isReadable(name))),
+    rules: rules.filter((name) => name === defaultRulesName || isReadable(name)),
+    ...(caller.can('READ', 'STATE', 'STATE') ? { servers, clusterState } : {}),
+  }
+}
