@@ -13,6 +13,7 @@ import {
   password,
   periodMs,
   port,
+  rulesPolicyFile,
   sizeBytes,
   sizeBytesFrom,
   text,
@@ -615,6 +616,11 @@ export const properties = {
     flag,
     'whether a new leader waits for the default of millisToWaitBeforeDeleting (15 minutes) before it marks overshadowed segments as unused, as in Druid 37; otherwise it waits only if the dynamic configuration has another value',
     'false',
+  ),
+
+  'svc.coordinator.rules.policy': property(
+    rulesPolicyFile,
+    'YAML file with limits for changes of retention rules, which are refused if they exceed them; see [Declared state](declared-state.md#policies)',
   ),
 
   'svc.coordinator.kill.on': property(
