@@ -125,7 +125,7 @@ const rule = fc.oneof(
   // Rules and fields of another version of Druid.
   fc.record({
     type: fc.constant('loadByMoon'),
-    phase: fc.oneof(fc.constant(null), fc.double(), fc.string()),
+    phase: fc.oneof(fc.constant(null), fc.double({ noDefaultInfinity: true, noNaN: true }), fc.string()),
   }),
   fc.record({ type: fc.constant('dropForever'), unlessFullMoon: fc.boolean() }),
 )
