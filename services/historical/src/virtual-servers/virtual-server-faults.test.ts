@@ -114,7 +114,7 @@ describe('a fault of one virtual server', () => {
     await waitUntil('it has restarted', () => complete.get('a:1')?.session !== session)
     const report = complete.get('a:1') as ServerReport
     assert.ok(report.segments?.includes(id))
-    assert.equal(report.usedSizeBytes, 10 * report.segments.length)
+    assert.equal(report.usedSizeBytes, 10 * (report.segments?.length ?? 0))
     assert.ok(servers.served.has(id))
     const next = await load('a:1')
     await waitUntil('it handles requests again', () => isKnown('a:1', next))
