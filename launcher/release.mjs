@@ -62,7 +62,10 @@ function tryPublishing(tarball) {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const { name, version, entryCount, unpackedSize } = JSON.parse(output)
+  // npm 11 reports by package; earlier versions report the package itself.
+  const report = JSON.parse(output)
+  const { name, version, entryCount, unpackedSize } = report.name ? report : Object.values(report)[0]
+  if (!(entryCount > 0)) throw new Error(`npm publish --dry-run reports no files: ${output}`)
   return `${name}@${version}: ${entryCount} files, ${Math.round(unpackedSize / 2 ** 20)} MiB unpacked`
 }
 

@@ -24,11 +24,11 @@ import { type Endpoint, fillPath, loadRouteTables, pathThroughRouter } from './s
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 
-// Simulation endpoints reject everybody where no simulation runs.
+// Endpoints for simulations and for tests reject everybody where these are not enabled.
 const cluster = await startTestCluster({
   profile: 'secure',
   instances: 'worker=1',
-  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true'],
+  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true', 'svc.testing.enabled=true'],
 })
 after(() => cluster.end())
 const endpoints = await loadRouteTables()
@@ -135,6 +135,7 @@ describe('the permissions that servers require', () => {
       'GET /svc-internal/v1/security/directory',
       'GET /svc-internal/v1/security/known',
       'GET /svc-internal/v1/segments/holders',
+      'POST /svc-internal/v1/restart',
       'POST /svc-internal/v1/segments/files',
       'POST /svc-internal/v1/servers/report',
     ])

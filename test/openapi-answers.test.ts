@@ -13,7 +13,7 @@ import { untilLoaded } from './support/until-loaded.ts'
 const cluster = await startTestCluster({
   profile: 'secure',
   instances: 'worker=1',
-  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true'],
+  set: ['svc.simulation.enabled=true', 'svc.simulation.clock.enabled=true', 'svc.testing.enabled=true'],
 })
 after(() => cluster.end())
 const { router } = cluster
@@ -357,6 +357,18 @@ test('failures match the document', async () => {
   while (answer.status === 401)
   assert.equal(answer.status, 429)
   assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+})
+
+test('resets match the document', async () => {
+  await requestOnce('POST', `${indexer}/testing/snapshots`, { name: 'end' })
+  const { json } = await requestOnce('POST', `${indexer}/testing/resets`, { snapshot: 'end' })
+  const path = `${indexer}/testing/resets/${(json as { id: string }).id}`
+  await waitUntil(
+    'the reset is complete',
+    async () => (await router.send({ path })).json as { state: string },
+    ({ state }) => state === 'SUCCESS',
+  )
+  await requestOnce('GET', path)
 })
 
 test('every operation of the document was called and succeeded', () => {

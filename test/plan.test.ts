@@ -2,6 +2,7 @@
 // svc and over those of Druid.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -14,19 +15,28 @@ import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import { flights, flightsTask, runTask } from './support/flights.ts'
-import { runSvc } from './support/svc-command.ts'
+import { runSvc, svcCommand } from './support/svc-command.ts'
 import { startTestCluster } from './support/test-cluster.ts'
 import { newTestFolder } from './support/test-folder.ts'
 import { untilLoaded } from './support/until-loaded.ts'
 
+const folder = newTestFolder()
+// No other test loads rules without replicas.
+const clusterPolicy = path.join(folder, 'cluster-policy.yaml')
+writeFileSync(clusterPolicy, 'minReplicas: 1\n')
+process.env.XDG_STATE_HOME = path.join(folder, 'record')
+
 const cluster = await startTestCluster({
   profile: 'secure',
   historicals: 'hot=1,_default_tier=1',
-  set: ['svc.api.aliases=["druid"]', 'coordinator.svc.coordinator.period=PT2S'],
+  set: [
+    'svc.api.aliases=["druid"]',
+    'coordinator.svc.coordinator.period=PT2S',
+    `coordinator.svc.coordinator.rules.policy=${clusterPolicy}`,
+  ],
 })
 after(() => cluster.end())
 const { router, home } = cluster
-const folder = newTestFolder()
 const state = path.join(folder, 'state')
 const planFile = path.join(folder, 'plan.json')
 
@@ -279,6 +289,28 @@ describe('plan and apply', () => {
     assert.equal(entry?.auditInfo.author, 'ci')
   })
 
+  test('a plan may be made with a horizon, prices, and a policy', async () => {
+    const file = path.join(folder, 'priced.yaml')
+    writeFileSync(
+      file,
+      'prices: {currency: EUR, perGibMonth: {_default_tier: 1000000}}\nrules:\n  flights: [{type: dropForever}]\n  _default: [{type: loadForever, tieredReplicants: {_default_tier: 1}}]\n',
+    )
+    const policy = path.join(folder, 'policy.yaml')
+    writeFileSync(policy, '# At most half.\nmaxUnusedPercent: 50\n')
+    const args = [file, '--policy', policy]
+    const planned = await svc('plan', ...args, '--horizon', 'P1Y', '--markdown')
+    assert.equal(planned.status, 4, planned.stderr)
+    assert.match(planned.stdout, /EUR per month before \| after \| change \| on \d{4}-\d\d-\d\d/)
+    assert.match(planned.stderr, /Policy: Datasource \[flights\]: 59 segments .* which is 100\.0 %/)
+    const refused = await svc('apply', ...args, '--yes')
+    assert.equal(refused.status, 4)
+    assert.match(refused.stderr, /forbids this plan, and nothing was applied/)
+    writeFileSync(policy, 'maxUnusedPercent: 50\nmaxUnusedByte: 1\n')
+    const invalid = await svc('plan', ...args)
+    assert.equal(invalid.status, 2)
+    assert.match(invalid.stderr, /policy\.yaml:2:16: Unknown field \[maxUnusedByte\]/)
+  })
+
   test('a typo in a datasource is shown with its position', async () => {
     edit('team-rules.yaml', (text) => `${text}  flihgts:\n    - type: dropForever\n`)
     const { status, stderr } = await svc('plan', state)
@@ -287,5 +319,270 @@ describe('plan and apply', () => {
       stderr,
       /team-rules\.yaml:\d+:3: Unknown datasource \[flihgts\]: .*Similar names are \[flights\]/,
     )
+  })
+})
+
+describe('apply', () => {
+  const load = (...tiers: string[]) =>
+    `[{type: loadForever, tieredReplicants: {${tiers.map((tier) => `${tier}: 1`).join(', ')}}}]`
+  const drop =
+    '[{type: loadByInterval, interval: 2001-03-01/2001-04-01, tieredReplicants: {hot: 1}}, {type: dropForever}]'
+  const fileOf = (name: string, text: string): string => {
+    const file = path.join(folder, name)
+    writeFileSync(file, text)
+    return file
+  }
+  const rulesOf = async () =>
+    (await router.get<object[]>(`/svc/coordinator/v1/rules/${flights.dataSource}`)).length
+  const usedSegments = async (): Promise<number> =>
+    (await router.get<string[]>(`/svc/coordinator/v1/metadata/datasources/${flights.dataSource}/segments`))
+      .length
+
+  /** Applies a plan, and kills the command as soon as it has applied something. Returns its status; null if it was killed. */
+  async function applyAndKill(plan: string): Promise<number | null> {
+    const args = ['apply', plan, '--yes', '--no-wait', '--home', home.root]
+    const child = spawn(svcCommand, args, { detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (/^\[1\//m.test(text)) process.kill(-child.pid!, 'SIGKILL')
+    })
+    const [status] = (await once(child, 'close')) as [number | null]
+    return status
+  }
+
+  test('after SIGKILL at every step, running it again ends in the planned state', async () => {
+    const file = fileOf(
+      'many.yaml',
+      `rules:
+  flights: ${load('hot', '_default_tier')}
+  a: ${load('hot')}
+  b: ${load('hot')}
+  _default: ${load('_default_tier')}
+coordinator: {maxSegmentsToMove: 9}
+compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
+`,
+    )
+    assert.equal(
+      (await svc('plan', file, '--create', '--out', planFile, '--target', 'rules', '--target', 'coordinator'))
+        .status,
+      5,
+    )
+    let kills = 0
+    while ((await applyAndKill(planFile)) === null) {
+      kills += 1
+      assert.ok(kills < 20)
+    }
+    assert.ok(kills >= 2, String(kills))
+    const again = await svc('apply', planFile, '--yes')
+    assert.match(again.stdout, /0 of 4 changes/)
+    assert.equal((await svc('drift', file, '--target', 'rules')).status, 0)
+  })
+
+  test('of two at the same time, one wins and the other gets a conflict', async () => {
+    const plans = await Promise.all(
+      ['hot', '_default_tier'].map(async (tier) => {
+        const out = path.join(folder, `${tier}.json`)
+        await svc('plan', fileOf(`${tier}.yaml`, `rules:\n  flights: ${load(tier)}\n`), '--out', out)
+        return out
+      }),
+    )
+    const applied = await Promise.all(plans.map((plan) => svc('apply', plan, '--yes', '--no-wait')))
+    assert.deepEqual(applied.map(({ status }) => status).sort(), [0, 4], JSON.stringify(applied))
+    const won = applied[0]!.status === 0 ? 'hot' : '_default_tier'
+    assert.equal((await svc('drift', path.join(folder, `${won}.yaml`))).status, 0)
+  })
+
+  test('the coordinator refuses what its policy forbids, unless a user who may do so overrides it', async () => {
+    const file = fileOf('none.yaml', 'rules:\n  flights: [{type: loadForever, tieredReplicants: {}}]\n')
+    const args = ['apply', file, '--target', 'rules.flights', '--yes', '--no-wait']
+    const refused = await svc(...(args as [string]))
+    assert.equal(refused.status, 4, refused.stderr)
+    assert.match(
+      refused.stderr,
+      /The policy of the cluster forbids this change\. Datasource \[flights\]: rule \[0\] \[loadForever\] must load at least 1 replica, not 0 \(\[minReplicas\]\)/,
+    )
+    const overridden = await svc(...(args as [string]), '--override-policy')
+    assert.equal(overridden.status, 0, overridden.stderr)
+    const [entry] = await router.get<{ auditInfo: { comment: string } }[]>(
+      `/svc/coordinator/v1/rules/${flights.dataSource}/history?count=1`,
+    )
+    assert.match(
+      entry!.auditInfo.comment,
+      /\(plan \w+\) \(overrides the policy: Datasource \[flights\]: rule/,
+    )
+  })
+
+  for (const [name, connection] of [
+    ['svc', () => ['--home', home.root]],
+    ['Druid', () => druid],
+  ] as const) {
+    test(`over the paths of ${name}, a plan that lost data is reverted, with the data`, async () => {
+      const before = fileOf('before.yaml', `rules:\n  flights: ${load('_default_tier')}\n`)
+      const target = ['--target', 'rules.flights', '--yes', ...connection()]
+      const prepared = await runSvc('apply', before, ...target)
+      assert.equal(prepared.status, 0, prepared.stderr)
+      const [rules, used] = [await rulesOf(), await usedSegments()]
+      const applied = await runSvc('apply', fileOf('lossy.yaml', `rules:\n  flights: ${drop}\n`), ...target)
+      assert.equal(applied.status, 0, applied.stderr)
+      const id = /Applied plan \[(\w+)\]/.exec(applied.stdout)![1]!
+      assert.ok((await usedSegments()) < used)
+      assert.notEqual(await rulesOf(), rules)
+      const reverted = await runSvc('apply', '--revert', id, '--yes', ...connection())
+      assert.equal(reverted.status, 0, reverted.stderr)
+      assert.match(reverted.stdout, /1 of 1 changes\.\nMarked \d+ segments as used\.\n$/)
+      assert.deepEqual([await rulesOf(), await usedSegments()], [rules, used])
+      assert.equal((await svc('drift', before, '--target', 'rules.flights')).status, 0)
+      const again = await runSvc('apply', '--revert', id, '--yes', ...connection())
+      assert.equal(again.status, 0, again.stderr)
+    })
+  }
+})
+
+describe('the GitHub Action', () => {
+  interface Comment {
+    readonly id: number
+    body: string
+  }
+  const comments: Comment[] = Array.from({ length: 100 }, (_, id) => ({ id, body: 'by a person' }))
+  const calls: string[] = []
+  let isReadOnly = false
+  // Comments in pages, like the API of GitHub.
+  const gitHub = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request
+    calls.push(`${method} ${url}`)
+    const json = JSON.parse((await buffer(request)).toString() || 'null') as { body: string } | null
+    const answer = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (headers.authorization !== 'Bearer the-token') return answer(401, {})
+    const target = new URL(url, 'http://github')
+    const all = '/repos/team/rules/issues/7/comments'
+    if (method === 'GET' && target.pathname === all) {
+      const [size, page] = ['per_page', 'page'].map((name) => Number(target.searchParams.get(name)))
+      return answer(200, comments.slice((page! - 1) * size!, page! * size!))
+    }
+    if (isReadOnly) return answer(403, {})
+    if (method === 'POST' && target.pathname === all) {
+      comments.push({ id: comments.length, body: json!.body })
+      return answer(201, {})
+    }
+    const [, id] = /^\/repos\/team\/rules\/issues\/comments\/(\d+)$/.exec(target.pathname) ?? []
+    if (method !== 'PATCH' || id === undefined) return answer(404, {})
+    comments[Number(id)]!.body = json!.body
+    return answer(200, {})
+  })
+  before(async () => {
+    gitHub.listen(0, '127.0.0.1')
+    await once(gitHub, 'listening')
+  })
+  after(() => gitHub.close())
+
+  interface ActionRun {
+    readonly status: number | null
+    readonly outputs: string
+    readonly log: string
+  }
+
+  /** Runs the step of action.yml with these inputs, as a runner does. */
+  async function runAction(inputs: Record<string, string>, event: object): Promise<ActionRun> {
+    const action = parse(readFileSync(path.join(repositoryRoot, 'action.yml'), 'utf8')) as {
+      readonly inputs: Record<string, { default?: string; required?: boolean }>
+      readonly runs: { readonly steps: [{ run: string; env: Record<string, string> }] }
+    }
+    const [{ run, env }] = action.runs.steps
+    const values = Object.entries(env).map(([name, text]) => {
+      const input = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(text)![1]!
+      assert.ok(action.inputs[input], input)
+      return [name, inputs[input] ?? action.inputs[input].default ?? ''] as const
+    })
+    const [outputs, summary, eventFile] = ['outputs', 'summary', 'event.json'].map((name) =>
+      path.join(folder, name),
+    )
+    writeFileSync(outputs!, '')
+    writeFileSync(eventFile!, JSON.stringify(event))
+    const child = spawn('bash', ['-c', run], {
+      env: {
+        ...process.env,
+        ...Object.fromEntries(values),
+        GITHUB_ACTION_PATH: repositoryRoot,
+        GITHUB_API_URL: `http://127.0.0.1:${(gitHub.address() as AddressInfo).port}`,
+        GITHUB_REPOSITORY: 'team/rules',
+        GITHUB_EVENT_PATH: eventFile,
+        GITHUB_OUTPUT: outputs,
+        GITHUB_STEP_SUMMARY: summary,
+        RUNNER_TEMP: folder,
+      },
+    })
+    let log = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        log += text
+      })
+    const [status] = (await once(child, 'close')) as [number | null]
+    return { status, outputs: readFileSync(outputs!, 'utf8'), log }
+  }
+  const inputs = () => {
+    const certificates = path.join(folder, 'trusted.pem')
+    writeFileSync(certificates, cluster.trusted!)
+    return {
+      state: path.join(folder, 'proposed.yaml'),
+      url: cluster.urls.router!,
+      user: 'admin',
+      password: cluster.adminPassword!,
+      certificates,
+      token: 'the-token',
+    }
+  }
+  const pull = { pull_request: { number: 7 } }
+  const propose = (rule: string): void =>
+    writeFileSync(path.join(folder, 'proposed.yaml'), `rules:\n  flights: [{type: ${rule}}]\n`)
+
+  test('posts the plan as a comment, and updates it when the pull request changes', async () => {
+    propose('dropForever')
+    const first = await runAction(inputs(), pull)
+    assert.equal(first.status, 0, first.log)
+    assert.match(first.outputs, /^changes=true\nplan=.*plan\.json\n$/)
+    assert.equal(comments.length, 101)
+    assert.match(
+      comments[100]!.body,
+      /^<!-- svc plan .* -->\n\n## Plan \w+ for[\s\S]*\+ \{"type":"dropForever"\}/,
+    )
+    propose('loadForever')
+    const second = await runAction(inputs(), pull)
+    assert.equal(second.status, 0, second.log)
+    assert.equal(comments.length, 101)
+    assert.match(comments[100]!.body, /\+ \{"type":"loadForever"/)
+    assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
+    const saved = /plan=(.*)/.exec(second.outputs)![1]!
+    assert.match((await svc('apply', saved)).stderr, /requires --yes/)
+  })
+
+  test('fails with invalid files and plans that a policy forbids, and comments why', async () => {
+    propose('dropSometimes')
+    const invalid = await runAction(inputs(), pull)
+    assert.equal(invalid.status, 2)
+    assert.match(
+      comments[100]!.body,
+      /## The plan failed\n\n```\nsvc: .*proposed\.yaml:2:20: Invalid value \[dropSometimes\]/,
+    )
+    propose('dropForever')
+    const policy = path.join(folder, 'strict.yaml')
+    writeFileSync(policy, 'protectedDatasources: [flights]\n')
+    const forbidden = await runAction({ ...inputs(), policy }, pull)
+    assert.equal(forbidden.status, 4)
+    assert.match(
+      comments[100]!.body,
+      /### The policy forbids this plan\n\n```\n[\s\S]*Datasource \[flights\] is protected/,
+    )
+    assert.doesNotMatch(forbidden.outputs, /plan=/)
+  })
+
+  test('succeeds without a pull request, and with a token that may not write', async () => {
+    const { length } = calls
+    const pushed = await runAction(inputs(), { ref: 'refs/heads/main' })
+    assert.equal(pushed.status, 0, pushed.log)
+    assert.equal(calls.length, length)
+    isReadOnly = true
+    const readOnly = await runAction(inputs(), pull)
+    assert.equal(readOnly.status, 0, readOnly.log)
+    assert.match(readOnly.log, /::warning::Failed to post the plan as a comment: status 403/)
   })
 })

@@ -79,6 +79,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc-ext/basic-security/authorization/refreshAll',
     'GET /svc/internal/v1/refusedHandshakes',
     'GET /svc/internal/v1/refusedRequests',
+    'GET /svc/indexer/v1/testing/resets/:reset',
   ],
   'READ CONFIG CONFIG': [
     'GET /status/properties',
@@ -201,6 +202,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc-internal/v1/segments/files',
     'GET /svc-internal/v1/segments/holders',
     'POST /svc-internal/v1/servers/report',
+    'POST /svc-internal/v1/restart',
   ],
   'WRITE CONFIG security': [
     'DELETE /svc-ext/basic-security/authentication/db/:authenticator/users/:user',
@@ -217,6 +219,8 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc-ext/basic-security/authorization/db/:authorizer/users/:user',
     'DELETE /svc-ext/basic-security/authorization/db/:authorizer/users/:user/roles/:role',
     'POST /svc-ext/basic-security/authorization/db/:authorizer/users/:user/roles/:role',
+    'POST /svc/indexer/v1/testing/resets',
+    'POST /svc/indexer/v1/testing/snapshots',
   ],
   'WRITE DATASOURCE as stated': [
     'POST /svc/indexer/v1/supervisor',

@@ -1,5 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
-import { invalidInput } from '@svc/domain/failure'
+import { describeError, forbidden, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
@@ -7,16 +6,18 @@ import { exitStatus, stopRequest } from '../exit/index.ts'
 import { parsePositiveInteger, withConnection } from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
-import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
-import { printPlan } from './plan-output.ts'
+import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
+import { withParts } from './plan-options.ts'
+import { policyViolationsOf } from './plan-policy.ts'
 
-interface ApplyOptions extends PartOptions {
+interface ApplyOptions extends ApplySource {
   readonly yes?: boolean
   readonly wait: boolean
   readonly timeout: string
+  readonly policy?: string
+  readonly overridePolicy?: boolean
   readonly author?: string
   readonly comment?: string
-  readonly json?: boolean
 }
 
 /** Adds `./svc apply`. */
@@ -28,13 +29,16 @@ export function addApply(program: Command): void {
         .description('Apply YAML files, or a saved plan, to a cluster, and wait until it has settled'),
     ),
   )
-    .argument('<dir|plan>', 'Folder with YAML files, one of them, or a plan that ./svc plan --out saved')
+    .argument('[dir|plan]', 'Folder with YAML files, one of them, or a plan that ./svc plan --out saved')
+    .option('--revert <plan>', 'Undo an applied plan instead, given by its ID or its file')
     .option('--yes', 'Skip the confirmation')
     .option(
       '--no-wait',
       'Do not wait for servers to load and drop segments, neither between phases nor at the end',
     )
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
+    .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
+    .option('--override-policy', 'Change rules even if the policy of the cluster forbids it')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history; the ID of the plan is added')
     .option('--json', 'Print JSON')
@@ -47,22 +51,28 @@ add replicas, rules that move data, rules that lose data, and finally removed ro
 A saved plan is refused with status 4 if the configuration has changed since it was made, or if more data would be lost
 than it shows. After an interruption, run the same command again: it skips changes that were already applied.
 
+--revert restores what a plan has changed, and marks as used the segments that its rules have marked as unused.
+
 Examples:
   ./svc apply state
-  ./svc apply plan.json --yes --author ci --comment "ticket 4711"`,
+  ./svc apply plan.json --yes --author ci --comment "ticket 4711"
+  ./svc apply --revert 3f9c0a64d1b27e58`,
     )
-    .action(async (target: string, options: ApplyOptions) => {
+    .action(async (target: string | undefined, options: ApplyOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
-      const { auditHeaders } = await import('../rules/index.ts')
-      const { author, comment = 'Applied with svc' } = options
+      const [{ auditHeaders }, { commentOf }] = await Promise.all([
+        import('../rules/index.ts'),
+        import('../plan/index.ts'),
+      ])
+      const { author, comment = defaultComment(options) } = options
       auditHeaders({ author, comment })
-      const { client, plan, remaining } = isSavedPlan(target)
-        ? await openPlan(target, options)
-        : await planFiles(target, options)
+      const opened = await openSource(target, options)
+      const { client, plan, remaining, reverts } = opened
+      await checkPolicy(options.policy, remaining)
       const total = plan.changes.length
       if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
-      if (remaining.steps.length === 0) {
-        printResult(plan, 0, options)
+      if (remaining.steps.length === 0 && reverts === undefined) {
+        printResult(plan, { applied: 0 }, options)
         return
       }
       if (!options.yes && !(await isConfirmed(client))) {
@@ -70,89 +80,83 @@ Examples:
         process.exitCode = exitStatus.failed
         return
       }
-      const headers = auditHeaders({ author, comment: `${comment} (plan ${plan.id})` })
-      await applyRemaining(client, remaining, { headers, timeoutMs, wait: options.wait })
-      printResult(plan, total - remaining.done, options)
+      const headers = auditHeaders({ author, comment: `${comment} ${commentOf(plan.id)}` })
+      const { overridePolicy: overridesPolicy = false, wait } = options
+      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
+      printResult(plan, { applied: total - remaining.done, markedUsed }, options)
     })
 }
 
-interface OpenedPlan {
-  readonly client: ClusterClient
-  readonly plan: Plan
-  readonly remaining: RemainingSteps
-}
+const defaultComment = ({ revert }: ApplySource): string =>
+  revert === undefined ? 'Applied with svc' : `Reverted plan ${revert}`
 
-const isSavedPlan = (target: string): boolean =>
-  target.endsWith('.json') && statSync(target, { throwIfNoEntry: false })?.isFile() === true
-
-async function openPlan(file: string, options: ApplyOptions): Promise<OpenedPlan> {
-  const { target, create } = options
-  if (target !== undefined || create)
-    throw invalidInput(
-      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+/** Throws forbidden if the policy in a file forbids what remains to be done. */
+async function checkPolicy(file: string | undefined, { steps, preview }: RemainingSteps): Promise<void> {
+  const changes = steps.flatMap((step) => step.changes)
+  const violations = await policyViolationsOf(file, changes, preview)
+  if (violations.length > 0)
+    throw forbidden(
+      `The policy [${file}] forbids this plan, and nothing was applied. ${violations.join('. ')}.`,
     )
-  const [{ parsePlan }, { remainingSteps }, { parseInputJson }] = await Promise.all([
-    import('../declared-state/index.ts'),
-    import('../plan/index.ts'),
-    import('../client/index.ts'),
-  ])
-  const plan = parsePlan(parseInputJson(readFileSync(file, 'utf8'), 'plan', `file [${file}]`), file)
-  const { client, preview } = await connectForPlan(options)
-  const remaining = await remainingSteps(client, plan, preview)
-  if (remaining.steps.length > 0) {
-    const { blocksOf, diffText, summaryOf } = await import('../plan/index.ts')
-    const changes = remaining.steps.flatMap((step) => step.changes)
-    printProgress([`Plan ${plan.id}:`, summaryOf(changes), '', ...diffText(blocksOf(changes))].join('\n'))
-  }
-  return { client, plan, remaining }
-}
-
-async function planFiles(target: string, options: ApplyOptions): Promise<OpenedPlan> {
-  const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
-  const files = readDeclaredFiles(target)
-  const { client, preview } = await connectForPlan(options)
-  const compared = await compareFiles(client, files, compareOptions(options))
-  const made = await makePlan(client, compared, preview, new Date())
-  if (!options.json && made.plan.changes.length > 0) await printPlan(client, made, {})
-  return { client, plan: made.plan, remaining: { steps: made.steps, done: 0 } }
 }
 
 interface ApplyContext {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly wait: boolean
+  readonly overridesPolicy: boolean
 }
 
+/** Applies what remains of a plan. Returns how many segments were marked as used; undefined if it reverts no other plan. */
 async function applyRemaining(
-  client: ClusterClient,
-  { steps }: RemainingSteps,
-  { headers, timeoutMs, wait }: ApplyContext,
-): Promise<void> {
-  const [{ applySteps, readPasswords }, { fieldAt }] = await Promise.all([
+  { client, plan, remaining: { steps }, reverts }: OpenedPlan,
+  { headers, timeoutMs, wait, overridesPolicy }: ApplyContext,
+): Promise<number | undefined> {
+  const [{ applySteps, readPasswords, restoreSegments }, { fieldAt }] = await Promise.all([
     import('../plan/index.ts'),
     import('../declared-state/index.ts'),
   ])
   const { signal } = stopRequest()
-  const context = { client, headers, passwordOf: readPasswords(steps, process.env) }
+  const context = { client, headers, passwordOf: readPasswords(steps, process.env), overridesPolicy }
   const untilSettled = async () => {
     if (wait) await waitForServers(client, timeoutMs, signal)
   }
   let applied = 0
   const total = steps.reduce((sum, { changes }) => sum + changes.length, 0)
   try {
+    if (total > 0) await savePlan(plan)
     await applySteps(context, steps, {
       signal,
       untilLoaded: untilSettled,
+      onOverwritten: ({ path }) =>
+        printProgress(
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this change was overwritten. Its history shows it.`,
+        ),
       onApplied: ({ path }) => {
         applied += 1
         printProgress(`[${applied}/${total}] ${fieldAt(path)}`)
       },
     })
-    if (steps.some(({ changes }) => changes.some(({ kind }) => kind === 'rules'))) await untilSettled()
+    const markedUsed = reverts && (await restoreSegments(client, reverts, headers))
+    if (markedUsed || steps.some(({ changes }) => changes.some(({ kind }) => kind === 'rules')))
+      await untilSettled()
+    return markedUsed
   } catch (error) {
     if (applied > 0)
       printProgress(`svc: Applied ${applied} of ${total} changes. To continue, run the same command again.`)
     throw error
+  }
+}
+
+/** Saves a plan, so that it can be reverted by its ID. */
+async function savePlan(plan: Plan): Promise<void> {
+  const { recordPlan } = await import('../plan/index.ts')
+  try {
+    recordPlan(plan, process.env)
+  } catch (error) {
+    printProgress(
+      `svc: Warning: Failed to save the plan, so that only its file can be used to revert it: ${describeError(error)}`,
+    )
   }
 }
 
@@ -176,10 +180,27 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
   }
 }
 
-function printResult({ id, changes }: Plan, applied: number, { json }: ApplyOptions): void {
-  if (json) printJson({ id, changes: changes.length, applied })
-  else if (changes.length === 0) process.stdout.write('The cluster already has this configuration.\n')
-  else process.stdout.write(`Applied plan [${id}]: ${applied} of ${changes.length} changes.\n`)
+interface ApplyResult {
+  readonly applied: number
+  readonly markedUsed?: number | undefined
+}
+
+function printResult(
+  { id, changes }: Plan,
+  { applied, markedUsed }: ApplyResult,
+  { json }: ApplyOptions,
+): void {
+  if (json) {
+    printJson({ id, changes: changes.length, applied, ...(markedUsed === undefined ? {} : { markedUsed }) })
+    return
+  }
+  process.stdout.write(
+    changes.length === 0
+      ? 'The cluster already has this configuration.\n'
+      : `Applied plan [${id}]: ${applied} of ${changes.length} changes.\n`,
+  )
+  if (markedUsed !== undefined)
+    process.stdout.write(`Marked ${markedUsed} ${markedUsed === 1 ? 'segment' : 'segments'} as used.\n`)
 }
 
 async function isConfirmed({ routerUrl }: ClusterClient): Promise<boolean> {

@@ -7,6 +7,7 @@ export function addBench(dev: Command): void {
   const bench = dev.command('bench').description('Run benchmarks (results: docs/benchmarks.md)')
   for (const add of [
     addStart,
+    addTestClusters,
     addCoordinator,
     addPreviews,
     addCompaction,
@@ -32,6 +33,22 @@ function addStart(bench: Command): void {
       const { benchStart } = await import('../development/index.ts')
       const result = await benchStart(parseRounds(rounds), profile, printProgress)
       printFigures(result, json)
+    })
+}
+
+function addTestClusters(bench: Command): void {
+  bench
+    .command('test-clusters')
+    .description(
+      'Start clusters for tests at the same time, check that they leave nothing behind, and measure resets',
+    )
+    .option('--clusters <n>', 'Number of clusters that start at the same time', '20')
+    .option('--rounds <n>', 'Number of resets', '40')
+    .option('--json', 'Print JSON')
+    .action(async ({ clusters, rounds, json }: { clusters: string; rounds: string; json?: boolean }) => {
+      const { benchTestClusters } = await import('../development/index.ts')
+      const count = parsePositiveInteger('--clusters', clusters, 99)
+      printFigures(await benchTestClusters(count, parseRounds(rounds), printProgress), json)
     })
 }
 

@@ -1,21 +1,29 @@
 import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
+import type { Prices } from '../declared-state/index.ts'
 import { printJson } from '../output/index.ts'
 import type { MadePlan } from '../plan/index.ts'
 import { bandsOf, type PreviewFormat, printReport, printWarnings } from './rules-output.ts'
+
+/** How to show a plan. */
+export interface PlanFormat extends PreviewFormat {
+  readonly prices?: Prices | undefined
+}
 
 /** Prints a plan as JSON, Markdown, or text, and writes it as a page if requested. */
 export async function printPlan(
   client: ClusterClient,
   { plan, steps, preview, warnings }: MadePlan,
-  { json, markdown, html }: PreviewFormat,
+  { json, markdown, html, prices }: PlanFormat,
 ): Promise<void> {
   const [room, rules] = await Promise.all([import('../plan/index.ts'), import('../rules/index.ts')])
   const lists = plan.changes.filter(({ kind }) => kind === 'rules')
   const [only] = lists.length === 1 ? lists : []
   const bands =
     preview && only && (await bandsOf(client, preview, only.path.at(-1)!, (only.after ?? []) as unknown[]))
-  const report = room.planReport(plan, warnings, preview && rules.reportOf(preview, bands))
+  const costs = prices && preview && room.costsOf(prices, preview)
+  const shown = preview && rules.reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
+  const report = room.planReport(plan, warnings, shown)
   if (html !== undefined) writeFileSync(html, room.planHtml(report))
   if (json) {
     printJson({
@@ -23,6 +31,7 @@ export async function printPlan(
       steps: steps.map(({ phase, changes }) => ({ phase, entries: changes.map(({ path }) => path) })),
       warnings,
       preview: preview ?? null,
+      ...(costs === undefined ? {} : { costs }),
     })
     return
   }

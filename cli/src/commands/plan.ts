@@ -5,10 +5,13 @@ import { withConnection } from '../options/index.ts'
 import { printProgress } from '../output/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
+import { policyViolationsOf } from './plan-policy.ts'
 import type { PreviewFormat } from './rules-output.ts'
 
 interface PlanOptions extends PartOptions, PreviewFormat {
   readonly out?: string
+  readonly horizon?: string
+  readonly policy?: string
 }
 
 /** Adds `./svc plan`. */
@@ -24,6 +27,8 @@ export function addPlan(program: Command): void {
   )
     .argument('<dir>', 'Folder with YAML files, or one of them')
     .option('--out <file>', 'Save the plan for ./svc apply')
+    .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
+    .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
     .option('--html <file>', 'Also write the plan as one self-contained page')
     .option('--markdown', 'Print Markdown, for a pull request or change ticket')
     .option('--json', 'Print JSON')
@@ -34,7 +39,9 @@ Shows the changes to the configuration and what changed rules do to the data: wh
 Changes nothing. A section that the files have is complete: the plan removes whatever else the cluster has there. Sections
 that the files do not have are left alone.
 
-Exit status: 0 without changes, 5 with changes.
+Prices in the files (prices.perGibMonth) add the costs before and after. --horizon adds what happens later.
+
+Exit status: 0 without changes, 5 with changes, 4 if the policy forbids them.
 
 Examples:
   ./svc plan state
@@ -46,11 +53,19 @@ Examples:
       const files = readDeclaredFiles(dir)
       const { client, preview } = await connectForPlan(options)
       const compared = await compareFiles(client, files, compareOptions(options))
-      const made = await makePlan(client, compared, preview, new Date())
+      const { horizon, policy } = options
+      const scope = horizon === undefined ? {} : { horizon }
+      const made = await makePlan(client, compared, preview, new Date(), scope)
       if (made.plan.changes.length > 0) process.exitCode = exitStatus.differs
-      await printPlan(client, made, options)
+      await printPlan(client, made, { ...options, prices: files.declared.prices })
+      const violations = await policyViolationsOf(policy, made.plan.changes, made.preview)
+      if (violations.length > 0) {
+        process.exitCode = exitStatus.refused
+        for (const violation of violations) printProgress(`svc: Policy: ${violation}`)
+      }
       if (options.out === undefined) return
-      writeFileSync(options.out, `${JSON.stringify(made.plan, null, 1)}\n`)
+      const { planText } = await import('@svc/domain/saved-plan')
+      writeFileSync(options.out, planText(made.plan))
       printProgress(`Saved plan [${made.plan.id}] to [${options.out}]`)
     })
 }

@@ -74,8 +74,9 @@ export async function printReport(report: PreviewReport): Promise<void> {
     `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
   )
   printWarnings(warnings)
-  for (const { table, notes = [] } of details) {
+  for (const { table, picture = [], notes = [] } of details) {
     process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+    if (picture.length > 0) process.stdout.write(`${picture.join('\n')}\n`)
     for (const note of notes) process.stdout.write(`- ${note}.\n`)
   }
   if (buckets === undefined) return

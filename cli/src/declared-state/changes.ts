@@ -1,21 +1,12 @@
 import { defaultRulesName } from '@svc/domain/rules'
+import { canonical, type PlannedChange } from '@svc/domain/saved-plan'
 import { isJsonObject } from '@svc/domain/validation'
-import { canonical } from './canonical.ts'
 import type { DeclaredState, Problem } from './parse.ts'
 import { definitionOf, meaningOf, type SectionKind } from './sections.ts'
 import { fieldAt, keyOf, type LiveState, type Section, whyUnseen } from './state.ts'
 
 /** A difference between the declared state and a cluster. */
-export interface Change {
-  readonly kind: SectionKind
-  /** The path of the section and the name of the entry. */
-  readonly path: readonly string[]
-  readonly action: 'add' | 'change' | 'remove'
-  /** The value in the cluster; undefined if it has none. */
-  readonly before?: unknown
-  /** The declared value; undefined if the entry is removed. */
-  readonly after?: unknown
-}
+export type Change = PlannedChange<SectionKind>
 
 /** The differences between a declared state and a cluster, and what prevents that they are applied. */
 export interface Comparison {

@@ -2,10 +2,10 @@
  * The configuration that files declare: read from JSON, compared with a cluster, and planned as data. Nothing here reads
  * files or calls a cluster.
  */
-export * from './canonical.ts'
 export * from './changes.ts'
 export * from './parse.ts'
 export * from './plan.ts'
+export type { Prices } from './prices.ts'
 export { ruleSetField } from './rule-sets.ts'
 export * from './schema.ts'
 export {

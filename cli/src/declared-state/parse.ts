@@ -1,5 +1,6 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { assertKnownFields, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
+import { type Prices, readPrices } from './prices.ts'
 import { RuleSets } from './rule-sets.ts'
 import { definitionOf, type SectionKind, sectionDefinitions } from './sections.ts'
 import { fieldAt, keyOf, type Section, type State } from './state.ts'
@@ -36,9 +37,10 @@ export interface DeclaredState {
   readonly problems: readonly Problem[]
   /** By the key of the path of each section and entry. */
   readonly origins: ReadonlyMap<string, Origin>
+  readonly prices: Prices | undefined
 }
 
-const topFields = ['ruleSets', ...new Set(sectionDefinitions.map(({ path }) => path[0]!))]
+const topFields = ['ruleSets', ...new Set(sectionDefinitions.map(({ path }) => path[0]!)), 'prices']
 
 /** Returns what files declare, with everything that is wrong with it. */
 export function parseState(documents: readonly StateDocument[]): DeclaredState {
@@ -60,6 +62,8 @@ class Reading implements DeclaredState {
   readonly sections = new Map<string, OpenSection>()
   readonly problems: Problem[] = []
   readonly origins = new Map<string, Origin>()
+  prices: Prices | undefined
+  private pricesSource = ''
   private ruleSets = new RuleSets({})
   private readonly ruleSetsByName = new Map<string, { readonly source: string; readonly list: unknown }>()
 
@@ -106,9 +110,17 @@ class Reading implements DeclaredState {
       if (name === 'ruleSets') continue
       this.attempt(source, name, () => {
         assertKnownFields({ [name]: document[name] }, topFields, '')
-        this.readBelow(source, [name], document[name])
+        if (name === 'prices') this.readPrices(source, document[name])
+        else this.readBelow(source, [name], document[name])
       })
     }
+  }
+
+  private readPrices(source: string, json: unknown): void {
+    if (this.prices === undefined) {
+      this.prices = readPrices(json, 'prices')
+      this.pricesSource = source
+    } else this.problems.push(duplicate(source, ['prices'], this.pricesSource))
   }
 
   private readBelow(source: string, path: readonly string[], json: unknown): void {

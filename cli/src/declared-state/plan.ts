@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
 import { invalidInput } from '@svc/domain/failure'
 import {
+  type PlanContents as Contents,
+  digestOf,
+  keyOf,
+  type Loss,
+  type PlanFile,
+} from '@svc/domain/saved-plan'
+import {
   isJsonObject,
+  omittable,
   type Reader,
-  readAnyObject,
   readCount,
   readFields,
   readList,
@@ -11,39 +18,21 @@ import {
   readText,
   refuse,
 } from '@svc/domain/validation'
-import { canonical } from './canonical.ts'
+import { byName } from './by-name.ts'
 import { type Change, differ } from './changes.ts'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
-import { fieldAt, keyOf, type LiveState } from './state.ts'
-
-/** Segments that a datasource loses. */
-export interface Loss {
-  /** Segments that are queryable now and no longer afterwards. */
-  readonly unqueryable: number
-  readonly unused: number
-}
+import { fieldAt, type LiveState, valueAt } from './state.ts'
 
 /** What a plan changes, in which cluster, and what it was computed from. */
-export interface PlanContents {
-  readonly cluster: string
-  /** ISO 8601. */
-  readonly createdAt: string
-  readonly changes: readonly Change[]
-  /** By datasource. */
-  readonly losses: Readonly<Record<string, Loss>>
-  /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
-  readonly read: Readonly<Record<string, string>>
-}
+export type PlanContents = Contents<SectionKind>
 
 /** A plan that can be saved. */
-export interface Plan extends PlanContents {
-  readonly version: 1
-  /** Depends on all contents. */
-  readonly id: string
-}
+export type Plan = PlanFile<SectionKind>
+
+export type { Loss }
 
 const digest = (value: unknown): string =>
-  createHash('sha256').update(canonical(value)).digest('hex').slice(0, 16)
+  digestOf(value, (text) => createHash('sha256').update(text).digest('hex'))
 
 /** Returns a plan with an ID. */
 export function planOf(contents: PlanContents): Plan {
@@ -71,13 +60,11 @@ export interface PlanState {
 
 /** Compares a plan with what a cluster has now. */
 export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState {
-  const valueAt = (path: readonly string[]): unknown =>
-    live.sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
   const open: Change[] = []
   const conflicts: string[] = []
   const planned = new Set(changes.map(({ path }) => keyOf(path)))
   for (const change of changes) {
-    const progress = progressOf(change, valueAt(change.path))
+    const progress = progressOf(change, valueAt(live, change.path))
     if (progress === 'open') open.push(change)
     if (progress === 'conflict') conflicts.push(fieldAt(change.path))
   }
@@ -158,17 +145,10 @@ const readChange: Reader<Change> = readFields<Change>({
   after: anything,
 })
 
-const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
+/** Maximum number of segments in a plan. */
+export const maxUnusedSegments = 100_000
 
-const byName =
-  <Value>(read: Reader<Value>): Reader<Readonly<Record<string, Value>>> =>
-  (json, field) =>
-    Object.fromEntries(
-      Object.entries(readAnyObject(json, field)).map(([name, value]) => [
-        name,
-        read(value, `${field}.${name}`),
-      ]),
-    )
+const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
 
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {
@@ -180,12 +160,14 @@ const readPlanFields = readFields<Plan>({
   createdAt: readText,
   changes: readList(readChange, { max: 1_000_000 }),
   losses: byName(readLoss),
+  unusedSegments: omittable(byName(readList(readText, { max: maxUnusedSegments }))),
   read: byName(readText),
 })
 
 /** Reads a saved plan. `source` is its file in messages. Throws invalidInput if it is not a plan, or was edited. */
 export function parsePlan(json: unknown, source: string): Plan {
-  const { version, id, ...contents } = readPlanFields(json, '')
+  const { version, id, unusedSegments, ...others } = readPlanFields(json, '')
+  const contents = { ...others, ...(unusedSegments === undefined ? {} : { unusedSegments }) }
   if (digest(contents) !== id)
     throw invalidInput(
       `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Make a new one with ./svc plan --out.`,

@@ -1,5 +1,6 @@
 import { ruleSchema } from '@svc/domain/rules'
-import type { JsonObject } from '@svc/domain/validation'
+import { type JsonObject, schemaOf } from '@svc/domain/validation'
+import { readPrices } from './prices.ts'
 import { ruleSetField } from './rule-sets.ts'
 import { ruleListSchema, sectionDefinitions } from './sections.ts'
 
@@ -25,6 +26,7 @@ const descriptions: Readonly<Record<string, string>> = {
   authenticators: 'Users who can log in, by authenticator',
   'authenticators.*.users':
     'The password of a user is in a file or an environment variable; only new users get it',
+  prices: 'Prices per GiB of replicas and month by tier, so that plans show costs',
 }
 
 /** Returns the JSON schema of the files of a declared state. */
@@ -41,6 +43,7 @@ function stateSchema(): JsonObject {
         additionalProperties: ruleListSchema,
       },
       ...(root.properties as JsonObject),
+      prices: { description: descriptions.prices, ...schemaOf(readPrices) },
     },
     $defs: { rule: ruleSchema(), ruleSetReference: ruleSetReferenceSchema },
   }

@@ -9,6 +9,7 @@ import {
 } from '@svc/domain/compaction'
 import { Failure } from '@svc/domain/failure'
 import { formatRule, readRule } from '@svc/domain/rules'
+import { canonical } from '@svc/domain/saved-plan'
 import {
   checked,
   isJsonObject,
@@ -28,7 +29,6 @@ import {
 } from '@svc/domain/validation'
 import { readConfigChange } from '@svc/shared/coordinator-config'
 import { isNamePattern } from '@svc/shared/security'
-import { canonical } from './canonical.ts'
 import { checkLiteralRules } from './rule-sets.ts'
 
 /** The kinds of sections of a declared state. */

@@ -1,3 +1,4 @@
+import { keyOf } from '@svc/domain/saved-plan'
 import { type SectionKind, sectionDefinitions } from './sections.ts'
 
 /** A part of a configuration whose entries have names: such as the rules by datasource, or the roles of an authorizer. */
@@ -9,6 +10,8 @@ export interface Section {
   readonly entries: ReadonlyMap<string, unknown>
 }
 
+export { keyOf }
+
 /** A configuration, by `keyOf` the path of each section. A section that is missing is not part of it. */
 export type State = ReadonlyMap<string, Section>
 
@@ -19,11 +22,12 @@ export interface LiveState {
   readonly unseen: ReadonlyMap<string, string>
 }
 
-/** Returns a text that is different for each path. */
-export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
-
 /** Returns the path of an entry as messages show it. */
 export const fieldAt = (path: readonly string[]): string => path.join('.')
+
+/** Returns the value of an entry; undefined if there is none. */
+export const valueAt = ({ sections }: Pick<LiveState, 'sections'>, path: readonly string[]): unknown =>
+  sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
 
 /** Returns the definition and path of the section that starts with `path`; undefined if the path is not that of a section. */
 export function sectionAt(path: readonly string[]) {

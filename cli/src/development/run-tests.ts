@@ -151,7 +151,7 @@ export async function runHostile(options: readonly string[]): Promise<number> {
 
 /** Runs a comparison with Druid 37, such as `npm run test:differential`, with its own options; returns the exit status. */
 export async function runComparison(
-  name: 'differential' | 'previews',
+  name: 'differential' | 'plans' | 'previews',
   options: readonly string[],
 ): Promise<number> {
   await checkJava()

@@ -172,5 +172,6 @@ const directoryContent = {
   suffix,
   bindDn: `cn=search,${suffix}`,
   bindPassword: 'bD3-directory-bind-64',
-  entries: [person('alice'), person('druid-internal')],
+  // The password that the servers have in the configuration with a directory only.
+  entries: [person('alice'), { ...person('druid-internal'), password: 'iN5-internal-user-30' }],
 }

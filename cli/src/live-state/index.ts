@@ -1,5 +1,6 @@
 /** The configuration of a running cluster: read, and changed entry by entry. */
 export * from './read-live-state.ts'
+export { watchHistory } from './watch-history.ts'
 export {
   assertMayWrite,
   passwordReferenceOf,

@@ -127,12 +127,33 @@ export async function readEntry(
   kind: SectionKind,
   path: readonly string[],
 ): Promise<unknown> {
+  return (await readVersioned(client, kind, path)).value
+}
+
+/** The present value of an entry. */
+export interface VersionedValue {
+  /** Undefined if there is none. */
+  readonly value: unknown
+  /** Changes with the value, or with the part of the configuration that it belongs to. Druid has no versions. */
+  readonly version: string | undefined
+}
+
+/** Returns the present value of one entry with its version, which a change can require. */
+export async function readVersioned(
+  client: ClusterClient,
+  kind: SectionKind,
+  path: readonly string[],
+): Promise<VersionedValue> {
   const query = kind === 'roles' ? '?simplifyPermissions' : ''
   const found = await client
-    .send('GET', `${entryPath(kind, path)}${query}`)
+    .request('GET', `${entryPath(kind, path)}${query}`)
     .catch((error: unknown) => undefinedIfMissing(error))
-  if (found === undefined) return undefined
-  const json = found as JsonObject
+  if (found === undefined) return { value: undefined, version: undefined }
+  return { value: valueIn(kind, path, found.body as JsonObject), version: found.headers.etag }
+}
+
+/** The value of an entry in the answer of a cluster. */
+function valueIn(kind: SectionKind, path: readonly string[], json: JsonObject): unknown {
   switch (kind) {
     case 'coordinator':
     case 'compactionCluster':

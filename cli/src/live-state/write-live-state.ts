@@ -3,6 +3,7 @@ import { isJsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import type { Change } from '../declared-state/index.ts'
 import { compactionClusterPath, coordinatorPath, entryPath } from './paths.ts'
+import type { VersionedValue } from './read-live-state.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -13,18 +14,32 @@ export interface WriteContext {
   readonly headers: Headers
   /** Passwords of new users, by the key of the path of the change. */
   readonly passwordOf: (change: Change) => string | undefined
+  /** Whether a cluster of svc must change rules even if its policy forbids it. */
+  readonly overridesPolicy?: boolean
 }
 
-/** Applies a change to an entry with this present value, which may be between the two values of the change. */
-export async function writeEntry(context: WriteContext, change: Change, present: unknown): Promise<void> {
+/**
+ * Applies a change to an entry with this present value, which may be between the two values of the change. Throws conflict if
+ * a cluster of svc no longer has the version of the value.
+ */
+export async function writeEntry(
+  context: WriteContext,
+  change: Change,
+  { value: present, version }: VersionedValue,
+): Promise<void> {
   const { client, headers } = context
   const { kind, path, after } = change
   const at = entryPath(kind, path)
-  const send = (method: 'POST' | 'DELETE', to: string, body?: unknown) =>
-    client.send(method, to, body, headers)
+  let required = requiredVersion(version)
+  const send = (method: 'POST' | 'DELETE', to: string, body?: unknown) => {
+    const request = client.send(method, to, body, { ...headers, ...required })
+    // The first request of several changes the version.
+    required = {}
+    return request
+  }
   switch (kind) {
     case 'rules':
-      await send('POST', at, after ?? [])
+      await send('POST', context.overridesPolicy ? `${at}?overridePolicy` : at, after ?? [])
       return
     case 'compactionDatasources':
       if (after === undefined) await send('DELETE', at)
@@ -32,7 +47,7 @@ export async function writeEntry(context: WriteContext, change: Change, present:
       return
     case 'coordinator':
     case 'compactionCluster':
-      await writeFields(context, [change])
+      await writeFields(context, [change], version)
       return
     default:
       break
@@ -51,6 +66,10 @@ export async function writeEntry(context: WriteContext, change: Change, present:
   const password = kind === 'logins' ? context.passwordOf(change) : undefined
   if (password !== undefined) await send('POST', `${at}/credentials`, { password })
 }
+
+/** The header that makes a request fail with a conflict unless the version is still the present one. */
+const requiredVersion = (version: string | undefined): Headers =>
+  version === undefined ? {} : { 'If-Match': version }
 
 type Send = (method: 'POST' | 'DELETE', path: string, body?: unknown) => Promise<unknown>
 
@@ -84,19 +103,21 @@ async function writeRoles(
     if (!after.includes(role)) await send('DELETE', `${at}/roles/${encodeURIComponent(role)}`)
 }
 
-/** Applies changes of fields of one configuration in one request. Other fields keep their values. */
+/** Applies changes of fields of one configuration in one request, if it has this version. Other fields keep their values. */
 export async function writeFields(
   { client, headers }: WriteContext,
   changes: readonly Change[],
+  version: string | undefined,
 ): Promise<void> {
+  const conditional = { ...headers, ...requiredVersion(version) }
   const fields = Object.fromEntries(changes.map(({ path, after }) => [path.at(-1)!, after]))
   if (changes[0]!.kind === 'coordinator') {
-    await client.send('POST', coordinatorPath, fields, headers)
+    await client.send('POST', coordinatorPath, fields, conditional)
     return
   }
   // Here, fields that are left out would get their default.
   const present = await client.send('GET', compactionClusterPath)
-  await client.send('POST', compactionClusterPath, { ...(present as object), ...fields }, headers)
+  await client.send('POST', compactionClusterPath, { ...(present as object), ...fields }, conditional)
 }
 
 // No endpoint accepts it, and all check the permission first.

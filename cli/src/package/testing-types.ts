@@ -39,6 +39,15 @@ export interface Cluster {
   readonly home: string
   /** A client of the router, logged in as admin. */
   readonly client: Client
+  /**
+   * Returns to the state of a new cluster: metadata, users, audit entries, tasks, segments, caches, and queues. Processes,
+   * URLs, certificates, and the password of the admin stay the same.
+   */
+  reset(): Promise<void>
+  /** Stores the current state under a name, for `load`. Tasks that run at that time run again after `load`. */
+  snapshot(name: string): Promise<void>
+  /** Returns to a state that `snapshot` stored. Historicals then load its segments again. */
+  load(name: string): Promise<void>
   /** Stops the cluster. Returns when no process is left. */
   stop(): Promise<void>
 }

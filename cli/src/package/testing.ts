@@ -19,6 +19,8 @@ import type {
 const clusterProcess = fileURLToPath(new URL('./cluster-process.ts', import.meta.url))
 const defaultReadyTimeoutMs = 180_000
 const requestTimeoutMs = 60_000
+const resetPollMs = 10
+const testingPath = '/svc/indexer/v1/testing'
 const username = 'admin'
 
 /** Starts a cluster for tests: see testing-types.ts. */
@@ -52,6 +54,11 @@ export const startCluster: typeof StartCluster = async (options = {}) => {
     admin: { username, password: adminPassword ?? '' },
     home,
     client,
+    reset: () => replaceState(client, {}),
+    load: (name) => replaceState(client, { snapshot: name }),
+    snapshot: async (name) => {
+      await client.post(`${testingPath}/snapshots`, { name })
+    },
     stop: async () => {
       child.ref()
       if (child.connected) child.disconnect()
@@ -59,6 +66,23 @@ export const startCluster: typeof StartCluster = async (options = {}) => {
       close()
     },
   } satisfies Cluster
+}
+
+/** Replaces the state of the cluster. Returns when all servers are available again. */
+async function replaceState(client: Client, request: { snapshot?: string }): Promise<void> {
+  const { id } = await client.post<{ id: string }>(`${testingPath}/resets`, request)
+  const deadline = performance.now() + requestTimeoutMs
+  for (;;) {
+    // Servers that restart do not answer.
+    const answer = await client
+      .request<{ state: string; problem: string }>({ path: `${testingPath}/resets/${id}` })
+      .catch(() => undefined)
+    const { state, problem } = (answer?.status === 200 && answer.body) || {}
+    if (state === 'SUCCESS') return
+    if (state === 'FAILED') throw new Error(`The reset failed: ${problem}`)
+    if (performance.now() > deadline) throw new Error(`The reset did not end within ${requestTimeoutMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, resetPollMs))
+  }
 }
 
 function processOptions(options: ClusterOptions): ClusterProcessOptions {
@@ -71,7 +95,7 @@ function processOptions(options: ClusterOptions): ClusterProcessOptions {
     profile,
     historicals: Object.keys(historicals).length === 0 ? undefined : list(historicals),
     instances: list(instances),
-    set: Object.entries(properties).map(
+    set: Object.entries({ 'svc.testing.enabled': true, ...properties }).map(
       ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
     ),
     adminPassword,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describeError, forbidden, invalidInput } from '@svc/domain/failure'
+import { conflict, describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import {
   type Change,
@@ -16,13 +16,15 @@ import {
 } from '../declared-state/index.ts'
 import {
   assertMayWrite,
-  readEntry,
   readLiveState,
+  readVersioned,
   type WriteContext,
+  watchHistory,
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
 import type { PreviewRules } from '../previews/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
 import { lossesOf } from './rules-effects.ts'
@@ -32,6 +34,8 @@ export interface RemainingSteps {
   readonly steps: readonly Step[]
   /** Changes that were applied before. */
   readonly done: number
+  /** The preview of the rules that remain to be changed; undefined if there are none. */
+  readonly preview: AnsweredPreview | undefined
 }
 
 /**
@@ -57,7 +61,8 @@ export async function remainingSteps(
     throw forbidden(
       `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Make a new plan.`,
     )
-  return { steps: await orderOf(open, answer, preview), done: plan.changes.length - open.length }
+  const steps = await orderOf(open, answer, preview)
+  return { steps, done: plan.changes.length - open.length, preview: answer }
 }
 
 /** What happens while a plan is applied. */
@@ -65,6 +70,8 @@ export interface ApplyEvents {
   readonly signal: AbortSignal
   /** A change was applied, or had been applied by someone else. */
   readonly onApplied: (change: Change) => void
+  /** A change by someone else, made between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
+  readonly onOverwritten: (change: Change) => void
   /** Waits until servers have loaded what the rules require so far. */
   readonly untilLoaded: (next: Phase) => Promise<void>
 }
@@ -73,36 +80,59 @@ export interface ApplyEvents {
 export async function applySteps(
   context: WriteContext,
   steps: readonly Step[],
-  { signal, onApplied, untilLoaded }: ApplyEvents,
+  events: ApplyEvents,
 ): Promise<void> {
   const changes = steps.flatMap((step) => step.changes)
   await assertMayWrite(context.client, changes)
-  const total = changes.length
   let applied = 0
   let rulesChanged = false
   for (const { phase, changes: ofStep } of steps) {
-    if (rulesChanged && isRulesPhase(phase)) await untilLoaded(phase)
+    if (rulesChanged && isRulesPhase(phase)) await events.untilLoaded(phase)
     for (const unit of unitsOf(ofStep)) {
-      signal.throwIfAborted()
-      const open: Change[] = []
-      for (const change of unit) {
-        const present = await readEntry(context.client, change.kind, change.path)
-        const progress = progressOf(change, present)
-        if (progress === 'conflict')
-          throw forbidden(
-            `[${fieldAt(change.path)}] was changed by someone else in the meantime. Applied ${applied} of ${countOf(total, 'change')}. Make a new plan.`,
-          )
-        if (progress === 'open') open.push(change)
-        if (progress === 'open' && !isField(change)) await writeEntry(context, change, present)
-      }
-      if (open.length > 0 && isField(open[0]!)) await writeFields(context, open)
+      events.signal.throwIfAborted()
+      await applyUnit(context, unit, events).catch((error: unknown) => {
+        if (!(error instanceof Failure) || error.code !== 'conflict') throw error
+        throw forbidden(
+          `${error.message.replace(/\.$/, '')}. Applied ${applied} of ${countOf(changes.length, 'change')}. Make a new plan.`,
+        )
+      })
       for (const change of unit) {
         applied += 1
-        onApplied(change)
+        events.onApplied(change)
       }
     }
     rulesChanged ||= isRulesPhase(phase)
   }
+}
+
+/** Applies changes that are made in one request. Each follows a fresh read. Throws conflict if a value is another one by now. */
+async function applyUnit(
+  context: WriteContext,
+  unit: readonly Change[],
+  { onOverwritten }: ApplyEvents,
+): Promise<void> {
+  const { client } = context
+  const open: Change[] = []
+  let version: string | undefined
+  for (const change of unit) {
+    const present = await readVersioned(client, change.kind, change.path)
+    // All fields of a configuration have the version of the first read, so that no later change is overwritten.
+    version ??= present.version
+    const progress = progressOf(change, present.value)
+    if (progress === 'conflict')
+      throw conflict(`[${fieldAt(change.path)}] was changed by someone else in the meantime`)
+    if (progress === 'done') continue
+    open.push(change)
+    if (isField(change)) continue
+    const overwrittenSince = await watchHistory(client, change)
+    await writeEntry(context, change, present)
+    if (await overwrittenSince()) onOverwritten(change)
+  }
+  const [field] = open
+  if (field === undefined || !isField(field)) return
+  const overwrittenSince = await watchHistory(client, field)
+  await writeFields(context, open, version)
+  if (await overwrittenSince()) onOverwritten(field)
 }
 
 const isRulesPhase = (phase: Phase): boolean =>

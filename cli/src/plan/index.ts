@@ -1,7 +1,11 @@
 /** Plans: how the files of a declared state change a cluster, what that does, and how it is applied. */
 export * from './apply-plan.ts'
+export * from './check-policy.ts'
+export * from './costs.ts'
 export * from './make-plan.ts'
 export * from './plan-html.ts'
 export * from './plan-markdown.ts'
+export * from './plan-record.ts'
 export * from './plan-report.ts'
+export * from './revert-plan.ts'
 export { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'

@@ -29,6 +29,7 @@ import {
   unknownReason,
 } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
+import { warningsOfPlan } from './plan-warnings.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'
 
 /** Files, and the configuration that they declare. */
@@ -71,7 +72,7 @@ export async function compareFiles(
   const { changes, problems } = compareStates(declared, live)
   const unknown = create ? [] : await unknownDatasources(client, declared, changes)
   if (problems.length + unknown.length > 0) throw problemsFailure(files, [...problems, ...unknown])
-  return { live, changes: withPasswordPaths(declared, partsOf(changes, parts)) }
+  return { live, changes: withPasswordPaths(declared, partsOf(declared, changes, parts)) }
 }
 
 async function unknownDatasources(
@@ -95,19 +96,25 @@ async function unknownDatasources(
     }))
 }
 
-/** The changes of some parts. Throws invalidInput for a part that has none, because it may be a typo. */
-function partsOf(changes: readonly Change[], parts: readonly string[]): readonly Change[] {
+/** The changes of some parts. Throws invalidInput for a part that the files and the cluster do not have: it may be a typo. */
+function partsOf(
+  { origins }: DeclaredState,
+  changes: readonly Change[],
+  parts: readonly string[],
+): readonly Change[] {
   if (parts.length === 0) return changes
-  const isIn = (part: string, { path: at }: Change): boolean =>
+  const isIn = (part: string, at: readonly string[]): boolean =>
     fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
-  const unused = parts.find((part) => !changes.some((change) => isIn(part, change)))
-  if (unused !== undefined && changes.length > 0) {
-    const first = fieldAt(changes[0]!.path)
+  const declared = [...origins.keys()].map((key) => JSON.parse(key) as string[])
+  const known = [...declared, ...changes.map((change) => change.path)]
+  const unknown = parts.find((part) => !known.some((at) => isIn(part, at)))
+  if (unknown !== undefined) {
+    const example = known[0] === undefined ? '' : `, such as [${fieldAt(known[0])}]`
     throw invalidInput(
-      `Invalid value [${unused}] for [--target]: expected a part that changes, such as [${first}]`,
+      `Invalid value [${unknown}] for [--target]: expected a part that the files have or change${example}`,
     )
   }
-  return changes.filter((change) => parts.some((part) => isIn(part, change)))
+  return changes.filter((change) => parts.some((part) => isIn(part, change.path)))
 }
 
 /** Files with passwords are relative to the file that names them. */
@@ -131,32 +138,43 @@ export interface MadePlan {
   readonly warnings: readonly string[]
 }
 
+/** What a preview includes in addition to the changes. */
+export interface PreviewScope {
+  /** How far to look ahead, as an ISO 8601 period. */
+  readonly horizon?: string
+  /** Includes unused segments that rules have marked as unused since the change with this ID. */
+  readonly markUsedSince?: number
+}
+
 /** Plans changes. Throws a Failure of the kind `unavailable` if the cluster is not known yet. */
 export async function makePlan(
   client: ClusterClient,
   { live, changes }: ComparedState,
   preview: PreviewRules,
   now: Date,
+  scope: PreviewScope = {},
 ): Promise<MadePlan> {
-  const answer = await previewOf(changes, preview)
+  const answer = await previewOf(changes, preview, scope)
   const plan = planOf({
     cluster: client.routerUrl,
     createdAt: now.toISOString(),
     changes: changes.map((change) => JSON.parse(JSON.stringify(change)) as Change),
     losses: answer === undefined ? {} : lossesOf(answer),
+    ...(answer?.unusedSegments === undefined ? {} : { unusedSegments: answer.unusedSegments }),
     read: digestsOf(live, changes),
   })
   const steps = await orderOf(changes, answer, preview)
-  return { plan, steps, preview: answer, warnings: warningsOf(changes) }
+  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer) }
 }
 
 /** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */
 export async function previewOf(
   changes: readonly Change[],
   preview: PreviewRules,
+  scope: PreviewScope = {},
 ): Promise<AnsweredPreview | undefined> {
   const body = previewBodyOf(changes)
-  const answer = body && (await preview(body))
+  const answer = body && (await preview({ ...body, ...scope }))
   if (answer !== undefined && !isKnown(answer))
     throw new Failure('unavailable', unknownReason(answer), { clusterState: 'notKnown' })
   return answer
@@ -170,21 +188,4 @@ export async function orderOf(
 ): Promise<readonly Step[]> {
   const none = { effects: new Map(), afterDefaults: new Set<string>() }
   return stepsOf(changes, answer === undefined ? none : await effectsOf(changes, answer, preview))
-}
-
-function warningsOf(changes: readonly Change[]): string[] {
-  return changes.flatMap(({ kind, path: at, action, after }) => {
-    const name = at.at(-1)!
-    if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
-      return [
-        `User [${name}] gets no password and cannot log in: add [password] with a [file] or [environment]`,
-      ]
-    if (kind === 'compactionCluster' && name === 'useSupervisors')
-      return [
-        'Compaction by supervisors uses separate datasource configurations: run ./svc plan again after this change',
-      ]
-    if (action === 'remove' && (kind === 'roles' || kind === 'users' || kind === 'logins'))
-      return [`Removes ${kind === 'roles' ? 'role' : 'user'} [${name}] from [${at[1]}]`]
-    return []
-  })
 }

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Failure } from '@svc/domain/failure'
+import { canonical } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
-import { canonical, isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
+import { isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
 import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
@@ -61,6 +62,7 @@ const compare = (cluster: ConfiguredCluster, folder: string) =>
 const events = {
   signal: new AbortController().signal,
   onApplied: () => undefined,
+  onOverwritten: () => undefined,
   untilLoaded: async () => undefined,
 }
 
@@ -309,6 +311,13 @@ rules:
   })
 })
 
+/** A new folder with one file. */
+function folderOf(text: string): string {
+  const folder = newFolder()
+  writeFileSync(path.join(folder, 'state.yaml'), text)
+  return folder
+}
+
 describe('apply', () => {
   async function twoRules() {
     const cluster = configuredCluster({
@@ -406,6 +415,51 @@ describe('apply', () => {
     })
   })
 
+  test('of two at the same time, one wins and the other gets a conflict', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.constantFrom('rules', 'coordinator', 'compaction', 'authorizers'),
+        async (scheduler, part) => {
+          const cluster = configuredCluster({
+            rules: { a: [], b: [] },
+            compaction: { a: { dataSource: 'a' } },
+            roles: { a: [], b: [] },
+            users: { a: [] },
+          })
+          const planFor = async (text: string) =>
+            (await makePlan(cluster, await compare(cluster, folderOf(text)), preview, now)).steps
+          const texts: Record<string, (first: boolean) => string> = {
+            rules: (first) => {
+              const [a, b] = first ? ['loadForever', 'dropForever'] : ['dropForever', 'loadForever']
+              return `rules:\n  a: [{type: ${a}}]\n  b: [{type: ${b}}]\n`
+            },
+            coordinator: (first) => `coordinator: {maxSegmentsToMove: ${first ? 1 : 2}}`,
+            compaction: (first) =>
+              `compaction: {datasources: {a: {skipOffsetFromLatest: ${first ? 'P3D' : 'P2D'}}}}`,
+            authorizers: (first) => `authorizers: {basic: {users: {a: [${first ? 'a' : 'b'}]}}}`,
+          }
+          const both = [await planFor(texts[part]!(true)), await planFor(texts[part]!(false))]
+          const slow = {
+            ...cluster,
+            send: scheduler.scheduleFunction(cluster.send),
+            request: scheduler.scheduleFunction(cluster.request),
+          }
+          const applied = Promise.allSettled(both.map((steps) => applySteps(context(slow), steps, events)))
+          await scheduler.waitFor(applied)
+          const outcomes = await applied
+          const [won] = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
+          assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+          const lost = outcomes.find((outcome) => outcome.status === 'rejected')!
+          assert.equal((lost.reason as Failure).code, 'forbidden', String(lost.reason))
+          const { changes } = await compare(cluster, folderOf(texts[part]!(won === 0)))
+          assert.deepEqual(changes, [])
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
   test('gives new users their passwords, which are never a difference', async () => {
     const cluster = configuredCluster({ roles: { reader: [] }, logins: { bob: 'old', carol: null } })
     const folder = newFolder()
@@ -446,13 +500,8 @@ authorizers:
 })
 
 describe('plan', () => {
-  const folderWith = (text: string): string => {
-    const folder = newFolder()
-    writeFileSync(path.join(folder, 'state.yaml'), text)
-    return folder
-  }
   const message = async (cluster: ConfiguredCluster, text: string, create = false): Promise<string> => {
-    const folder = folderWith(text)
+    const folder = folderOf(text)
     return await compareFiles(cluster, readDeclaredFiles(folder), { parts: [], create }).then(
       () => '',
       (error: Error) => error.message.replaceAll(`${folder}/`, ''),
@@ -483,9 +532,9 @@ describe('plan', () => {
     )
   })
 
-  test('--target plans only these parts, and refuses one without changes', async () => {
+  test('--target plans only these parts, and refuses one that does not exist', async () => {
     const cluster = configuredCluster()
-    const folder = folderWith('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
+    const folder = folderOf('rules:\n  a.b: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n')
     const changesOf = async (part: string) =>
       (await compareFiles(cluster, readDeclaredFiles(folder), { parts: [part], create: true })).changes.map(
         (one) => one.path,
@@ -493,6 +542,8 @@ describe('plan', () => {
     assert.deepEqual(await changesOf('rules.a.b'), [['rules', 'a.b']])
     assert.deepEqual(await changesOf('coordinator'), [['coordinator', 'maxSegmentsToMove']])
     await assert.rejects(changesOf('rules.c'), /Invalid value \[rules\.c\] for \[--target\]/)
+    cluster.configuration.coordinator.maxSegmentsToMove = 5
+    assert.deepEqual(await changesOf('coordinator.maxSegmentsToMove'), [])
   })
 
   test('shows changes as a difference, in every format', async () => {
@@ -502,7 +553,7 @@ describe('plan', () => {
         _default: [{ type: 'loadForever' }],
       },
     })
-    const folder = folderWith(
+    const folder = folderOf(
       'rules:\n  wiki: [{type: loadByPeriod, period: P1M}, {type: dropForever}]\n  "<b>`": [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: 5\n',
     )
     const { plan, warnings } = await makePlan(cluster, await compare(cluster, folder), preview, now)
@@ -526,7 +577,7 @@ describe('plan', () => {
   test('shows only what means something else', async () => {
     const before = { type: 'loadByInterval', interval: '2001-02-01T00:00:00.000Z/2001-03-01T00:00:00.000Z' }
     const cluster = configuredCluster({ rules: { wiki: [before] } })
-    const folder = folderWith(
+    const folder = folderOf(
       'rules:\n  wiki: [{type: loadByInterval, interval: 2001-02-01/2001-03-01}, {type: dropForever}]\n',
     )
     const { plan } = await makePlan(cluster, await compare(cluster, folder), preview, now)
@@ -538,7 +589,7 @@ describe('plan', () => {
 
   test('the same files and cluster make the same plan', async () => {
     const cluster = configuredCluster()
-    const folder = folderWith('coordinator:\n  maxSegmentsToMove: 5\n')
+    const folder = folderOf('coordinator:\n  maxSegmentsToMove: 5\n')
     const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan
     assert.equal(canonical(await make()), canonical(await make()))
   })

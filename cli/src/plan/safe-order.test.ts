@@ -2,12 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decideRequest, formatDecided, parsePreviewRequest } from '@svc/domain/preview'
 import { parseRules } from '@svc/domain/rules'
+import { canonical } from '@svc/domain/saved-plan'
 import { finish } from '@svc/domain/steps'
 import fc from 'fast-check'
-import { type Change, canonical, stepsOf } from '../declared-state/index.ts'
+import {
+  type Change,
+  digestsOf,
+  grownLosses,
+  keyOf,
+  type LiveState,
+  planOf,
+  stateOfPlan,
+  stepsOf,
+} from '../declared-state/index.ts'
 import type { PreviewRules } from '../previews/index.ts'
 import type { AnsweredPreview } from '../rules/index.ts'
-import { effectsOf, previewBodyOf } from './index.ts'
+import { effectsOf, lossesOf, previewBodyOf } from './index.ts'
 
 type Rules = Readonly<Record<string, readonly object[]>>
 
@@ -66,15 +76,19 @@ const anyRules = fc.record({
   _default: fc.array(rule, { minLength: 1, maxLength: 2 }),
 })
 
+/** The changes from some rules to others. */
+const changesOf = (before: Rules, after: Rules): Change[] =>
+  Object.keys(after)
+    .map((name): Change => {
+      const [old, fresh] = [before[name], after[name]]
+      return { kind: 'rules', path: ['rules', name], action: 'change', before: old, after: fresh }
+    })
+    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+
 test('between two phases, no rules drop data that neither the old nor the new rules drop', async () => {
   await fc.assert(
     fc.asyncProperty(anyRules, anyRules, async (before, after) => {
-      const changes = Object.keys(after)
-        .map((name): Change => {
-          const [old, fresh] = [(before as Rules)[name], (after as Rules)[name]]
-          return { kind: 'rules', path: ['rules', name], action: 'change', before: old, after: fresh }
-        })
-        .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+      const changes = changesOf(before, after)
       if (changes.length === 0) return
       const preview: PreviewRules = async (body) => answerOf(before, body)
       const answer = answerOf(before, previewBodyOf(changes)!)
@@ -88,6 +102,49 @@ test('between two phases, no rules drop data that neither the old nor the new ru
       }
       assert.equal(canonical(present), canonical(after))
     }),
+    { numRuns: 60 },
+  )
+})
+
+test('killed after any change, and planned again each time, a plan ends with its rules and never loses more', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      anyRules,
+      anyRules,
+      fc.infiniteStream(fc.nat({ max: 2 })),
+      async (before, after, kills) => {
+        const changes = changesOf(before, after)
+        if (changes.length === 0) return
+        const present: Record<string, readonly object[]> = { ...before }
+        const live = (): LiveState => {
+          const entries = new Map(Object.entries(present))
+          return {
+            sections: new Map([[keyOf(['rules']), { kind: 'rules', path: ['rules'], entries }]]),
+            unseen: new Map(),
+          }
+        }
+        const plan = planOf({
+          cluster: 'http://router',
+          createdAt: '2026-01-01T00:00:00.000Z',
+          changes,
+          losses: lossesOf(answerOf(before, previewBodyOf(changes)!)),
+          read: digestsOf(live(), changes),
+        })
+        for (;;) {
+          const { open, conflicts } = stateOfPlan(plan, live())
+          assert.deepEqual(conflicts, [])
+          if (open.length === 0) break
+          const preview: PreviewRules = async (body) => answerOf(present, body)
+          const answer = answerOf(present, previewBodyOf(open)!)
+          assert.deepEqual(grownLosses(plan.losses, lossesOf(answer)), [])
+          const steps = stepsOf(open, await effectsOf(open, answer, preview))
+          const inOrder = steps.flatMap((step) => step.changes)
+          for (const { path, after: fresh } of inOrder.slice(0, kills.next().value! + 1))
+            present[path[1]!] = fresh as readonly object[]
+        }
+        assert.equal(canonical(present), canonical(after))
+      },
+    ),
     { numRuns: 60 },
   )
 })

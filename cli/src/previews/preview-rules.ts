@@ -1,5 +1,6 @@
 import { Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import {
+  type DecidedRequest,
   decideRequest,
   formatDecided,
   type PreviewedCluster,
@@ -12,6 +13,7 @@ import type { Segment } from '@svc/domain/segment'
 import { readSegmentRow } from '@svc/domain/snapshot'
 import { finish } from '@svc/domain/steps'
 import type { ClusterAccess, ClusterClient } from '../client/index.ts'
+import { maxUnusedSegments } from '../declared-state/index.ts'
 import type { AnsweredPreview, PreviewAnswer } from '../rules/index.ts'
 import { openHttp, type SnapshotSource } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
@@ -31,7 +33,11 @@ const maxSegments = 10_000
 
 /** Previews rules at the coordinator of svc; for Druid, which has no previews, here, with its inventory. */
 export function previewsOf(client: ClusterClient, access: ClusterAccess, page: PreviewPage): PreviewRules {
-  if (client.interfaceName === 'druid') return previewsOfDruid(access, page)
+  return client.interfaceName === 'druid' ? previewsOfDruid(access, page) : previewsOfSvc(client, page)
+}
+
+/** Previews rules at the coordinator of svc. */
+export function previewsOfSvc(client: ClusterClient, page: PreviewPage): PreviewRules {
   const query = `buckets=${page.buckets}${page.full ? `&full&limit=${maxSegments}` : ''}`
   return async (body) =>
     (await client.send('POST', `/svc/coordinator/v1/rules/simulate?${query}`, body)) as PreviewAnswer
@@ -41,6 +47,8 @@ export function previewsOf(client: ClusterClient, access: ClusterAccess, page: P
 interface ReadInventory {
   readonly cluster: PreviewedCluster
   readonly warnings: AnsweredPreview['warnings']
+  /** The IDs of the segments of each datasource, in the order of the previewed cluster. */
+  readonly idsOf: ReadonlyMap<string, readonly string[]>
 }
 
 function previewsOfDruid(
@@ -54,7 +62,7 @@ function previewsOfDruid(
         'Druid does not store which rules marked segments as unused: preview without --mark-used',
       )
     reading ??= openHttp({ url: routerUrl, credentials, trusted }).then(readInventory)
-    const { cluster, warnings } = await reading
+    const { cluster, warnings, idsOf } = await reading
     const reader = { canRead: () => true, canReadTiers: true }
     const decided = finish(
       decideRequest(finish(parsePreviewRequest(body, cluster.now)), cluster, reader, { buckets }),
@@ -62,8 +70,31 @@ function previewsOfDruid(
     const answer = finish(formatDecided(decided, { full, offset: 0, limit: full ? maxSegments : 0 }))
     // As an answer of svc, which has no infinite numbers.
     const preview = JSON.parse(JSON.stringify(answer)) as AnsweredPreview
-    return { ...preview, warnings: [...preview.warnings, ...warnings] }
+    return {
+      ...preview,
+      warnings: [...preview.warnings, ...warnings],
+      ...unusedSegmentsIn(decided, idsOf),
+    }
   }
+}
+
+/** The IDs of the segments that rules mark as unused; nothing if there are too many for a plan. */
+function unusedSegmentsIn(
+  { result: { outcome, concerned, totalEffects } }: DecidedRequest,
+  idsOf: ReadInventory['idsOf'],
+): Pick<AnsweredPreview, 'unusedSegments'> {
+  if (totalEffects.of('unused').segments > maxUnusedSegments) return {}
+  const unused = outcome.datasources
+    .filter(({ columns }) => concerned.has(columns.dataSource))
+    .map(({ columns: { dataSource, indexes }, stretches, targetOf }) => {
+      const ids = idsOf.get(dataSource) ?? []
+      const dropped = stretches.filter(({ rule }) => targetOf(rule).action === 'drop')
+      return [
+        dataSource,
+        dropped.flatMap(({ from, to }) => Array.from(indexes.subarray(from, to), (index) => ids[index]!)),
+      ] as const
+    })
+  return { unusedSegments: Object.fromEntries(unused.filter(([, ids]) => ids.length > 0)) }
 }
 
 async function readInventory(source: SnapshotSource): Promise<ReadInventory> {
@@ -88,16 +119,16 @@ async function readInventory(source: SnapshotSource): Promise<ReadInventory> {
   const read = readRules(rules as Record<string, unknown>, unreadable.lists)
   const segments = await readSegments(source, unreadable)
   const serversOf = await readPlacement(source, servers)
-  const datasources = [...Map.groupBy(segments, ({ segment }) => segment.dataSource)].map(([name, own]) =>
-    datasourceOf(name, own, serversOf),
-  )
+  const groups = [...Map.groupBy(segments, ({ segment }) => segment.dataSource)]
+  const datasources = groups.map(([name, own]) => datasourceOf(name, own, serversOf))
+  const idsOf = new Map(groups.map(([name, own]) => [name, own.map(({ segment }) => segment.id)]))
   const warnings = [
     ...(unreadable.segments > 0
       ? [`The preview leaves out ${countOf(unreadable.segments, 'segment')} that svc cannot read`]
       : []),
     ...unreadable.lists.map((name) => `The preview leaves out the rules of [${name}], which svc cannot read`),
   ].map((message) => ({ type: 'incompletePreview', message }))
-  return { cluster: { now: Date.now(), datasources, servers, rules: read }, warnings }
+  return { cluster: { now: Date.now(), datasources, servers, rules: read }, warnings, idsOf }
 }
 
 interface ListedServer {

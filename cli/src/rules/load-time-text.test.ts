@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AnsweredLoadTime, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
+import { type AnsweredLoadTime, loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 
 const tier = { limitedBy: 'servers', loads: 62, bytes: 209_400, servers: 2, measuredServers: 1 }
 const known: AnsweredLoadTime = {
@@ -27,4 +27,26 @@ test('has one row per tier', () => {
     ['cold', '62', '209.4 kB', '3 min 20 s', 'servers', '2', '1'],
     ['hot', '62', '209.4 kB', 'unknown', '', '2', '0'],
   ])
+})
+
+test('the curves of tiers show how many replicas are loaded over time, with one scale', () => {
+  const tier = { limitedBy: 'servers', loads: 8, bytes: 8, servers: 1, measuredServers: 1 }
+  const curve = (...points: [seconds: number, loads: number][]) =>
+    points.map(([seconds, loads]) => ({ durationMs: 1000 * seconds, loads }))
+  assert.deepEqual(
+    loadCurves({
+      durationMs: 80_000,
+      tiers: {
+        hot: { ...tier, durationMs: 80_000, curve: curve([0, 0], [80, 8]) },
+        _default_tier: { ...tier, durationMs: 40_000, curve: curve([20, 0], [40, 8]) },
+        cold: { ...tier, durationMs: null, curve: [] },
+      },
+      assumptions: [],
+    }),
+    [
+      'hot            ▁▁▁▁▂▂▂▂▂▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇██████',
+      '_default_tier  ▁▁▁▁▁▁▁▁▁▁▁▂▃▄▅▅▆▇██████████████████████',
+      '               now                           1 min 20 s',
+    ],
+  )
 })

@@ -9,6 +9,7 @@ export interface AnsweredLoadTime {
       {
         readonly durationMs: number | null
         readonly limitedBy: string | null
+        readonly curve?: readonly { readonly durationMs: number; readonly loads: number }[]
         readonly loads: number
         readonly bytes: number
         readonly servers: number
@@ -42,4 +43,37 @@ export function loadTimeTable({ tiers }: AnsweredLoadTime): Table {
       formatCount(tier.measuredServers),
     ]),
   }
+}
+
+const heights = '▁▂▃▄▅▆▇█'
+const maxCurveLength = 40
+
+/** How many replicas are loaded over time, as a line of bars for each tier. All tiers have the same scale of time. */
+export function loadCurves({ tiers }: AnsweredLoadTime): string[] {
+  const known = Object.entries(tiers).filter(([, { curve = [] }]) => curve.length > 1)
+  const longestMs = known.reduce((max, [, { durationMs }]) => Math.max(max, durationMs ?? 0), 0)
+  if (longestMs === 0) return []
+  const width = known.reduce((max, [name]) => Math.max(max, name.length), 0) + 2
+  const lines = known.map(([name, { curve = [], loads }]) => {
+    const bars = Array.from({ length: maxCurveLength }, (_, column) => {
+      const loaded = loadsAt(curve, (longestMs * (column + 1)) / maxCurveLength)
+      return heights[Math.min(7, Math.floor((8 * loaded) / loads))]
+    })
+    return `${name.padEnd(width)}${bars.join('')}`
+  })
+  const end = formatDuration(longestMs)
+  return [...lines, `${' '.repeat(width)}now${end.padStart(maxCurveLength - 'now'.length)}`]
+}
+
+/** How many replicas are loaded at a time: between two points, proportionally. */
+function loadsAt(
+  curve: readonly { readonly durationMs: number; readonly loads: number }[],
+  timeMs: number,
+): number {
+  const index = curve.findIndex(({ durationMs }) => durationMs >= timeMs)
+  if (index < 0) return curve.at(-1)?.loads ?? 0
+  const [before, after] = [curve[index - 1] ?? { durationMs: 0, loads: 0 }, curve[index]!]
+  const widthMs = after.durationMs - before.durationMs
+  const part = widthMs === 0 ? 1 : (timeMs - before.durationMs) / widthMs
+  return before.loads + part * (after.loads - before.loads)
 }

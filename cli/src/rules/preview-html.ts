@@ -51,8 +51,9 @@ export function previewParts(report: PreviewReport): string[] {
     )
     if (rules.length > 0) parts.push(`<ul class="legend">${rules.join('')}</ul>`)
   }
-  for (const { heading, table, notes = [] } of details) {
+  for (const { heading, table, picture = [], notes = [] } of details) {
     parts.push(`<h2>${escapedText(heading)}</h2>`, htmlTable(table))
+    if (picture.length > 0) parts.push(`<pre>${escapedText(picture.join('\n'))}</pre>`)
     if (notes.length > 0)
       parts.push(`<ul>${notes.map((note) => `<li>${escapedText(note)}.</li>`).join('')}</ul>`)
   }

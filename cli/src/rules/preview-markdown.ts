@@ -16,9 +16,10 @@ export function previewMarkdown(report: PreviewReport): string {
       ? ['### Warnings', warnings.map((message) => `- ${escapedMarkdown(message)}`).join('\n')]
       : []),
     ...(picture.length > 0 ? ['### Data', ['```text', ...picture, '```'].join('\n')] : []),
-    ...details.flatMap(({ heading, table, notes = [] }) => [
+    ...details.flatMap(({ heading, table, picture: curves = [], notes = [] }) => [
       `### ${heading}`,
       markdownTable(table),
+      ...(curves.length > 0 ? [['```text', ...curves, '```'].join('\n')] : []),
       ...(notes.length > 0 ? [notes.map((note) => `- ${escapedMarkdown(note)}.`).join('\n')] : []),
     ]),
   ]

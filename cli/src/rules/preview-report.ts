@@ -1,15 +1,17 @@
 import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
-import { loadTimeSentences, loadTimeTable } from './load-time-text.ts'
+import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
 import { restorableSentences } from './restorable-text.ts'
 import type { RuleBands } from './rule-bands.ts'
 
 /** A table of a preview with its heading. */
-interface PreviewDetail {
+export interface PreviewDetail {
   readonly heading: string
   readonly table: Table
+  /** A picture of characters below the table. */
+  readonly picture?: readonly string[]
   /** Sentences below the table, without periods. */
   readonly notes?: readonly string[]
 }
@@ -28,16 +30,28 @@ export interface PreviewReport {
   readonly bands: RuleBands | undefined
 }
 
-/** Returns what a preview shows to people: first what is lost, then warnings, then the details. */
-export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined): PreviewReport {
+/** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
+export function reportOf(
+  answer: AnsweredPreview,
+  bands: RuleBands | undefined,
+  more: readonly PreviewDetail[] = [],
+): PreviewReport {
   const { summary, warnings, now } = answer
   const { loadTime } = summary
   const details: PreviewDetail[] = [
     { heading: 'Replicas by tier', table: previewTable(answer) },
     { heading: 'Tiers', table: tiersTable(answer) },
     ...(loadTime
-      ? [{ heading: 'Load time', table: loadTimeTable(loadTime), notes: loadTime.assumptions }]
+      ? [
+          {
+            heading: 'Load time',
+            table: loadTimeTable(loadTime),
+            picture: loadCurves(loadTime),
+            notes: loadTime.assumptions,
+          },
+        ]
       : []),
+    ...more,
     { heading: 'Later changes', table: stepsTable(answer) },
   ]
   return {
@@ -48,9 +62,12 @@ export function reportOf(answer: AnsweredPreview, bands: RuleBands | undefined):
       ...(loadTime ? loadTimeSentences(loadTime) : []),
     ],
     effects: effectsTable(summary.effects, summary.datasources),
-    warnings: warnings.map(({ type, message }) =>
-      type === 'unusedSegmentsStay' ? `${message}: add --mark-used` : message,
-    ),
+    warnings: warnings.map(({ type, message, sum }) => {
+      if (type === 'unusedSegmentsStay') return `${message}: add --mark-used`
+      return sum === undefined
+        ? message
+        : `${message}. If [${sum}] was meant, change the longest of the periods to it`
+    }),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,
     bands,

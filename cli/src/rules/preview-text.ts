@@ -19,6 +19,11 @@ export interface DatasourceSummary {
   readonly newestInterval: string | null
 }
 
+interface UsedSegments {
+  readonly segments: number
+  readonly bytes: number
+}
+
 interface TierSummary {
   readonly servers: number
   readonly capacityBytes: number | null
@@ -53,6 +58,7 @@ export function unknownReason({ reasons }: UnknownCluster): string {
 export interface PreviewStep {
   readonly now: string
   readonly datasources: Readonly<Record<string, DatasourceSummary>>
+  readonly tiers?: Readonly<Record<string, Omit<TierSummary, 'doesNotFitFrom'>>>
 }
 
 /** Bytes over time in buckets of equal width, as returned by the coordinator. */
@@ -75,12 +81,23 @@ export interface AnsweredPreview {
     readonly effects: AnsweredEffects
     readonly restorable?: RestorableSegments
     readonly loadTime?: AnsweredLoadTime
-    readonly datasources: Readonly<Record<string, DatasourceSummary & { readonly effects: AnsweredEffects }>>
+    /** Used segments of the cluster; undefined if the user may not read them. */
+    readonly used?: UsedSegments
+    readonly datasources: Readonly<
+      Record<string, DatasourceSummary & { readonly used: UsedSegments; readonly effects: AnsweredEffects }>
+    >
     readonly tiers?: Readonly<Record<string, TierSummary>>
     readonly buckets?: AnsweredBuckets
     readonly steps?: readonly PreviewStep[]
   }
-  readonly warnings: readonly { readonly type: string; readonly message: string }[]
+  readonly warnings: readonly {
+    readonly type: string
+    readonly message: string
+    /** What periods that do not add up would keep if they did. */
+    readonly sum?: string
+  }[]
+  /** The IDs of the segments that rules mark as unused, by datasource. Only previews of Druid have them. */
+  readonly unusedSegments?: Readonly<Record<string, readonly string[]>>
 }
 
 const amount = ({ copies, bytes }: CopyTally): string =>

@@ -48,6 +48,8 @@ export interface SimulationFigures extends SimulationSize {
   readonly requestMs: Latencies
   /** Time to preview other default rules over all loaded segments: the first time, and the same again. */
   readonly previewMs: { readonly first: number; readonly again: number }
+  /** Time to plan other rules for each datasource and the cluster defaults, from reading the cluster to the result. */
+  readonly planMs: { readonly first: number; readonly again: number }
   /** How another coordinator took over, if the leader was killed. */
   readonly takeover?: Takeover
   /** Peak resident memory by process. */
@@ -138,6 +140,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
   }
   const loadSeconds = (performance.now() - startedAt) / 1000
   const previewMs = { first: await timePreview(client), again: await timePreview(client) }
+  const planMs = { first: await timePlan(client, options), again: await timePlan(client, options) }
   recordPeaks(cluster.home, peaks)
   await options.onLoaded?.(cluster)
   const takeover = options.killLeader
@@ -152,6 +155,7 @@ async function live(cluster: Cluster, options: SimulationOptions): Promise<Simul
     loadSeconds,
     requestMs: probe.figures(),
     previewMs,
+    planMs,
     ...(takeover ? { takeover } : {}),
     peakMiB: Object.fromEntries(peaks),
   }
@@ -192,6 +196,32 @@ async function timePreview(client: ClusterClient): Promise<number> {
       { type: 'dropForever' },
     ],
   })
+  return performance.now() - startedAt
+}
+
+/** Time to plan rules for each datasource, other cluster defaults, and another dynamic configuration, in milliseconds. */
+async function timePlan(client: ClusterClient, { datasources }: SimulationSize): Promise<number> {
+  const [{ compareFiles, makePlan }, { previewsOfSvc }, { parseState }] = await Promise.all([
+    import('../plan/index.ts'),
+    import('../previews/index.ts'),
+    import('../declared-state/index.ts'),
+  ])
+  const lists = Array.from({ length: datasources }, (_, number) => [
+    `simulated-${number + 1}`,
+    [
+      { type: 'loadByPeriod', period: `P${100 + number}D`, tieredReplicants: { _default_tier: 2 } },
+      { type: 'loadByPeriod', period: 'P2Y', tieredReplicants: { _default_tier: 1 } },
+    ],
+  ])
+  const json = {
+    rules: { ...Object.fromEntries(lists), _default: [{ type: 'dropForever' }] },
+    coordinator: { maxSegmentsToMove: 7 },
+  }
+  const startedAt = performance.now()
+  const declared = parseState([{ source: 'simulation', json }])
+  const compared = await compareFiles(client, { files: [], declared }, { parts: [], create: false })
+  const { plan } = await makePlan(client, compared, previewsOfSvc(client, { buckets: 100 }), new Date())
+  if (plan.changes.length !== datasources + 2) throw conflict('The plan does not have all changes')
   return performance.now() - startedAt
 }
 

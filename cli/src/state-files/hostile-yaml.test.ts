@@ -57,12 +57,12 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a list',
       '- a',
-      'state.yaml:1:1: Invalid contents: expected an object with some of [ruleSets, rules, compaction, coordinator, authorizers, authenticators]',
+      'state.yaml:1:1: Invalid contents: expected an object with some of [ruleSets, rules, compaction, coordinator, authorizers, authenticators, prices]',
     ],
     [
       'an unknown key',
       '# comment\nruls:\n  a: []',
-      'state.yaml:2:1: Unknown field [ruls] with value [{"a":[]}]: expected one of [ruleSets, rules, compaction, coordinator, authorizers, authenticators]',
+      'state.yaml:2:1: Unknown field [ruls] with value [{"a":[]}]: expected one of [ruleSets, rules, compaction, coordinator, authorizers, authenticators, prices]',
     ],
     [
       'an unknown key below',
@@ -149,6 +149,11 @@ describe('invalid files have one clear message with line and column', () => {
       'a control character in a name',
       'rules:\n  "a\\e[2J": []',
       /^state\.yaml:2:3: Invalid value \[a\\u001b\[2J\] for \[.*expected a datasource name/,
+    ],
+    [
+      'a price that is not a number',
+      'prices:\n  perGibMonth:\n    hot: cheap',
+      'state.yaml:3:10: Invalid value [cheap] for [prices.perGibMonth.hot]: expected a number from 0 to 1000000',
     ],
     ['a list as a key', 'rules:\n  [a, b]: []', /^state\.yaml:2:3: Invalid key: expected a name/],
   ]

@@ -24,8 +24,14 @@ export function readStateFiles(target: string): StateFile[] {
   const files = filesOf(target)
   if (files.length === 0)
     throw notFound(`Folder [${target}] has no YAML files. ./svc pull ${target} writes them.`)
-  return files.map((source) => ({ source, ...readYaml(textOf(source), source) }))
+  return files.map(readStateFile)
 }
+
+/** Reads one file. Throws a Failure with file, line, and column. */
+export const readStateFile = (source: string): StateFile => ({
+  source,
+  ...readYaml(textOf(source), source),
+})
 
 /** Like `readStateFiles`, but returns no files if there are none. */
 export function existingStateFiles(target: string): StateFile[] {

@@ -1,8 +1,8 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { canonical } from '@svc/domain/saved-plan'
 import { Document, isMap, isNode, isScalar, isSeq, type YAMLMap } from 'yaml'
 import {
-  canonical,
   type DeclaredState,
   differ,
   fieldAt,

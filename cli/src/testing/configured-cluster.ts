@@ -1,4 +1,4 @@
-import { forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
+import { conflict, forbidden, invalidInput, notFound, unavailable } from '@svc/domain/failure'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 
@@ -44,6 +44,9 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     ...structuredClone(initial),
   }
   const written: string[] = []
+  const changes: { id: number; key: string; auditInfo: { comment: string } }[] = []
+  // Each change changes the versions of everything.
+  const versionNow = (): string => `"${written.length}"`
   const cluster: ConfiguredCluster = {
     routerUrl: 'http://router',
     interfaceName: 'svc',
@@ -51,19 +54,30 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     written,
     failAfter: Number.POSITIVE_INFINITY,
     denied: new Set(),
-    send: async (method, fullPath, body) => {
+    send: async (method, fullPath, body, headers = {}) => {
       const path = fullPath.split('?')[0]!
       const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
+      const [rulesOf, part] = below(path, rulesPath) ?? []
+      if (part === 'history') return changes.filter(({ key }) => key === rulesOf).toReversed()
       if (method === 'GET') return structuredClone(read(configuration, path))
       if ([...cluster.denied].some((one) => path.startsWith(one)))
         throw forbidden(`Denied (${method} ${path})`)
       if (json === 'probe') throw invalidInput('Invalid body')
       if (written.length >= cluster.failAfter) throw unavailable('The connection was lost')
-      written.push(`${method} ${path}`)
+      if (![undefined, versionNow()].includes(headers['If-Match'])) throw conflict('Another version')
+      written.push(`${method} ${path}${fullPath.slice(path.length)}`)
+      if (part === 'markUsed') return { numChangedSegments: 1, next: null }
+      if (rulesOf !== undefined) {
+        const comment = headers['X-Svc-Comment'] ?? ''
+        changes.push({ id: changes.length + 1, key: rulesOf, auditInfo: { comment } })
+      }
       write(configuration, method, path, json)
       return null
     },
-    request: async (...given) => ({ status: 200, headers: {}, body: await cluster.send(...given) }),
+    request: async (...given) => {
+      const headers = { etag: versionNow() }
+      return { status: 200, headers, body: await cluster.send(...given) }
+    },
   }
   return cluster
 }

@@ -5,6 +5,7 @@ import type { AnsweredEffects, PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
+import { OpenPlan, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
@@ -35,6 +36,7 @@ export function ReviewPanel(input: ReviewInput) {
   return (
     <section aria-labelledby="review-title" className="review">
       <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
+      <OpenPlan dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
@@ -183,6 +185,7 @@ function Buttons({
         </button>
       </span>
       <span className="row">
+        <SavePlanButton dataSource={dataSource} edit={edit} effects={input.view.answer.summary.effects} />
         <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
         {hasCluster() ? (
           <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, audit)} />

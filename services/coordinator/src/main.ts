@@ -22,6 +22,7 @@ import { markKeptUsedRoute } from './api/mark-kept-used.ts'
 import { metadataRoutes } from './api/metadata.ts'
 import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
+import { createRulesGuard } from './api/rules-guard.ts'
 import { securityRoutes } from './api/security/index.ts'
 import { serverRoutes } from './api/servers.ts'
 import { createChangeFeed, createInventories } from './changes/index.ts'
@@ -156,8 +157,9 @@ function coordinatorRoutes(
     rateOf: loadMeter.rateOf,
     untilNextRunMs: dutyGroups.loading.untilNextRunMs,
   })
+  const policy = context.settings.get('svc.coordinator.rules.policy')
+  const ruleLists = createRuleLists(context, rules, previews.warningsOf, createRulesGuard(policy, previews))
   const feed = createChangeFeed(view, clusterState)
-  const ruleLists = createRuleLists(context, rules, previews.warningsOf)
   return [
     ...rulesRoutes(context, rules, ruleLists),
     ...previewRulesRoutes(view, previews, ruleLists),

@@ -11,6 +11,7 @@ import { supervisorRoutes } from './api/supervisors.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { createDutyGroups } from './duties/index.ts'
 import { registerOverlordMetrics } from './overlord-metrics.ts'
+import { prepareResets, resetRoutes } from './resets/index.ts'
 
 function buildOverlord(context: ServiceContext): ServicePart {
   const { settings } = context
@@ -43,8 +44,10 @@ function buildOverlord(context: ServiceContext): ServicePart {
         statusOf: (dataSource) => compactionStatusOf(planner, dataSource),
         changed: dutyGroups.supervisors.wake,
       }),
+      ...resetRoutes(context),
     ],
     start: async () => {
+      if (settings.get('svc.testing.enabled')) await prepareResets(context.database)
       await runner.start()
       const change = {
         onGain: (gained: number) => {

@@ -123,6 +123,22 @@ const examples: readonly Example[] = [
     otherSvc: [200, { permissions: [] }],
   },
   {
+    name: 'configuration of workers',
+    endpoint: 'GET /druid/indexer/v1/worker',
+    druid: [200],
+    svc: [200, { type: 'default' }],
+    otherDruid: [200, { type: 'x' }],
+    otherSvc: [200, { type: 'default' }],
+  },
+  {
+    name: 'overlords as workers',
+    endpoint: 'GET /druid/indexer/v1/workers',
+    druid: [200, []],
+    svc: [200, [{ worker: { capacity: 0 } }]],
+    otherDruid: [200, []],
+    otherSvc: [200, [{ worker: { capacity: 1 } }]],
+  },
+  {
     name: 'compaction status of an unknown datasource',
     endpoint: 'GET /druid/indexer/v1/compaction/status/datasources/:dataSource',
     druid: [404],

@@ -20,6 +20,10 @@ interface CompactionStatuses {
   readonly latestStatus?: readonly { readonly dataSource: string }[]
 }
 
+interface ShownWorker {
+  readonly worker: { readonly capacity: number }
+}
+
 /** The message of an error answer. */
 const messageOf = ({ json }: Exchange['svc']): string => JSON.stringify(json ?? '')
 
@@ -70,6 +74,31 @@ export const differences: readonly Difference[] = [
     explains: bothSucceed(
       ({ request, druid }) =>
         request.endpoint.startsWith(`GET ${authorization}`) && druid.text.includes('"QUERY_CONTEXT"'),
+    ),
+  },
+  {
+    name: 'configuration of workers',
+    endpoint: '`GET /druid/indexer/v1/worker`',
+    condition: 'no configuration is stored',
+    druid: 'an empty body',
+    svc: 'the default configuration',
+    reason: 'The response shows what applies.',
+    explains: bothSucceed(
+      ({ request, druid }) => request.endpoint.endsWith('/v1/worker') && druid.text === '',
+    ),
+  },
+  {
+    name: 'overlords as workers',
+    endpoint: '`GET /druid/indexer/v1/workers`',
+    condition: 'overlords run tasks, or may',
+    druid: 'lists middle managers and indexers',
+    svc: 'also lists overlords; their capacity is 0 if they do not run tasks',
+    reason: 'Overlords of svc run tasks themselves, so that small clusters need no workers.',
+    explains: bothSucceed(
+      ({ request, druid, svc }) =>
+        request.endpoint.endsWith('/v1/workers') &&
+        druid.text === '[]' &&
+        (svc.json as ShownWorker[]).every(({ worker }) => worker.capacity === 0),
     ),
   },
   {

@@ -90,7 +90,7 @@ const properties: Readonly<Record<string, string>> = {
   'druid.coordinator.loadqueuepeon.http.repeatDelay': 'PT0.05S',
   // Compaction by supervisors requires the cache.
   'druid.manager.segments.useIncrementalCache': 'always',
-  'druid.manager.segments.pollDuration': 'PT0.1S',
+  'druid.manager.segments.pollDuration': 'PT0.2S',
   ...basicProperties('druid'),
 }
 

@@ -56,7 +56,9 @@ function normalizeValue(value: unknown, isOrdered: boolean, isRandomPlacement: b
       if (name === 'properties' && isReadMark(inner)) return [[name, {}]]
       // Druid calculates it from another form of the state.
       if (name === 'indexingStateFingerprint') return []
-      if (isRandomPlacement && typeof inner === 'number') return [[name, '<placement>']]
+      // Of a server, by ID.
+      if (isRandomPlacement && (name === 'segments' || typeof inner === 'number'))
+        return [[name, '<placement>']]
       return [[name, normalizeValue(inner, isOrdered, isRandomPlacement)]]
     }),
   )
@@ -74,17 +76,16 @@ function canonical(value: unknown): string {
   )
 }
 
-/** Returns the path of the first part that differs, with both values; undefined if they are equal. */
-export function firstDifference(left: unknown, right: unknown, path = ''): string | undefined {
-  if (isDeepStrictEqual(left, right)) return undefined
+/** Yields the path of each part that differs, with both values. */
+export function* differingParts(left: unknown, right: unknown, path = ''): Generator<string> {
+  if (isDeepStrictEqual(left, right)) return
   if (isObject(left) && isObject(right) && Array.isArray(left) === Array.isArray(right)) {
-    for (const name of new Set([...Object.keys(left), ...Object.keys(right)])) {
-      const found = firstDifference(left[name], right[name], `${path}/${name}`)
-      if (found !== undefined) return found
-    }
+    for (const name of new Set([...Object.keys(left), ...Object.keys(right)]))
+      yield* differingParts(left[name], right[name], `${path}/${name}`)
+    return
   }
   const show = (value: unknown) => JSON.stringify(value)?.slice(0, 200) ?? 'nothing'
-  return `${path}: Druid ${show(left)}, svc ${show(right)}`
+  yield `${path}: Druid ${show(left)}, svc ${show(right)}`
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

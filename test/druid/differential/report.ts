@@ -1,5 +1,5 @@
 import { differences, invalidInput } from './differences.ts'
-import { firstDifference, normalize } from './exchange.ts'
+import { differingParts, normalize } from './exchange.ts'
 import type { SeedResult, UnlistedDifference } from './run-seed.ts'
 
 /** What a run found, as it is written to the report. */
@@ -42,10 +42,13 @@ export function summarize(results: readonly SeedResult[], minimized: readonly Un
 export function describe({ seed, exchange, changes }: UnlistedDifference) {
   const { request, druid, svc, state } = exchange
   return {
-    first:
+    differences:
       druid.status === svc.status
-        ? firstDifference(normalize(druid, request, state), normalize(svc, request, state))
-        : `status: Druid ${druid.status}, svc ${svc.status}`,
+        ? Array.from(differingParts(normalize(druid, request, state), normalize(svc, request, state))).slice(
+            0,
+            maxParts,
+          )
+        : [`status: Druid ${druid.status}, svc ${svc.status}`],
     seed,
     request,
     changes,
@@ -57,6 +60,7 @@ export function describe({ seed, exchange, changes }: UnlistedDifference) {
   }
 }
 
+const maxParts = 6
 const maxShownLength = 1000
 const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, maxShownLength) ?? ''
 

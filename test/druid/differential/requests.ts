@@ -18,7 +18,7 @@ export interface DifferentialRequest {
 interface Endpoint {
   /** For example `GET /druid/coordinator/v1/rules`. */
   readonly name: string
-  /** How often it is chosen, compared with others. */
+  /** How often it is chosen, compared with others; a multiple of a quarter. */
   readonly weight: number
   readonly make: (choices: Choices, state: State) => Omit<DifferentialRequest, 'endpoint' | 'method'>
 }
@@ -68,10 +68,11 @@ function query(parameters: Readonly<Record<string, string | undefined>>): string
 const flag = (choices: Choices, probability = 0.4): string | undefined =>
   choices.chance(probability) ? choices.one(['', '', 'true', 'false']) : undefined
 
-const historyQuery = (choices: Choices, state: State): string =>
+const historyQuery = (choices: Choices, state: State, more: Parameters<typeof query>[0] = {}): string =>
   query({
     count: choices.chance(0.4) ? choices.one(['1', '2', '100', '0', '-1', 'x']) : undefined,
     interval: choices.chance(0.3) ? intervalOf(choices, state, '/') : undefined,
+    ...more,
   })
 
 /** A random list of rules, sometimes with a mistake. */
@@ -287,7 +288,7 @@ const simpleOrFull = (choices: Choices): string => query({ simple: flag(choices)
 const stableReads: readonly Endpoint[] = [
   read(`${coordinator}/rules`, 2, () => ({ path: `${coordinator}/rules` })),
   read(`${coordinator}/rules/history`, 1, (choices, state) => ({
-    path: `${coordinator}/rules/history${historyQuery(choices, state)}`,
+    path: `${coordinator}/rules/history${historyQuery(choices, state, { full: flag(choices, 0.2) })}`,
   })),
   read(
     `${coordinator}/rules/:dataSource`,
@@ -297,7 +298,10 @@ const stableReads: readonly Endpoint[] = [
   read(
     `${coordinator}/rules/:dataSource/history`,
     2,
-    ofDataSource(`${coordinator}/rules`, (choices, state) => `/history${historyQuery(choices, state)}`),
+    ofDataSource(
+      `${coordinator}/rules`,
+      (choices, state) => `/history${historyQuery(choices, state, { full: flag(choices, 0.2) })}`,
+    ),
   ),
   read(`${coordinator}/config`, 2, () => ({ path: `${coordinator}/config` })),
   read(`${coordinator}/config/history`, 1, (choices, state) => ({
@@ -349,6 +353,22 @@ const stableReads: readonly Endpoint[] = [
   read(`${overlord}/tasks`, 1, (choices, state) => ({
     path: `${overlord}/tasks${query({ state: choices.chance(0.4) ? choices.one(['running', 'pending', 'waiting', 'complete', 'x']) : undefined, datasource: choices.chance(0.3) ? dataSourceOf(choices, state) : undefined, createdTimeInterval: choices.chance(0.1) ? intervalOf(choices, state, '_') : undefined, max: choices.chance(0.2) ? choices.one(['1', '0', '-1', 'x']) : undefined, type: choices.chance(0.2) ? choices.one(['kill', 'compact', 'x']) : undefined })}`,
   })),
+  ...['complete', 'running', 'pending', 'waiting'].map((list) =>
+    read(`${overlord}/${list}Tasks`, 0.25, (choices, state) => ({
+      path: `${overlord}/${list}Tasks${query({ datasource: choices.chance(0.3) ? dataSourceOf(choices, state) : undefined, max: choices.chance(0.2) ? choices.one(['1', '0', 'x']) : undefined })}`,
+    })),
+  ),
+  {
+    name: `POST ${overlord}/taskStatus`,
+    weight: 0.5,
+    make: (choices) => ({
+      path: `${overlord}/taskStatus`,
+      json: choices.one<unknown>([[], ['nosuch'], ['a', 'b'], {}, 'x', [1], null]),
+    }),
+  },
+  ...['workers', 'totalWorkerCapacity', 'worker', 'worker/history'].map((name) =>
+    read(`${overlord}/${name}`, 0.25, () => ({ path: `${overlord}/${name}` })),
+  ),
   read(`${overlord}/task/:task`, 1, (choices) => ({
     path: `${overlord}/task/nosuch${choices.one(['', '/status', '/log'])}`,
   })),
@@ -389,6 +409,9 @@ const settledReads: readonly Endpoint[] = [
   })),
   read(`${coordinator}/servers/:server/segments`, 1, (choices, state) => ({
     path: `${coordinator}/servers/${encode(serverOf(choices, state))}/segments${query({ full: flag(choices) })}`,
+  })),
+  read(`${coordinator}/servers/:server/segments/:segment`, 1, (choices, state) => ({
+    path: `${coordinator}/servers/${encode(serverOf(choices, state))}/segments/${encode(segmentOf(choices, state, dataSourceOf(choices, state)))}`,
   })),
   read(`${coordinator}/tiers`, 2, (choices) => ({
     path: `${coordinator}/tiers${query({ simple: flag(choices) })}`,
@@ -671,6 +694,12 @@ const changes: readonly Endpoint[] = [
   change('DELETE', `${authorization}/groupMappings/:mapping/roles/:role`, 1, (choices) => ({
     path: `${authorization}/groupMappings/${choices.one(mappingNames)}/roles/${choices.one(roleNames.slice(1))}`,
   })),
+  change('POST', `${overlord}/supervisor/:all`, 0.5, (choices) => ({
+    path: `${overlord}/supervisor/${choices.one(['suspendAll', 'resumeAll', 'terminateAll'])}`,
+  })),
+  change('POST', `${overlord}/task/:task/shutdown`, 0.5, () => ({
+    path: `${overlord}/task/nosuch/shutdown`,
+  })),
   change('POST', `${overlord}/supervisor/:supervisor`, 1, (choices, state) => ({
     path: `${overlord}/supervisor/${encode(`autocompact__${dataSourceOf(choices, state)}`)}/${choices.one(['suspend', 'resume', 'terminate', 'shutdown'])}`,
   })),
@@ -685,15 +714,18 @@ const endpointsOf: Readonly<Record<Kind, readonly Endpoint[]>> = {
   settled: settledReads,
 }
 
+// Weights are multiples of 1 divided by this.
+const weightParts = 4
+
 /** Returns a random request of a kind. */
 export function randomRequest(choices: Choices, state: State, kind: Kind): DifferentialRequest {
   const endpoints = endpointsOf[kind]
   let rest = choices.whole(
     1,
-    endpoints.reduce((sum, { weight }) => sum + weight, 0),
+    endpoints.reduce((sum, { weight }) => sum + weightParts * weight, 0),
   )
   const chosen = endpoints.find(({ weight }) => {
-    rest -= weight
+    rest -= weightParts * weight
     return rest <= 0
   }) as Endpoint
   const method = chosen.name.slice(0, chosen.name.indexOf(' ')) as DifferentialRequest['method']

@@ -33,13 +33,16 @@ export interface SeedResult {
   readonly unsettled: number
 }
 
+const dayMs = 86_400_000
 const changesPerRound = 8
 const readsPerRound = 12
 
 /** Builds the state of a seed in both systems, sends them the same requests, and compares the answers. */
 export async function runSeed(systems: Systems, seed: number, requests: number): Promise<SeedResult> {
   const choices = choicesFrom(seededRandom(seed))
-  const state = randomState(choices, Date.now(), systems.druid.serverNames)
+  // The same seed has the same state all day.
+  const today = Math.floor(Date.now() / dayMs) * dayMs
+  const state = randomState(choices, today, systems.druid.serverNames)
   const listed = new Map<string, number>()
   const unlisted: UnlistedDifference[] = []
   let sent = 0
@@ -85,9 +88,11 @@ export async function minimize(systems: Systems, found: UnlistedDifference): Pro
     const last = kept === 0 ? [] : changes.slice(-kept)
     await resetBoth(systems, exchange.state)
     for (const change of last) await send(systems, change, exchange.state)
-    await settleBoth(systems)
+    const settled = await settleBoth(systems)
     const again = await send(systems, exchange.request, exchange.state)
-    if (!isSame(again)) return { ...found, exchange: again, changes: last }
+    const isListed = differences.some((difference) => difference.explains(again))
+    if (settled.every(Boolean) && !isSame(again) && !isListed)
+      return { ...found, exchange: again, changes: last }
   }
   return found
 }

@@ -36,9 +36,17 @@ export interface LoadTimeLimits {
   readonly replicationThrottleLimit: number
 }
 
+/** How many replicas are loaded after some time. */
+export interface LoadPoint {
+  readonly durationMs: number
+  readonly loads: number
+}
+
 /** How long a tier takes. */
 export interface LoadTimeEstimate {
   readonly durationMs: number
+  /** How many replicas are loaded over time, from the next run to the end. At most about 25 points. */
+  readonly curve: readonly LoadPoint[]
   /** What takes longest: the servers, their queues between two runs, or the throttle of additional replicas. */
   readonly limitedBy: 'servers' | 'maxSegmentsInNodeLoadingQueue' | 'replicationThrottleLimit'
 }
@@ -53,6 +61,9 @@ interface Queue {
 
 // After this many runs, the rest takes as long in proportion.
 const maxRuns = 10_000
+// How many points of the curve are after the last run, and in all.
+const finalPoints = 8
+const maxPoints = 24
 
 /**
  * Estimates when the last replica is loaded, from one run of the coordinator to the next. Returns undefined if no server of
@@ -64,7 +75,7 @@ export function estimateLoadTime(
 ): LoadTimeEstimate | undefined {
   const { servers, firstCopies, furtherCopies, bytes } = loads
   const copies = firstCopies + furtherCopies
-  if (copies === 0) return { durationMs: 0, limitedBy: 'servers' }
+  if (copies === 0) return { durationMs: 0, curve: [], limitedBy: 'servers' }
   const mean = meanRate(servers.flatMap(({ rate }) => rate ?? []))
   if (mean === undefined) return undefined
   const sizeBytes = bytes / copies
@@ -77,21 +88,45 @@ export function estimateLoadTime(
   let now = untilNextRunMs
   for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - now)
   const waits = { queue: 0, throttle: 0 }
+  const points: LoadPoint[] = []
+  const note = (passedMs: number): void => {
+    const loads = Math.max(0, copies - first - further - loadsIn(queues, passedMs))
+    points.push({ durationMs: now + passedMs, loads })
+  }
+  const finish = (durationMs: number, run: number): LoadTimeEstimate => {
+    const last = { durationMs, loads: copies }
+    return { durationMs, curve: [...thinned(points), last], limitedBy: limitOf(run, waits) }
+  }
   for (let run = 1; ; run += 1) {
+    note(0)
     const allowed = first + Math.min(further, replicationThrottleLimit)
     const assigned = assign(queues, allowed, maxLoadsPerServer)
-    const ofFirst = Math.min(first, assigned)
-    first -= ofFirst
-    further -= assigned - ofFirst
+    // A run assigns all replicas of a segment before those of the next, so that further ones take their part of the room.
+    const part = Math.round((assigned * further) / Math.max(first + further, 1))
+    const ofFurther = Math.max(assigned - first, Math.min(part, further, replicationThrottleLimit))
+    first -= assigned - ofFurther
+    further -= ofFurther
     const longestMs = queues.reduce((max, { queuedMs }) => Math.max(max, queuedMs), 0)
     const left = first + further
-    if (left === 0) return { durationMs: now + longestMs, limitedBy: limitOf(run, waits) }
+    if (left === 0) {
+      for (let part = 1; part < finalPoints; part += 1) note((longestMs * part) / finalPoints)
+      return finish(now + longestMs, run)
+    }
     if (longestMs < periodMs) waits[assigned < allowed ? 'queue' : 'throttle'] += 1
-    if (run === maxRuns)
-      return { durationMs: (now / (copies - left)) * copies, limitedBy: limitOf(run, waits) }
+    if (run === maxRuns) return finish((now / (copies - left)) * copies, run)
     now += periodMs
     for (const queue of queues) queue.queuedMs = Math.max(0, queue.queuedMs - periodMs)
   }
+}
+
+/** Returns how many loads are in the queues after some time. */
+const loadsIn = (queues: readonly Queue[], passedMs: number): number =>
+  queues.reduce((sum, { queuedMs, msPerLoad }) => sum + Math.max(0, queuedMs - passedMs) / msPerLoad, 0)
+
+/** Returns some of the points, including the first. */
+function thinned(points: readonly LoadPoint[]): LoadPoint[] {
+  const step = Math.ceil(points.length / maxPoints)
+  return points.filter((_, index) => index % step === 0)
 }
 
 const limitOf = (

@@ -5,6 +5,7 @@ import {
   estimateLoadTime,
   type LoadRate,
   type LoadSums,
+  type LoadTimeEstimate,
   type LoadTimeLimits,
   type MeasuredLoads,
   noLoads,
@@ -191,6 +192,13 @@ describe('an estimate', () => {
       'replicationThrottleLimit',
     ],
     [
+      'throttles further replicas from the first run, although load queues are short',
+      { servers: servers(2), segments: 12, firstCopies: 10, furtherCopies: 12, bytes: 22 * megabyte },
+      { maxLoadsPerServer: 3, replicationThrottleLimit: 2 },
+      5 + 5 * 10 + 1,
+      'replicationThrottleLimit',
+    ],
+    [
       'extrapolates very many runs',
       {
         servers: servers(1),
@@ -204,6 +212,29 @@ describe('an estimate', () => {
       'maxSegmentsInNodeLoadingQueue',
     ],
   ]
+  function checkCurve({ durationMs, curve }: LoadTimeEstimate, { firstCopies, furtherCopies }: TierLoads) {
+    const copies = firstCopies + furtherCopies
+    if (copies === 0) return
+    assert.ok(curve.length <= 25, String(curve.length))
+    assert.deepEqual(curve.at(-1), { durationMs, loads: copies })
+    assert.equal(curve[0]!.loads, 0)
+    for (const [index, { durationMs: at, loads }] of curve.entries()) {
+      const before = curve[index - 1] ?? { durationMs: 0, loads: 0 }
+      assert.ok(at >= before.durationMs && loads >= before.loads - 0.001, JSON.stringify(curve))
+    }
+  }
+  it('shows how many replicas are loaded over time', () => {
+    const loads = {
+      servers: servers(1),
+      segments: 20,
+      firstCopies: 20,
+      furtherCopies: 0,
+      bytes: 20 * megabyte,
+    }
+    const { curve } = estimateLoadTime(loads, { ...limits, maxLoadsPerServer: 5 })!
+    const at = (seconds: number) => curve.find(({ durationMs }) => durationMs === seconds * second)?.loads
+    assert.deepEqual([5, 15, 25, 35, 40].map(at), [0, 5, 10, 15, 20])
+  })
   for (const [name, loads, changed, seconds, limitedBy] of cases) {
     it(name, () => {
       const estimate = estimateLoadTime(loads, { ...limits, ...changed })
@@ -214,6 +245,7 @@ describe('an estimate', () => {
           JSON.stringify(estimate),
         )
         assert.equal(estimate!.limitedBy, limitedBy)
+        checkCurve(estimate!, loads)
       }
     })
   }

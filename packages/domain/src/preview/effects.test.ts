@@ -267,11 +267,13 @@ function countTierChange(list: readonly Observed[], tier: string) {
 
 function countDatasource(list: readonly Observed[], { servers: after }: TestCase, tiers: readonly string[]) {
   const isUnused = ({ row }: Observed) => row.action === 'drop'
+  const visible = list.filter(({ row }) => !row.overshadowed)
   const kept = list.filter((one) => !isUnused(one)).map(({ segment }) => segment.interval)
   const first = Math.min(...kept.map(({ start }) => start))
   const last = Math.max(...kept.map(({ end }) => end))
   const { segments, bytes } = extentOf(list, (one) => (isUnused(one) ? 1 : 0))
   return {
+    used: { segments: visible.length, bytes: sum(visible.map(({ segment }) => segment.sizeBytes)) },
     effects: countEffects(list, after),
     tiers: Object.fromEntries(tiers.map((tier) => [tier, countTierChange(list, tier)])),
     markedUnused: { segments, bytes },

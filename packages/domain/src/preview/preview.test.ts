@@ -250,6 +250,7 @@ describe('the summary', () => {
       effects,
       datasources: {
         wiki: {
+          used: { segments: 4, bytes: 40 },
           effects,
           tiers: { hot: { before: none, after: twoTwice, loaded: twoTwice, dropped: none } },
           markedUnused: { segments: 2, bytes: 20 },
@@ -257,6 +258,7 @@ describe('the summary', () => {
           newestInterval: day(13),
         },
       },
+      used: { segments: 4, bytes: 40 },
       tiers: {
         hot: {
           servers: 2,

@@ -5,6 +5,7 @@ import { decideOutcome, type Outcome, type PreviewInput } from './decide-outcome
 import { Effects, effectsOf } from './effects.ts'
 import { decideSteps, type PreviewStep, stepTimes } from './future-steps.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
+import type { SegmentColumns, Tally } from './segments.ts'
 import { capacityOf, type DatasourceSummary, summarize, type TierSummary } from './summary.ts'
 import { addTally, type CopyTally, noCopies } from './tallies.ts'
 import { type PreviewWarning, type WarningsContext, warningsOf } from './warnings.ts'
@@ -176,12 +177,15 @@ export function formatSummary(
   withTiers: boolean,
 ): Record<string, unknown> {
   const names = outcome.cluster.tiers.map(({ name }) => name)
+  const used = new Map(outcome.datasources.map((one) => [one.columns.dataSource, usedIn(one.columns)]))
   const formatDatasources = (summaries: readonly DatasourceSummary[], effectsAt?: readonly Effects[]) =>
     Object.fromEntries(
       summaries.map((summary, index) => [
         summary.dataSource,
         {
-          ...(effectsAt === undefined ? {} : { effects: effectsAt[index]!.format() }),
+          ...(effectsAt === undefined
+            ? {}
+            : { used: used.get(summary.dataSource), effects: effectsAt[index]!.format() }),
           ...formatDatasource(summary, names),
         },
       ]),
@@ -191,7 +195,10 @@ export function formatSummary(
     ...(buckets === undefined ? {} : { buckets: formatBuckets(buckets, names) }),
     datasources: formatDatasources(datasources, effects),
     ...(withTiers
-      ? { tiers: formatTiers(tiers, (tier) => firstMisfit(outcome.now, tiers, steps, tier)) }
+      ? {
+          used: sumOf([...used.values()]),
+          tiers: formatTiers(tiers, (tier) => firstMisfit(outcome.now, tiers, steps, tier)),
+        }
       : {}),
     ...(steps === undefined
       ? {}
@@ -204,6 +211,17 @@ export function formatSummary(
         }),
   }
 }
+
+/** Returns the visible segments of a datasource. */
+const usedIn = ({ count, bytesBefore }: SegmentColumns): Tally => ({
+  segments: count,
+  bytes: bytesBefore[count]!,
+})
+
+const sumOf = (tallies: readonly Tally[]): Tally => ({
+  segments: tallies.reduce((sum, { segments }) => sum + segments, 0),
+  bytes: tallies.reduce((sum, { bytes }) => sum + bytes, 0),
+})
 
 function formatDatasource(
   { tiers, markedUnused, oldestKept, newestKept }: DatasourceSummary,

@@ -13,6 +13,7 @@ import {
   password,
   periodMs,
   port,
+  rulesPolicyFile,
   sizeBytes,
   sizeBytesFrom,
   text,
@@ -617,6 +618,11 @@ export const properties = {
     'false',
   ),
 
+  'svc.coordinator.rules.policy': property(
+    rulesPolicyFile,
+    'YAML file with limits for changes of retention rules, which are refused if they exceed them; see [Declared state](declared-state.md#policies)',
+  ),
+
   'svc.coordinator.kill.on': property(
     flag,
     'whether to permanently delete segments that have been unused for a long time, including their files in deep storage',
@@ -669,6 +675,11 @@ export const properties = {
   'svc.simulation.enabled': property(
     flag,
     'whether to allow features for simulations only, such as virtual servers; never use it on a cluster with valuable data',
+    'false',
+  ),
+  'svc.testing.enabled': property(
+    flag,
+    'whether tests may replace the state of the cluster through its API; must be the same on every server. Never use it on a cluster with valuable data',
     'false',
   ),
   'svc.simulation.virtualServers': onlyWhere(

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { type RulesPolicy, readRulesPolicy } from '@svc/domain/policy'
 import { hasControlCharacter, parseSizeBytes } from '@svc/domain/validation'
+import { parse } from 'yaml'
 
 /** Parses the value of a property. `read` throws a plain `Error` that says what is wrong. */
 export interface PropertyType<Value> {
@@ -122,6 +124,16 @@ export const aliasList = propertyType(
       typeof entry === 'string' &&
       /^(?!(svc|proxy|status|metrics|interface|main|memory|sys|system|temp)$)[a-z][a-z0-9]{0,30}$/.test(entry)
     return Array.isArray(list) && list.every(isWord) ? list : refuse()
+  },
+)
+
+/** A YAML file with a policy for retention rules. It is read when the server starts. */
+export const rulesPolicyFile = propertyType(
+  'the path of a YAML file with a policy for rules',
+  (value): RulesPolicy => {
+    if (value === '') return refuse()
+    // Without aliases, a file cannot expand to more than it contains.
+    return readRulesPolicy(parse(readFileSync(value, 'utf8'), { maxAliasCount: 0 }), '')
   },
 )
 

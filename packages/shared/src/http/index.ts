@@ -10,6 +10,7 @@ export {
   type EndpointDescription,
   type JsonSchema,
 } from './describe-endpoint.ts'
+export { type CheckVersion, entityTag, versionCheck, versionOfText } from './entity-tag.ts'
 export { errorBody, errorSchema, failureOf, statusOf } from './error-body.ts'
 export {
   JsonPieces,

@@ -15,6 +15,9 @@ import { withExactLimits } from '../wire/index.ts'
 import { type AuditEntry, saveAudit, storableSeconds } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 
+/** Checks the configuration that a change replaces (undefined if there is none), and prevents the change if it throws. */
+export type CheckReplaced = (replaced: CompactionConfig | undefined) => void
+
 type Author = Omit<AuditEntry, 'type' | 'key' | 'payload'>
 
 /** Name of the cluster compaction config among the dynamic configurations. */
@@ -133,8 +136,10 @@ export async function saveCompactionConfig(
   config: CompactionConfig,
   author: Author,
   now: number,
+  checkReplaced?: CheckReplaced,
 ): Promise<void> {
   await change(database, async (transaction, global) => {
+    checkReplaced?.(await loadCompactionConfig(transaction, config.dataSource))
     // The duty supports only one engine, whichever engine supervisors use.
     assertRunnableBy(config, { engine: 'native', useSupervisors: false })
     const { dataSource } = config
@@ -157,8 +162,10 @@ export async function deleteCompactionConfig(
   dataSource: string,
   author: Author,
   now: number,
+  checkReplaced?: CheckReplaced,
 ): Promise<boolean> {
   return await change(database, async (transaction, global) => {
+    checkReplaced?.(await loadCompactionConfig(transaction, dataSource))
     const removed = await transaction.query(
       sql`DELETE FROM compaction_configs WHERE datasource = ${dataSource} RETURNING datasource`,
     )
@@ -335,11 +342,13 @@ export async function saveCompactionSupervisor(
   { config, suspended }: { readonly config: CompactionConfig; readonly suspended: boolean },
   author: Author,
   now: number,
+  checkReplaced?: CheckReplaced,
 ): Promise<void> {
   await change(database, async (transaction, global) => {
     assertRunnableBy(config, { engine: global.engine, useSupervisors: true })
     const { dataSource } = config
     const before = await loadCompactionSupervisor(transaction, compactionSupervisorId(dataSource))
+    checkReplaced?.(before?.config)
     await addVersion(transaction, dataSource, formatSupervisor({ config, suspended }), author, now)
     const text = JSON.stringify(formatCompactionConfig(config))
     if (before && JSON.stringify(formatCompactionConfig(before.config)) === text) return
@@ -372,9 +381,11 @@ export async function terminateCompactionSupervisor(
   dataSource: string,
   author: Author,
   now: number,
+  checkReplaced?: CheckReplaced,
 ): Promise<boolean> {
   return await change(database, async (transaction, global) => {
     const present = await loadCompactionSupervisor(transaction, compactionSupervisorId(dataSource))
+    checkReplaced?.(present?.config)
     if (present === undefined) return false
     await addVersion(transaction, dataSource, tombstone(dataSource), author, now)
     await saveHistory(transaction, { dataSource, ofSupervisor: true, global, config: null }, author, now)

@@ -101,20 +101,25 @@ export async function loadRulesOf(
   return await finishInSlices(parseAll(rows, parsed))
 }
 
-/** Stores the rules of a datasource as JSON text, with an audit entry, in one transaction. */
+/**
+ * Stores the rules of a datasource as JSON text, with an audit entry, in one transaction. `checkVersion` gets the audit ID
+ * of the change that stored the present rules (0 if none is recorded), and prevents the change if it throws.
+ */
 export async function saveRules(
   database: Database,
   dataSource: string,
   rules: string,
   audit: Omit<AuditEntry, 'type' | 'key' | 'payload'>,
   now: number,
+  checkVersion: (auditId: number) => void = () => undefined,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
     // One change to a list at a time, so that each entry has what it replaced.
     await transaction.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${dataSource}, 4))`)
-    const [stored] = await transaction.query<Pick<StoredRules, 'rules'>>(
-      sql`SELECT rules FROM rules WHERE datasource = ${dataSource}`,
+    const [stored] = await transaction.query<Pick<StoredRules, 'rules' | 'auditId'>>(
+      sql`SELECT rules, audit_id AS "auditId" FROM rules WHERE datasource = ${dataSource}`,
     )
+    checkVersion(stored?.auditId ?? 0)
     const replaced = stored?.rules ?? '[]'
     const entry = { ...audit, type: 'rules', key: dataSource, payload: rules, replaced }
     const auditId = await saveAudit(transaction, entry, now)

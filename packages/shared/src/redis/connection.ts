@@ -53,3 +53,14 @@ export function openConsumerConnection(settings: Settings): Redis {
   redis.on('error', () => undefined)
   return redis
 }
+
+/** Deletes all queues of the cluster. */
+export async function deleteQueues(settings: Settings): Promise<void> {
+  const redis = openConsumerConnection(settings)
+  try {
+    const keys = await redis.keys(`${settings.get('svc.queue.prefix')}:*`)
+    if (keys.length > 0) await redis.unlink(keys)
+  } finally {
+    redis.disconnect()
+  }
+}

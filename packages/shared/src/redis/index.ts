@@ -4,7 +4,7 @@
  */
 
 export type { Redis as QueueConnection } from 'ioredis'
-export { openProducerConnection } from './connection.ts'
+export { deleteQueues, openProducerConnection } from './connection.ts'
 export {
   createRequestSender,
   type RequestBatch,

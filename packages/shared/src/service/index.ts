@@ -7,5 +7,6 @@ export {
   type FollowedDirectory,
   knownDirectoryPath,
 } from './directory-source.ts'
+export { assertTestable, emptyFolder, restartPath } from './restart.ts'
 export { runService } from './run-service.ts'
 export { standForElection } from './stand-for-election.ts'

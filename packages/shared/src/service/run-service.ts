@@ -1,4 +1,4 @@
-import { type Role, settingsNotices } from '../config/index.ts'
+import { type Role, type Settings, settingsNotices } from '../config/index.ts'
 import { noFaults } from '../faults/index.ts'
 import { type ApplicationOptions, describeEndpoint, type Route } from '../http/index.ts'
 import { openLoginThrottle } from '../login-throttle/index.ts'
@@ -11,10 +11,11 @@ import { type CreatedContext, createContext, type StartedParts } from './create-
 import { describeNode, openPorts } from './open-ports.ts'
 import { callerAddressOf, openSecurity } from './open-security.ts'
 import { refusalRoutes } from './refusal-routes.ts'
+import { restartEmpty, restartRoute } from './restart.ts'
 import { type SecurityAudit, startSecurityAudit } from './security-audit.ts'
 import { startService } from './start-service.ts'
 import { statusRoutes } from './status-routes.ts'
-import { stopOnSignals, type Watch } from './stop-service.ts'
+import { createServerProcess, type ServerProcess, type Watch } from './stop-service.ts'
 
 /** Runs a server until it is stopped. This is the only function that the `main.ts` of a service calls. */
 export async function runService(
@@ -22,6 +23,19 @@ export async function runService(
   options: ServiceOptions,
   build: (context: ServiceContext) => ServicePart,
 ): Promise<void> {
+  await runServer({ role, options, build, process: createServerProcess() })
+}
+
+/** How to run a server. */
+interface ServerStart {
+  readonly role: Role
+  readonly options: ServiceOptions
+  readonly build: (context: ServiceContext) => ServicePart
+  readonly process: ServerProcess
+}
+
+async function runServer(start: ServerStart): Promise<void> {
+  const { role, options, build } = start
   const configuration = await readConfiguration(role)
   const { settings } = configuration
   const stopping = new AbortController()
@@ -34,6 +48,7 @@ export async function runService(
     ...statusRoutes(context),
     ...callRoutes(journal),
     ...refusalRoutes(refusals),
+    restartRoute(settings, () => restart(start, settings)),
     ...part.routes,
   ]
   if (configuration.listRoutes) await printRoutes(routes)
@@ -48,8 +63,15 @@ export async function runService(
   })
   const listeners = await openPorts(context, applicationOf(created, routes, part, security, audit), refusals)
   started.node = describeNode(settings, listeners, part.details ?? {})
-  stopOnSignals({ context, stopping, part, listeners, audit, throttle, started, watches })
+  start.process.run({ context, stopping, part, listeners, audit, throttle, started, watches })
   await startService(context, part, options, started, watches, name)
+}
+
+/** Stops the server and starts it again in this process, where nothing of its state in memory is left. */
+async function restart(start: ServerStart, settings: Settings): Promise<void> {
+  if (!(await start.process.stopServer())) return
+  await restartEmpty(settings)
+  if (!start.process.isEnding()) await runServer(start)
 }
 
 /** Prints the endpoints, and exits. */

@@ -27,30 +27,64 @@ export interface StoppableParts {
   readonly watches: readonly Watch[]
 }
 
-/** Stops the server on a signal or an unexpected error, and exits. */
-export function stopOnSignals(parts: StoppableParts): void {
-  const { stopping } = parts
-  const { logger } = parts.context
-  const stop = async (signal: string, status: number): Promise<void> => {
-    if (stopping.signal.aborted) return
+/** The process of a server, which runs one server at a time. */
+export interface ServerProcess {
+  /** Stops this server on a signal or an unexpected error, and exits. */
+  run(server: StoppableParts): void
+  /** Stops the server but not the process. Returns false if it is already stopping. */
+  stopServer(): Promise<boolean>
+  /** Whether the process is about to exit. */
+  isEnding(): boolean
+}
+
+/** Creates the process of a server. */
+export function createServerProcess(): ServerProcess {
+  let server: StoppableParts | undefined
+  let stopped: Promise<void> | undefined
+  let isEnding = false
+  const stopServer = async (): Promise<boolean> => {
+    if (stopped !== undefined) return false
+    server!.stopping.abort()
+    stopped = stopParts(server!)
+    await stopped
+    return true
+  }
+  const end = async (signal: string, status: number): Promise<void> => {
+    if (isEnding) return
+    isEnding = true
+    const { logger } = server!.context
     logger.info('Stopping', { signal })
     setTimeout(() => {
       logger.warn('Stopping took too long; exiting with work in progress')
       process.exit(status)
     }, maxStopMs).unref()
-    stopping.abort()
-    await stopParts(parts)
+    await (stopped ?? stopServer())
     logger.info('Stopped')
     process.exit(status)
   }
-  process.once('SIGTERM', () => stop('SIGTERM', 0))
-  process.once('SIGINT', () => stop('SIGINT', 0))
+  return {
+    stopServer,
+    isEnding: () => isEnding,
+    run: (started) => {
+      if (server === undefined) endOnSignals(end, () => server!.context.logger)
+      server = started
+      stopped = undefined
+    },
+  }
+}
+
+function endOnSignals(
+  end: (signal: string, status: number) => Promise<void>,
+  logger: () => ServiceContext['logger'],
+): void {
+  process.once('SIGTERM', () => end('SIGTERM', 0))
+  process.once('SIGINT', () => end('SIGINT', 0))
   const crash = (error: unknown) => {
-    logger.error('Stopping after an unexpected error', {
+    logger().error('Stopping after an unexpected error', {
       error: describeError(error),
       stack: stackOf(error),
     })
-    stop('failure', 1)
+    end('failure', 1)
   }
   process.on('uncaughtException', crash)
   process.on('unhandledRejection', crash)

@@ -8,19 +8,20 @@ import {
 import {
   config,
   emptyAnswer,
+  entityTag,
   jsonAnswer,
   jsonBody,
   Reply,
   type Route,
   route,
   shapeOf,
+  versionCheck,
 } from '@svc/shared/http'
 import { loadAudit, loadConfig, saveConfig } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
 import { historyParameters } from '@svc/shared/wire'
 import { z } from 'zod'
 import { historyEntry, historyEntryShape, warningsHeader } from '../answers/index.ts'
-import { loadCoordinatorConfig } from '../inventory/index.ts'
 
 const path = '/svc/coordinator/v1/config'
 
@@ -36,7 +37,10 @@ export function dynamicConfigRoutes({
       access: config('READ'),
       summary: 'Get the dynamic configuration of the coordinator',
       answers: [jsonAnswer(shapeOf(coordinatorConfigSchema()))],
-      handle: () => loadCoordinatorConfig(database),
+      handle: async () => {
+        const stored = await loadConfig(database, coordinatorConfigName)
+        return new Reply(200, readCoordinatorConfig(stored), entityTag(stored?.revision ?? 0))
+      },
     }),
     route({
       method: 'POST',
@@ -46,11 +50,13 @@ export function dynamicConfigRoutes({
       body: jsonBody(readConfigChange),
       answers: [emptyAnswer],
       failures: ['conflict'],
-      handle: async ({ body, audit }) => {
+      handle: async ({ body, audit, request }) => {
         const stored = await loadConfig(database, coordinatorConfigName)
+        const revision = stored?.revision ?? 0
+        versionCheck(request, 'The fields of the dynamic configuration')(revision)
         const changed = { ...readCoordinatorConfig(stored), ...body }
         const value = JSON.stringify(changed)
-        await saveConfig(database, coordinatorConfigName, value, stored?.revision ?? 0, audit, clock.now())
+        await saveConfig(database, coordinatorConfigName, value, revision, audit, clock.now())
         const warnings = warningsOfChange(body)
         if (warnings.length === 0) return undefined
         return new Reply(200, undefined, { 'X-Svc-Warnings': warningsHeader(warnings) })

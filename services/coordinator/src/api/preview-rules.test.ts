@@ -262,6 +262,7 @@ describe('a preview of the live cluster', () => {
       { wiki: rest },
       {
         wiki: {
+          used: { segments: 4, bytes: 40 },
           tiers: {
             _default_tier: { before: eight, after: none, loaded: none, dropped: eight },
             hot: {

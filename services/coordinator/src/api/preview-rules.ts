@@ -18,7 +18,7 @@ import { integerParameter, positiveCount, presence } from '@svc/shared/wire'
 import type { ClusterView } from '../cluster-view.ts'
 import { atLeader } from '../leadership/index.ts'
 import { type Previews, rulesPreviewShape } from '../preview/index.ts'
-import type { RuleLists } from './rules.ts'
+import { type RuleLists, replaceRulesQuery } from './rules.ts'
 
 // Has room for 100,000 rules, so that such a request fails because of the number of rules.
 const limitBytes = 16 * 1024 * 1024
@@ -32,6 +32,7 @@ const query = {
   limit: omittable(positiveCount(maxPageSize), defaultPage),
   offset: omittable(integerParameter(0, 999_999_999), 0),
   buckets: omittable(positiveCount(maxBuckets)),
+  ...replaceRulesQuery,
 }
 
 // A datasource may have the same name as the preview endpoint.
@@ -75,14 +76,15 @@ export function previewRulesRoutes(
           description: 'The preview; the body is empty if the request was a list of rules',
         }),
       ],
-      handle: async ({ body, query: page, caller, audit, signal }) => {
+      handle: async (input) => {
+        const { body, query: page, caller, signal } = input
         if (Array.isArray(body)) {
           if (!caller.can('WRITE', 'DATASOURCE', namesake))
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
           if (length > maxBodyBytes)
             throw tooLarge(`The rules have [${length}] characters: expected at most [${maxBodyBytes}]`)
-          return await lists.replace(namesake, body, audit)
+          return await lists.replace(namesake, body, input)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {
           'Content-Type': 'application/json; charset=utf-8',

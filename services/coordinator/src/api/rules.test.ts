@@ -84,6 +84,25 @@ describe('rules', () => {
     assert.deepEqual((await request('/wiki?full')).json, [defaultRule])
   })
 
+  it('are replaced only if they still have the required version', async () => {
+    const tagOf = async () => String((await request('/wiki')).headers.etag)
+    const none = await tagOf()
+    assert.equal((await post('wiki', dropAll, { 'If-Match': none })).status, 200)
+    const first = await tagOf()
+    assert.notEqual(first, none)
+    const refused = await post('wiki', [], { 'If-Match': none })
+    assert.deepEqual(
+      [refused.status, (refused.json as { errorMessage: string }).errorMessage],
+      [409, 'The rules of [wiki] were changed by another request in the meantime'],
+    )
+    assert.deepEqual((await request('/wiki')).json, dropAll)
+    assert.equal(((await request('/wiki/history')).json as unknown[]).length, 1)
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () => post('wiki', [], { 'If-Match': first })),
+    )
+    assert.deepEqual(outcomes.map(({ status }) => status).sort(), [200, 409, 409, 409, 409, 409])
+  })
+
   it('replace earlier rules, and an empty list leaves only the cluster default rules', async () => {
     await post('wiki', dropAll)
     await post('wiki', [])

@@ -10,9 +10,9 @@ import {
 } from '@svc/domain/rules'
 import type { ValuesOf } from '@svc/domain/validation'
 import {
-  type AuditInfo,
   datasource,
   emptyAnswer,
+  entityTag,
   JsonPieces,
   jsonAnswer,
   jsonBody,
@@ -20,9 +20,11 @@ import {
   jsonObject,
   Reply,
   type Route,
+  type RouteInput,
   readLater,
   route,
   state,
+  versionCheck,
 } from '@svc/shared/http'
 import { loadAudit, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
 import type { ServiceContext } from '@svc/shared/service'
@@ -32,6 +34,7 @@ import { historyParameters, presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { fullHistoryEntry, fullHistoryEntryShape, historyEntry, warningsHeader } from '../answers/index.ts'
 import { type FollowedRules, rulesText } from '../inventory/index.ts'
+import type { RulesGuard } from './rules-guard.ts'
 
 const rulesPath = '/svc/coordinator/v1/rules'
 
@@ -50,26 +53,43 @@ type WarningsOf = (dataSource: string, signal: AbortSignal) => Promise<readonly 
 export interface RuleLists {
   /** Returns a reply with the rules as JSON. `full` appends the cluster default rules. */
   show(dataSource: string, full: boolean): Promise<Reply>
-  /** Stores rules given as JSON. Returns a reply with warnings about them. Throws invalidInput if they are invalid. */
-  replace(dataSource: string, json: unknown, audit: AuditInfo): Promise<Reply>
+  /**
+   * Stores rules given as JSON. Returns a reply with warnings about them. Throws invalidInput if they are invalid, and
+   * conflict if the policy of the cluster forbids them, or if the request requires a version that is not the present one.
+   */
+  replace(dataSource: string, json: unknown, request: RulesRequest): Promise<Reply>
 }
+
+/** A request to change rules. */
+export type RulesRequest = Pick<RouteInput<unknown, unknown>, 'audit' | 'caller' | 'request' | 'signal'> & {
+  readonly query: { readonly overridePolicy: boolean }
+}
+
+/** The query parameters of a request to change rules. */
+export const replaceRulesQuery = { overridePolicy: presence }
 
 export function createRuleLists(
   { database, clock, logger }: Pick<ServiceContext, 'database' | 'clock' | 'logger'>,
   rules: FollowedRules,
   warningsOf: WarningsOf,
+  guard: RulesGuard = async ({ audit }) => audit,
 ): RuleLists {
   const slices = createSlices()
-  const rulesOf = async (dataSource: string): Promise<readonly Rule[]> =>
-    (await rules.current()).get(dataSource) ?? []
 
-  async function replaceRules(dataSource: string, list: readonly Rule[], audit: AuditInfo): Promise<void> {
+  async function replaceRules(
+    dataSource: string,
+    list: readonly Rule[],
+    { audit, caller, request, signal, query }: RulesRequest,
+  ): Promise<void> {
     if (dataSource === defaultRulesName && list.length === 0) {
       throw invalidInput(
         'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
       )
     }
-    await saveRules(database, dataSource, await rulesText(list), audit, clock.now())
+    const { overridePolicy: overridesPolicy } = query
+    const audited = await guard({ dataSource, list, audit, caller, overridesPolicy, signal })
+    const checkVersion = versionCheck(request, `The rules of [${dataSource}]`)
+    await saveRules(database, dataSource, await rulesText(list), audited, clock.now(), checkVersion)
     rules.invalidate()
   }
 
@@ -88,15 +108,19 @@ export function createRuleLists(
   }
   return {
     show: async (dataSource, full) => {
-      const own = await rulesOf(dataSource)
-      const defaults = full && dataSource !== defaultRulesName ? await rulesOf(defaultRulesName) : []
+      const { rules: stored, auditIds } = await rules.snapshot()
+      const own = stored.get(dataSource) ?? []
+      const defaults = full && dataSource !== defaultRulesName ? (stored.get(defaultRulesName) ?? []) : []
       const texts = await Promise.all([own, defaults].filter(({ length }) => length > 0).map(rulesText))
       const text = `[${texts.map((list) => list.slice(1, -1)).join(',')}]`
-      return new Reply(200, text, { 'Content-Type': 'application/json; charset=utf-8' })
+      return new Reply(200, text, {
+        'Content-Type': 'application/json; charset=utf-8',
+        ...entityTag(auditIds.get(dataSource) ?? 0),
+      })
     },
-    replace: async (dataSource, json, audit) => {
+    replace: async (dataSource, json, request) => {
       const list = await finishInSlices(parseRulesInSlices(json))
-      await replaceRules(dataSource, list, audit)
+      await replaceRules(dataSource, list, request)
       return await warn(dataSource, list)
     },
   }
@@ -162,10 +186,13 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource`,
       isForRules: true,
       access: datasource('WRITE'),
-      summary: 'Replace the rules of a datasource, or the cluster default rules under _default',
+      summary:
+        'Replace the rules of a datasource, or the cluster default rules under _default. If-Match requires the ETag of the present rules; overridePolicy changes them although the policy of the cluster forbids it',
+      query: replaceRulesQuery,
       body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],
-      handle: ({ params, body, audit }) => lists.replace(params.dataSource as string, body, audit),
+      failures: ['conflict', 'unavailable'],
+      handle: (input) => lists.replace(input.params.dataSource as string, input.body, input),
     }),
     route({
       method: 'GET',

@@ -1,5 +1,6 @@
 import {
   estimateLoadTime,
+  type LoadPoint,
   type LoadRate,
   type LoadTimeEstimate,
   type LoadTimeLimits,
@@ -28,6 +29,8 @@ interface LoadTime {
 interface TierLoadTime {
   readonly durationMs: number | null
   readonly limitedBy: LoadTimeEstimate['limitedBy'] | null
+  /** How many replicas are loaded over time. Empty if that is unknown. */
+  readonly curve: readonly LoadPoint[]
   readonly loads: number
   readonly bytes: number
   readonly servers: number
@@ -64,6 +67,10 @@ export function loadTimeOf(
     tiers[name] = {
       durationMs: estimate === undefined ? null : Math.round(estimate.durationMs),
       limitedBy: estimate?.limitedBy ?? null,
+      curve: (estimate?.curve ?? []).map(({ durationMs, loads: loaded }) => ({
+        durationMs: Math.round(durationMs),
+        loads: Math.round(loaded),
+      })),
       loads,
       bytes: copies.bytes,
       servers: able.length,

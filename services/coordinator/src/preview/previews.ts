@@ -1,11 +1,15 @@
 import { missingPermission } from '@svc/domain/access'
+import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
+import type { LimitedEffects } from '@svc/domain/policy'
 import {
   decideRequest,
   formatDecided,
+  formatSummary,
   isForAll,
   namesIn,
   type PreviewPage,
+  type PreviewReader,
   type PreviewRequest,
   type PreviewWarning,
   parsePreviewRequest,
@@ -28,7 +32,7 @@ import {
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
 import { jsonInSlices } from './json-in-slices.ts'
-import { liveCluster } from './live-cluster.ts'
+import { type LiveState, liveCluster } from './live-cluster.ts'
 import { type LoadingState, loadTimeOf } from './load-time.ts'
 import { loadUnusedInStore } from './unused-in-store.ts'
 
@@ -36,6 +40,11 @@ import { loadUnusedInStore } from './unused-in-store.ts'
 export interface Previews {
   /** Returns the answer to a request as a JSON string. */
   answer(json: unknown, page: PreviewPage, caller: Caller, signal: AbortSignal): Promise<string>
+  /**
+   * Returns the summary of a change to the rules of a datasource or to the cluster default rules, with all datasources that
+   * it affects. Throws unavailable until the cluster is known.
+   */
+  summaryOf(dataSource: string, rules: readonly Rule[], signal: AbortSignal): Promise<LimitedEffects>
   /** Returns warnings about the current rules of a datasource or about the cluster default rules. */
   warningsOf(dataSource: string, signal: AbortSignal): Promise<readonly PreviewWarning[]>
 }
@@ -62,20 +71,16 @@ interface LoadingKnowledge {
  * the leader knows the cluster.
  */
 export function createPreviews(
-  { context: { clock, database, settings }, leadership, segments, servers, rules }: PreviewedState,
+  state: PreviewedState,
   clusterState: Pick<ClusterStateTracker, 'unknownReasons'>,
-  { rateOf, untilNextRunMs }: LoadingKnowledge = { rateOf: () => undefined, untilNextRunMs: () => 0 },
+  knowledge: LoadingKnowledge = { rateOf: () => undefined, untilNextRunMs: () => 0 },
 ): Previews {
+  const { leadership, segments, rules } = state
+  const { clock, database } = state.context
   const { table } = segments
   const slices = createSlices()
 
-  async function loadingState(): Promise<LoadingState> {
-    const config = await loadCoordinatorConfig(database)
-    const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
-    const times = { periodMs: settings.get('svc.coordinator.period'), untilNextRunMs: untilNextRunMs() }
-    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), ...times }
-    return { servers: loading, limits, rateOf }
-  }
+  const { loadingState, liveState } = createStateReader(state, knowledge)
 
   return {
     answer: async (json, page, caller, signal) => {
@@ -94,33 +99,93 @@ export function createPreviews(
       if (reasons.length > 0)
         return JSON.stringify({ now: formatInstant(request.now ?? now), known: false, reasons })
       const numbers = isOfCluster ? table.datasourceNames.keys() : []
-      const state = { table, servers: loading.servers, rules: stored, now }
-      const reader = {
-        canRead: (name: string) => caller.can('READ', 'DATASOURCE', name),
-        canReadTiers: caller.can('READ', 'STATE', 'STATE'),
-      }
+      const live = { table, servers: loading.servers, rules: stored, now }
       return await slices.run(function* () {
-        const cluster = yield* liveCluster(state, numbers)
-        const decided = yield* decideRequest(request, cluster, reader, { buckets: page.buckets, unused })
+        const cluster = yield* liveCluster(live, numbers)
+        const decided = yield* decideRequest(request, cluster, readerOf(caller), {
+          buckets: page.buckets,
+          unused,
+        })
         const { withTiers, result } = decided
         const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
         return yield* jsonInSlices(yield* formatDecided(decided, page, more))
       }, signal)
+    },
+    summaryOf: async (dataSource, list, signal) => {
+      const live = await liveState()
+      const reasons =
+        leadership.term() === undefined ? ['this server is not the leader'] : clusterState.unknownReasons()
+      if (reasons.length > 0)
+        throw unavailable(`The effect of the rules is unknown, so they cannot be checked: ${reasons[0]}`)
+      return await slices.run(() => summaryOfChange(live, dataSource, list), signal)
     },
     warningsOf: async (dataSource, signal) => {
       // Only the leader knows the servers and segments. Otherwise, check the rules alone.
       const checkAlone = (list: readonly Rule[] = []) =>
         slices.run(() => warningsOfList(dataSource, list, clock.now()), signal)
       if (leadership.term() === undefined) return await checkAlone((await rules.current()).get(dataSource))
-      const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
-      if (clusterState.unknownReasons().length > 0) return await checkAlone(stored.get(dataSource))
+      const live = await liveState()
+      if (clusterState.unknownReasons().length > 0) return await checkAlone(live.rules.get(dataSource))
       const isDefault = dataSource === defaultRulesName
       const numbers = isDefault ? table.datasourceNames.keys() : [table.datasourceNumber(dataSource)]
-      const state = { table, servers: loading.servers, rules: stored, now: clock.now() }
       return await slices.run(function* () {
-        return yield* warningsOfStored(dataSource, yield* liveCluster(state, numbers))
+        return yield* warningsOfStored(dataSource, yield* liveCluster(live, numbers))
       }, signal)
     },
+  }
+}
+
+/** Returns functions that read the state of the cluster that the leader knows. */
+function createStateReader(
+  { context: { clock, database, settings }, segments, servers, rules }: PreviewedState,
+  { rateOf, untilNextRunMs }: LoadingKnowledge,
+) {
+  const { table } = segments
+
+  async function loadingState(): Promise<LoadingState> {
+    const config = await loadCoordinatorConfig(database)
+    const loading = servers.loadingServers(performance.now(), serverPartsOf(config))
+    const times = { periodMs: settings.get('svc.coordinator.period'), untilNextRunMs: untilNextRunMs() }
+    const limits = { ...loadingLimitsOf(config, table.usedCount, loading.length), ...times }
+    return { servers: loading, limits, rateOf }
+  }
+
+  async function liveState(): Promise<LiveState> {
+    const [stored, loading] = await Promise.all([rules.current(), loadingState(), segments.refresh()])
+    return { table, servers: loading.servers, rules: stored, now: clock.now() }
+  }
+  return { loadingState, liveState }
+}
+
+const readerOf = (caller: Caller): PreviewReader => ({
+  canRead: (name) => caller.can('READ', 'DATASOURCE', name),
+  canReadTiers: caller.can('READ', 'STATE', 'STATE'),
+})
+
+/** Returns the summary of a change to one list of rules, with all datasources that it affects. Yields regularly. */
+function* summaryOfChange(
+  state: LiveState,
+  dataSource: string,
+  list: readonly Rule[],
+): Generator<undefined, LimitedEffects> {
+  const cluster = yield* liveCluster(state, state.table.datasourceNames.keys())
+  const decided = yield* decideRequest(requestOf(dataSource, list), cluster, readsEverything)
+  return formatSummary(decided.result, true) as unknown as LimitedEffects
+}
+
+const readsEverything = { canRead: () => true, canReadTiers: true }
+
+/** Returns the request for a preview of one list of rules. */
+function requestOf(dataSource: string, list: readonly Rule[]): PreviewRequest {
+  const isDefault = dataSource === defaultRulesName
+  return {
+    now: undefined,
+    rules: new Map(isDefault ? [] : [[dataSource, list]]),
+    defaultRules: isDefault ? list : undefined,
+    segments: undefined,
+    servers: undefined,
+    horizon: undefined,
+    markUsedSince: undefined,
   }
 }
 

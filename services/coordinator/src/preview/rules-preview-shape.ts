@@ -21,6 +21,7 @@ const segmentShape = z
   .meta({ title: 'PreviewedSegment', description: 'The field loaded has the number of replicas by tier' })
 
 const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
+const usedShape = tallyShape.describe('Used segments before the change, without overshadowed ones')
 const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int() })
 const tierChangeShape = z
   .object({ before: copiesShape, after: copiesShape, loaded: copiesShape, dropped: copiesShape })
@@ -119,6 +120,9 @@ const loadTimeShape = z
         limitedBy: z
           .enum(['servers', 'maxSegmentsInNodeLoadingQueue', 'replicationThrottleLimit'])
           .nullable(),
+        curve: z
+          .array(z.object({ durationMs: z.int(), loads: z.int() }))
+          .describe('How many replicas are loaded over time'),
         loads: z.int(),
         bytes: z.int(),
         servers: z.int(),
@@ -158,8 +162,11 @@ export const rulesPreviewShape = z
         buckets: bucketsShape.optional(),
         datasources: z.record(
           z.string(),
-          z.object({ effects: effectsShape, ...datasource }).meta({ title: 'PreviewedDatasource' }),
+          z
+            .object({ used: usedShape, effects: effectsShape, ...datasource })
+            .meta({ title: 'PreviewedDatasource' }),
         ),
+        used: usedShape.optional(),
         tiers: z
           .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
           .optional(),

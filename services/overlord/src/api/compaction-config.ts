@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import {
+  type ClusterCompactionConfig,
   type CompactionConfig,
   formatClusterConfig,
   formatCompactionConfig,
@@ -18,15 +20,20 @@ import {
   config,
   datasource,
   emptyAnswer,
+  entityTag,
   JsonPieces,
   jsonAnswer,
   jsonBody,
   jsonObjectOf,
+  Reply,
   type Route,
   route,
   updated,
+  versionCheck,
+  versionOfText,
 } from '@svc/shared/http'
 import {
+  type CheckReplaced,
   changeClusterCompactionConfig,
   compactionSupervisorId,
   type Database,
@@ -93,16 +100,16 @@ function configsInUse({ database, clock }: Context) {
       (await usesSupervisors(database))
         ? (await loadCompactionSupervisor(database, compactionSupervisorId(dataSource)))?.config
         : await loadCompactionConfig(database, dataSource),
-    save: async (config: CompactionConfig, audit: AuditInfo): Promise<void> =>
+    save: async (config: CompactionConfig, audit: AuditInfo, check: CheckReplaced): Promise<void> =>
       (await usesSupervisors(database))
-        ? await saveCompactionSupervisor(database, { config, suspended: false }, audit, clock.now())
-        : await saveCompactionConfig(database, config, audit, clock.now()),
+        ? await saveCompactionSupervisor(database, { config, suspended: false }, audit, clock.now(), check)
+        : await saveCompactionConfig(database, config, audit, clock.now(), check),
     /** Returns false if there was none. */
-    remove: async (dataSource: string, audit: AuditInfo): Promise<boolean> => {
+    remove: async (dataSource: string, audit: AuditInfo, check: CheckReplaced): Promise<boolean> => {
       const remove = (await usesSupervisors(database))
         ? terminateCompactionSupervisor
         : deleteCompactionConfig
-      return await remove(database, dataSource, audit, clock.now())
+      return await remove(database, dataSource, audit, clock.now(), check)
     },
   }
 }
@@ -123,7 +130,10 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       access: config('READ'),
       summary: 'Get the cluster-wide compaction configuration',
       answers: [jsonAnswer(fullClusterCompactionConfigShape)],
-      handle: async () => formatClusterConfig(await loadClusterCompactionConfig(database)),
+      handle: async () => {
+        const present = await loadClusterCompactionConfig(database)
+        return new Reply(200, formatClusterConfig(present), entityTag(versionOfCluster(present)))
+      },
     }),
     route({
       method: 'POST',
@@ -132,8 +142,14 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
       summary: 'Set the cluster-wide compaction configuration. Omitted fields are set to their defaults',
       body: jsonBody(readClusterConfig),
       answers: [emptyAnswer],
-      handle: async ({ body, audit }) => {
-        await changeClusterCompactionConfig(database, () => body, audit, clock.now())
+      failures: ['conflict'],
+      handle: async ({ body, audit, request }) => {
+        const checkVersion = versionCheck(request, 'The cluster-wide compaction settings')
+        const replace = (present: ClusterCompactionConfig): ClusterCompactionConfig => {
+          checkVersion(versionOfCluster(present))
+          return body
+        }
+        await changeClusterCompactionConfig(database, replace, audit, clock.now())
         changed()
         return updated
       },
@@ -166,10 +182,22 @@ function readConfigRoutes(configs: Configs): Route[] {
         const dataSource = params.dataSource as string
         const found = await configs.of(dataSource)
         if (found === undefined) throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
-        return formatCompactionConfig(found)
+        return new Reply(200, formatCompactionConfig(found), entityTag(versionOf(found)))
       },
     }),
   ]
+}
+
+const versionOf = (config: CompactionConfig | undefined): string =>
+  config === undefined ? 'none' : versionOfText(JSON.stringify(formatCompactionConfig(config)))
+
+const versionOfCluster = (config: ClusterCompactionConfig): string =>
+  versionOfText(JSON.stringify(formatClusterConfig(config)))
+
+/** Returns the check of the configuration that a request requires with `If-Match`. */
+function replacedCheck(request: IncomingMessage, dataSource: string): CheckReplaced {
+  const checkVersion = versionCheck(request, `The compaction settings of [${dataSource}]`)
+  return (replaced) => checkVersion(versionOf(replaced))
 }
 
 function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
@@ -181,14 +209,15 @@ function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
       summary: 'Set the compaction configuration of a datasource',
       body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
-      handle: async ({ params, body, audit }) => {
+      failures: ['conflict'],
+      handle: async ({ params, body, audit, request }) => {
         if (body.dataSource !== params.dataSource) {
           throw invalidInput(
             `Invalid value [${body.dataSource}] for [dataSource]: expected the datasource in the path, [${params.dataSource}]`,
             { field: 'dataSource' },
           )
         }
-        await configs.save(body, audit)
+        await configs.save(body, audit, replacedCheck(request, body.dataSource))
         changed()
         return updated
       },
@@ -199,9 +228,10 @@ function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
       access: datasource('WRITE'),
       summary: 'Delete the compaction configuration of a datasource, which is then no longer compacted',
       answers: [emptyAnswer],
-      handle: async ({ params, audit }) => {
+      failures: ['conflict'],
+      handle: async ({ params, audit, request }) => {
         const dataSource = params.dataSource as string
-        if (!(await configs.remove(dataSource, audit))) {
+        if (!(await configs.remove(dataSource, audit, replacedCheck(request, dataSource)))) {
           throw notFound(`Datasource [${dataSource}] has no compaction configuration`)
         }
         changed()

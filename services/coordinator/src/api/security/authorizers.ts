@@ -1,4 +1,4 @@
-import { emptyAnswer, type Route, type RouteInput, route, securityConfig } from '@svc/shared/http'
+import { emptyAnswer, entityTag, type Route, type RouteInput, route, securityConfig } from '@svc/shared/http'
 import { loadSecurityDirectory, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
 import type { AuthorizerDirectory } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
@@ -7,7 +7,7 @@ import { type ChangeSecurity, emptyAuthorizer, expect, nameParameter } from './c
 /** The path of one authorizer. */
 export const authorizerPath = '/svc-ext/basic-security/authorization/db/:authorizer'
 
-type Input = Pick<RouteInput<unknown, unknown>, 'params'>
+type Input = Pick<RouteInput<unknown, unknown>, 'params' | 'response'>
 
 /** Changes the data of an authorizer. `names` are the other parameters of the path. */
 type ApplyChange = (
@@ -20,7 +20,7 @@ type ApplyChange = (
 export interface Authorizers {
   /** Returns the authorizer in the path. Throws invalidInput if it does not exist. */
   nameOf(input: Input): string
-  /** Returns the data of the authorizer in the path. */
+  /** Returns the data of the authorizer in the path, and adds their version to the headers of the response. */
   load(input: Input): Promise<AuthorizerDirectory>
   readonly change: ChangeSecurity
   /** Returns a route without a body that changes one user, role, or group mapping of an authorizer. */
@@ -47,7 +47,9 @@ export function openAuthorizers(
     change,
     load: async (input) => {
       const authorizer = nameOf(input)
-      return (await loadSecurityDirectory(database)).authorizers[authorizer] ?? emptyAuthorizer
+      const { version, authorizers } = await loadSecurityDirectory(database)
+      input.response.setHeader('ETag', entityTag(version).ETag)
+      return authorizers[authorizer] ?? emptyAuthorizer
     },
     changeRoute: (method, path, summary, apply) =>
       route({

@@ -2,7 +2,7 @@ import { maxNameLength, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { hasControlCharacter } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
-import type { RouteInput } from '@svc/shared/http'
+import { type RouteInput, versionCheck } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
 import {
   type AuthorizerDirectory,
@@ -56,10 +56,11 @@ export function securityChanges(
   const internalAuthenticator = (directory: SecurityDirectory): string | undefined =>
     withStoredUsers.find((name) => storedCredentials(directory, name, internalUser) !== undefined)
 
-  return async ({ audit, caller }, key, payload, change) => {
+  return async ({ audit, caller, request }, key, payload, change) => {
     const hasAdministrator = administratorTest(settings, caller)
     await changeSecurity(database, { ...audit, key, payload }, clock.now(), async (transaction) => {
       const before = await readSecurityDirectory(transaction)
+      versionCheck(request, 'Users or roles')(before.version)
       await change(transaction)
       const after = await readSecurityDirectory(transaction)
       if (hasAdministrator(before) && !hasAdministrator(after)) {

@@ -1,6 +1,15 @@
+import type { ServerResponse } from 'node:http'
 import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { described, type Reader, readFields, refuseSecret, titled } from '@svc/domain/validation'
-import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
+import {
+  emptyAnswer,
+  entityTag,
+  jsonAnswer,
+  jsonBody,
+  type Route,
+  route,
+  securityConfig,
+} from '@svc/shared/http'
 import {
   addAuthenticationUser,
   loadSecurityDirectory,
@@ -33,7 +42,11 @@ function credentialsReader(minLength: number): Reader<{ readonly password: strin
 interface StoredUsers {
   /** Returns the authenticator in the path. Throws invalidInput if it does not exist. */
   authenticatorOf(input: { readonly params: Readonly<Record<string, string>> }): string
-  loadUsers(authenticator: string): Promise<Readonly<Record<string, Credentials | null>>>
+  /** Returns the users of an authenticator. Adds their version to the headers of the response, if one is given. */
+  loadUsers(
+    authenticator: string,
+    response?: ServerResponse,
+  ): Promise<Readonly<Record<string, Credentials | null>>>
 }
 
 /** Returns the endpoints for users who can log in. */
@@ -54,8 +67,11 @@ export function loginUserRoutes(
       )
       return name
     },
-    loadUsers: async (authenticator) =>
-      (await loadSecurityDirectory(database)).authenticators[authenticator] ?? {},
+    loadUsers: async (authenticator, response) => {
+      const { version, authenticators } = await loadSecurityDirectory(database)
+      response?.setHeader('ETag', entityTag(version).ETag)
+      return authenticators[authenticator] ?? {}
+    },
   }
   return [
     ...readUserRoutes(stored),
@@ -88,7 +104,7 @@ function readUserRoutes(stored: StoredUsers): Route[] {
         ),
       ],
       handle: async (input) => {
-        const users = await stored.loadUsers(stored.authenticatorOf(input))
+        const users = await stored.loadUsers(stored.authenticatorOf(input), input.response)
         const name = nameParameter(input.params, 'user')
         expect(Object.hasOwn(users, name), `User [${name}] does not exist`)
         const credentials = users[name]

@@ -1,0 +1,78 @@
+import { statSync } from 'node:fs'
+import { invalidInput } from '@svc/domain/failure'
+import type { ClusterClient } from '../client/index.ts'
+import type { Plan } from '../declared-state/index.ts'
+import { printProgress } from '../output/index.ts'
+import type { MadePlan, RemainingSteps } from '../plan/index.ts'
+import { compareOptions, connectForPlan, type PartOptions } from './plan-options.ts'
+import { type PlanFormat, printPlan } from './plan-output.ts'
+
+/** What `./svc apply` applies: files, a saved plan, or the reversal of an applied plan. */
+export interface ApplySource extends PartOptions {
+  /** An applied plan to undo, as ID or file. */
+  readonly revert?: string
+  readonly json?: boolean
+}
+
+/** A plan that is ready to be applied. */
+export interface OpenedPlan {
+  readonly client: ClusterClient
+  readonly plan: Plan
+  readonly remaining: RemainingSteps
+  /** The plan that this one undoes. */
+  readonly reverts?: Plan
+}
+
+/** Plans what remains to be done, and prints it. Throws invalidInput if the options do not match. */
+export async function openSource(target: string | undefined, options: ApplySource): Promise<OpenedPlan> {
+  const { revert } = options
+  if ((target === undefined) === (revert === undefined))
+    throw invalidInput('Expected either files or a saved plan, or --revert with an applied plan')
+  if (target !== undefined && !isSavedPlan(target)) return await planFiles(target, options)
+  if (options.target !== undefined || options.create)
+    throw invalidInput(
+      'Options --target and --create cannot be used with a saved plan: pass them to ./svc plan',
+    )
+  return target === undefined ? await openReversal(revert!, options) : await openPlan(target, options)
+}
+
+const isSavedPlan = (target: string): boolean =>
+  target.endsWith('.json') && statSync(target, { throwIfNoEntry: false })?.isFile() === true
+
+async function openPlan(file: string, options: ApplySource): Promise<OpenedPlan> {
+  const { blocksOf, diffText, readPlan, remainingSteps, summaryOf } = await import('../plan/index.ts')
+  const plan = readPlan(file)
+  const { client, preview } = await connectForPlan(options)
+  const remaining = await remainingSteps(client, plan, preview)
+  if (remaining.steps.length > 0) {
+    const changes = remaining.steps.flatMap((step) => step.changes)
+    printProgress([`Plan ${plan.id}:`, summaryOf(changes), '', ...diffText(blocksOf(changes))].join('\n'))
+  }
+  return { client, plan, remaining }
+}
+
+async function planFiles(target: string, options: ApplySource): Promise<OpenedPlan> {
+  const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
+  const files = readDeclaredFiles(target)
+  const { client, preview } = await connectForPlan(options)
+  const compared = await compareFiles(client, files, compareOptions(options))
+  const made = await makePlan(client, compared, preview, new Date())
+  return await opened(client, made, { ...options, prices: files.declared.prices })
+}
+
+async function openReversal(idOrFile: string, options: ApplySource): Promise<OpenedPlan> {
+  const { findAppliedPlan, planReversal } = await import('../plan/index.ts')
+  const reverts = findAppliedPlan(idOrFile, process.env)
+  const { client, preview } = await connectForPlan(options)
+  const made = await planReversal(client, reverts, preview, new Date())
+  return { ...(await opened(client, made, options)), reverts }
+}
+
+async function opened(
+  client: ClusterClient,
+  made: MadePlan,
+  { json, prices }: ApplySource & PlanFormat,
+): Promise<Omit<OpenedPlan, 'reverts'>> {
+  if (!json && made.plan.changes.length > 0) await printPlan(client, made, { prices })
+  return { client, plan: made.plan, remaining: { steps: made.steps, done: 0, preview: made.preview } }
+}

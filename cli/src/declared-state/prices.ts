@@ -1,0 +1,18 @@
+import { omittable, type Reader, readFields, readNumber, readShortText } from '@svc/domain/validation'
+import { byName } from './by-name.ts'
+
+/** What storage costs. Plans show costs with it. */
+export interface Prices {
+  /** Such as `EUR`. */
+  readonly currency: string | undefined
+  /** The price of a GiB of replicas for a month, by tier. */
+  readonly perGibMonth: Readonly<Record<string, number>>
+}
+
+const maxPrice = 1_000_000
+
+/** Reads prices. Throws invalidInput if one is not a number of at least 0. */
+export const readPrices: Reader<Prices> = readFields(
+  { currency: omittable(readShortText(20)), perGibMonth: byName(readNumber(0, maxPrice)) },
+  { expected: 'an object with [perGibMonth]' },
+)

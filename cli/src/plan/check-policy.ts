@@ -1,0 +1,28 @@
+import { Failure } from '@svc/domain/failure'
+import { policyViolations, type RulesPolicy } from '@svc/domain/policy'
+import { parseRules, type Rule } from '@svc/domain/rules'
+import type { Change } from '../declared-state/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
+
+/** Returns why a policy forbids changes, one sentence each. The preview is undefined if no rules change. */
+export function violationsOf(
+  policy: RulesPolicy,
+  changes: readonly Change[],
+  preview: AnsweredPreview | undefined,
+): string[] {
+  if (preview === undefined) return []
+  const lists = changes
+    .filter(({ kind }) => kind === 'rules')
+    .map(({ path, after }) => [path.at(-1)!, readableRules(after)] as const)
+  return policyViolations(policy, new Map(lists), preview.summary)
+}
+
+/** A list with values that svc cannot read is one that the cluster already has, so it is not a change for the worse. */
+function readableRules(list: unknown): readonly Rule[] {
+  try {
+    return parseRules(list ?? [])
+  } catch (error) {
+    if (error instanceof Failure) return []
+    throw error
+  }
+}

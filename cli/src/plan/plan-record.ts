@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { notFound } from '@svc/domain/failure'
+import { planText } from '@svc/domain/saved-plan'
+import { parseInputJson } from '../client/index.ts'
+import { type Plan, parsePlan } from '../declared-state/index.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The folder with the plans that this user has applied, so that they can be reverted. */
+const recordFolder = ({ XDG_STATE_HOME: state }: Environment): string =>
+  path.join(state || path.join(homedir(), '.local', 'state'), 'svc', 'plans')
+
+/** Saves a plan that is about to be applied. Returns its file. Throws an error of the file system. */
+export function recordPlan(plan: Plan, environment: Environment): string {
+  const folder = recordFolder(environment)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = path.join(folder, `${plan.id}.json`)
+  writeFileSync(file, planText(plan), { mode: 0o600 })
+  return file
+}
+
+/** Reads a saved plan. Throws invalidInput if it is not a plan, or was edited. */
+export function readPlan(file: string): Plan {
+  return parsePlan(parseInputJson(readFileSync(file, 'utf8'), 'plan', `file [${file}]`), file)
+}
+
+/** Returns an applied plan, given by its ID or by its file. Throws notFound if there is none. */
+export function findAppliedPlan(idOrFile: string, environment: Environment): Plan {
+  if (!/^[0-9a-f]{16}$/.test(idOrFile) && existsSync(idOrFile)) return readPlan(idOrFile)
+  const file = path.join(recordFolder(environment), `${path.basename(idOrFile)}.json`)
+  if (existsSync(file)) return readPlan(file)
+  throw notFound(
+    `Unknown plan [${idOrFile}]: expected the file of a plan, or the ID of a plan that this user has applied on this machine`,
+  )
+}

@@ -1,0 +1,68 @@
+import { Failure } from '@svc/domain/failure'
+import { defaultRulesName, describeWantedCopies, parseRules } from '@svc/domain/rules'
+import { type Change, fieldAt, readLogin } from '../declared-state/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
+import { countOf, formatBytes } from '../terminal/index.ts'
+
+// With fewer, one failed server makes data unqueryable.
+const minReplicas = 2
+
+/** Returns what the user should know about changes before applying them, in addition to the warnings of the preview. */
+export function warningsOfPlan(changes: readonly Change[], preview: AnsweredPreview | undefined): string[] {
+  return [...changes.flatMap(warningsOfChange), ...(preview === undefined ? [] : warningsOfTiers(preview))]
+}
+
+function warningsOfChange(change: Change): string[] {
+  const { kind, path: at, action, after } = change
+  const name = at.at(-1)!
+  if (kind === 'rules') return warningsOfReplicas(change)
+  if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
+    return [
+      `User [${name}] gets no password and cannot log in: add [password] with a [file] or [environment]`,
+    ]
+  if (kind === 'compactionCluster' && name === 'useSupervisors')
+    return [
+      'Compaction by supervisors uses separate datasource configurations: run ./svc plan again after this change',
+    ]
+  if (action === 'remove' && (kind === 'roles' || kind === 'users' || kind === 'logins'))
+    return [`Removes ${kind === 'roles' ? 'role' : 'user'} [${name}] from [${at[1]}]`]
+  return []
+}
+
+/** Returns a warning for each rule that loads less than two replicas. */
+function warningsOfReplicas({ path: at, after }: Change): string[] {
+  const subject = at.at(-1) === defaultRulesName ? 'Cluster defaults' : fieldAt(at)
+  return (Array.isArray(after) ? after : []).flatMap((json, index) => {
+    const replicas = replicasOf(json)
+    if (replicas === undefined || replicas === 0 || replicas >= minReplicas) return []
+    return [
+      `${subject}: rule [${index}] loads only ${countOf(replicas, 'replica')} of a segment, so its data is unqueryable while a server is down`,
+    ]
+  })
+}
+
+/** Returns how many replicas a rule loads; undefined if it loads none, or if svc cannot read it. */
+function replicasOf(json: unknown): number | undefined {
+  try {
+    const wanted = describeWantedCopies(parseRules([json])[0]!)
+    return wanted.action === 'load'
+      ? [...wanted.tieredReplicants.values()].reduce((sum, count) => sum + count, 0)
+      : undefined
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}
+
+/** Returns a warning for each tier that runs out of space within the horizon. Tiers that are full now are in the preview. */
+function warningsOfTiers({ now, summary: { tiers = {}, steps = [] } }: AnsweredPreview): string[] {
+  return Object.entries(tiers).flatMap(([tier, { doesNotFitFrom }]) => {
+    if (doesNotFitFrom === null || doesNotFitFrom === now) return []
+    const missing = steps.find((step) => step.now === doesNotFitFrom)?.tiers?.[tier]?.doesNotFit
+    const what =
+      missing === undefined
+        ? ''
+        : `: ${countOf(missing.copies, 'replica')} (${formatBytes(missing.bytes)}) will not fit`
+    return [`Tier [${tier}] will be full on ${doesNotFitFrom.split('T')[0]}${what}`]
+  })
+}

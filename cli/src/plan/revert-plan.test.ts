@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { readRulesPolicy } from '@svc/domain/policy'
+import { canonical, planText } from '@svc/domain/saved-plan'
+import fc from 'fast-check'
+import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
+import { readLiveState } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
+import type { AnsweredPreview } from '../rules/index.ts'
+import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
+import {
+  applySteps,
+  commentOf,
+  compareFiles,
+  findAppliedPlan,
+  makePlan,
+  planReversal,
+  readDeclaredFiles,
+  recordPlan,
+  restoreSegments,
+  reversalOf,
+  violationsOf,
+} from './index.ts'
+
+const root = mkdtempSync(path.join(tmpdir(), 'svc-revert-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+const now = new Date('2026-01-01')
+
+const previews: object[] = []
+const preview: PreviewRules = async (body) => {
+  previews.push(body)
+  const none = { segments: 0, bytes: 0 }
+  const summary = { used: none, effects: { unused: none }, datasources: {}, tiers: {} }
+  return { now: now.toISOString(), known: true, summary, warnings: [] } as unknown as AnsweredPreview
+}
+
+/** Plans and applies a text. */
+async function applyText(cluster: ConfiguredCluster, text: string): Promise<Plan> {
+  const file = path.join(mkdtempSync(path.join(root, 'state-')), 'state.yaml')
+  writeFileSync(file, text)
+  const compared = await compareFiles(cluster, readDeclaredFiles(file), { parts: [], create: true })
+  const made = await makePlan(cluster, compared, preview, now)
+  await apply(cluster, made)
+  return made.plan
+}
+
+async function apply(
+  cluster: ConfiguredCluster,
+  { plan, steps }: Awaited<ReturnType<typeof planReversal>>,
+): Promise<void> {
+  const headers = { 'X-Svc-Comment': `why ${commentOf(plan.id)}` }
+  await applySteps({ client: cluster, headers, passwordOf: () => undefined }, steps, {
+    signal: new AbortController().signal,
+    onApplied: () => undefined,
+    onOverwritten: () => undefined,
+    untilLoaded: async () => undefined,
+  })
+}
+
+async function revert(cluster: ConfiguredCluster, plan: Plan): Promise<readonly string[]> {
+  const made = await planReversal(cluster, plan, preview, now)
+  await apply(cluster, made)
+  return made.warnings
+}
+
+const stateOf = async (cluster: ConfiguredCluster): Promise<string> =>
+  canonical(
+    [...(await readLiveState(cluster)).sections.values()].map(({ kind, path: at, entries }) => [
+      at,
+      [...entries]
+        .filter(([, value]) => !isNothing(kind, value))
+        .map(([name, value]) => [name, meaningOf(kind, value, name)])
+        .sort(),
+    ]),
+  )
+
+const rule = fc.constantFrom({ type: 'loadForever' }, { type: 'dropForever' })
+const list = fc.array(rule, { minLength: 1, maxLength: 2 })
+const configuration: fc.Arbitrary<Partial<ClusterConfiguration>> = fc.record({
+  rules: fc
+    .dictionary(fc.constantFrom('a', 'b', 'c'), list, { noNullPrototype: true })
+    .map((lists) => ({ ...lists, _default: [{ type: 'loadForever' }] })),
+  coordinator: fc.record({ maxSegmentsToMove: fc.nat({ max: 5 }) }),
+  compaction: fc
+    .dictionary(
+      fc.constantFrom('a', 'b'),
+      fc.record({ skipOffsetFromLatest: fc.constantFrom('P2D', 'P3D') }),
+      {
+        noNullPrototype: true,
+      },
+    )
+    .map((all) =>
+      Object.fromEntries(Object.entries(all).map(([key, one]) => [key, { dataSource: key, ...one }])),
+    ),
+  roles: fc.constant({ x: [], y: [] }),
+  users: fc.dictionary(fc.constantFrom('u', 'v'), fc.subarray(['x', 'y']), { noNullPrototype: true }),
+})
+
+const textOf = ({ rules, coordinator, compaction, users }: Partial<ClusterConfiguration>): string =>
+  JSON.stringify({
+    rules,
+    coordinator,
+    compaction: { datasources: compaction },
+    authorizers: { basic: { users } },
+  })
+
+describe('a reverted plan', () => {
+  test('leaves the configuration as it was before, and reverting it again changes nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(configuration, configuration, async (before, declared) => {
+        const cluster = configuredCluster(before)
+        const first = await stateOf(cluster)
+        const plan = await applyText(cluster, textOf(declared))
+        const second = await stateOf(cluster)
+        await revert(cluster, plan)
+        assert.equal(await stateOf(cluster), first)
+        const { length } = cluster.written
+        const again = await planReversal(cluster, plan, preview, now)
+        assert.deepEqual(again.plan.changes, [])
+        assert.equal(cluster.written.length, length)
+        if (second === first) assert.deepEqual(plan.changes, [])
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('can be reverted, too', async () => {
+    const cluster = configuredCluster({ rules: { a: [{ type: 'loadForever' }] } })
+    const plan = await applyText(cluster, 'rules: {a: [{type: dropForever}]}')
+    const made = await planReversal(cluster, plan, preview, now)
+    await apply(cluster, made)
+    assert.deepEqual(cluster.configuration.rules.a, [{ type: 'loadForever' }])
+    await revert(cluster, made.plan)
+    assert.deepEqual(cluster.configuration.rules.a, [{ type: 'dropForever' }])
+  })
+
+  test('is refused if the same entries were changed since, and says which', async () => {
+    const cluster = configuredCluster({ rules: { a: [], b: [{ type: 'loadForever' }] } })
+    const plan = await applyText(cluster, 'rules: {a: [{type: dropForever}], b: [{type: dropForever}]}')
+    cluster.configuration.rules.c = [{ type: 'dropForever' }]
+    cluster.configuration.rules.a = [{ type: 'loadForever' }]
+    await assert.rejects(planReversal(cluster, plan, preview, now), {
+      code: 'forbidden',
+      message: `The configuration was changed after plan [${plan.id}] was applied: [rules.a]. Nothing was reverted.`,
+    })
+  })
+
+  test('previews and marks the segments that its rules have marked as unused since it was applied', async () => {
+    const cluster = configuredCluster({ rules: { a: [{ type: 'loadForever' }], b: [] } })
+    await applyText(cluster, 'rules: {a: [{type: loadForever}], b: [{type: loadForever}]}')
+    const plan = await applyText(cluster, 'rules: {a: [{type: dropForever}], b: [{type: loadForever}]}')
+    previews.length = 0
+    await revert(cluster, plan)
+    assert.deepEqual(previews, [{ rules: { a: [{ type: 'loadForever' }] }, markUsedSince: 2 }])
+    assert.equal(await restoreSegments(cluster, plan, {}), 1)
+    assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
+  })
+
+  test('marks the predicted segments in Druid, which has no reasons why segments are unused', async () => {
+    const sent: unknown[] = []
+    const druid = {
+      ...configuredCluster(),
+      interfaceName: 'druid' as const,
+      send: async (_method: string, at: string, body: unknown) => {
+        sent.push([at, (body as { segmentIds: string[] }).segmentIds.length])
+        return { numChangedSegments: 3 }
+      },
+    }
+    const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
+    const unusedSegments = { a: Array.from({ length: 1500 }, (_, index) => `a_${index}`) }
+    assert.equal(await restoreSegments(druid, { ...plan, unusedSegments }, {}), 6)
+    const at = '/svc/coordinator/v1/datasources/a/markUsed'
+    assert.deepEqual(sent, [
+      [at, 1000],
+      [at, 500],
+    ])
+  })
+
+  test('cannot restore passwords, and says so', () => {
+    const at = ['authenticators', 'basic', 'users', 'ann']
+    const { changes, warnings } = reversalOf({
+      changes: [
+        { kind: 'logins', path: at, action: 'remove', before: {} },
+        { kind: 'coordinator', path: ['coordinator', 'newField'], action: 'add', after: 1 },
+      ],
+    })
+    assert.deepEqual(changes, [{ kind: 'logins', path: at, action: 'add', before: undefined, after: {} }])
+    assert.deepEqual(warnings, [
+      '[authenticators.basic.users.ann] is created again without a password',
+      '[coordinator.newField] had no value before the plan and keeps the present one',
+    ])
+  })
+})
+
+describe('the record of applied plans', () => {
+  test('finds a plan by its ID or file, and refuses one that was edited', async () => {
+    const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
+    const environment = { XDG_STATE_HOME: path.join(root, 'record') }
+    const file = recordPlan(plan, environment)
+    for (const given of [plan.id, file])
+      assert.deepEqual(planText(findAppliedPlan(given, environment)), planText(plan))
+    for (const unknown of ['0123456789abcdef', '../../etc/passwd'])
+      assert.throws(() => findAppliedPlan(unknown, environment), /^Failure: Unknown plan \[/)
+    writeFileSync(file, planText({ ...plan, createdAt: 'x' }))
+    assert.throws(() => findAppliedPlan(plan.id, environment), /was edited or is damaged/)
+  })
+})
+
+test('a policy checks only the rules that change', async () => {
+  const policy = readRulesPolicy({ minReplicas: 2 }, '')
+  const answer = (await preview({})) as AnsweredPreview
+  const change = (after: unknown) =>
+    ({ kind: 'rules', path: ['rules', 'a'], action: 'change', after }) as const
+  const one = [{ type: 'loadForever', tieredReplicants: { hot: 1 } }]
+  assert.equal(violationsOf(policy, [change(one)], answer).length, 1)
+  assert.deepEqual(violationsOf(policy, [change([{ type: 'loadByMoon' }]), change(undefined)], answer), [])
+  assert.deepEqual(violationsOf(policy, [{ ...change(one), kind: 'coordinator' }], undefined), [])
+})

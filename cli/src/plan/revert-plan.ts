@@ -1,0 +1,124 @@
+import { forbidden, invalidInput } from '@svc/domain/failure'
+import type { ClusterClient } from '../client/index.ts'
+import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
+import { readLiveState } from '../live-state/index.ts'
+import type { PreviewRules } from '../previews/index.ts'
+import { markKeptUsed, type RulesChange, rulesPath } from '../rules/index.ts'
+import { type MadePlan, makePlan } from './make-plan.ts'
+
+/** The changes that undo those of a plan, and what they cannot undo. */
+export interface Reversal {
+  readonly changes: readonly Change[]
+  readonly warnings: readonly string[]
+}
+
+/** Returns the changes that undo those of a plan. */
+export function reversalOf({ changes }: Pick<Plan, 'changes'>): Reversal {
+  const warnings: string[] = []
+  const reversed = changes.flatMap((change): Change[] => {
+    const { kind, path, action, before, after } = change
+    const field = fieldAt(path)
+    if (isField(change) && before === undefined) {
+      warnings.push(`[${field}] had no value before the plan and keeps the present one`)
+      return []
+    }
+    if (kind === 'logins' && action === 'change') {
+      warnings.push(`[${field}] keeps its password`)
+      return []
+    }
+    if (kind === 'logins' && action === 'remove')
+      warnings.push(`[${field}] is created again without a password`)
+    const actions = { add: 'remove', change: 'change', remove: 'add' } as const
+    // What was read of a login is not something that can be written.
+    const restored = kind === 'logins' && before !== undefined ? {} : before
+    return [{ kind, path, action: actions[action], before: after, after: restored }]
+  })
+  return { changes: reversed, warnings }
+}
+
+/**
+ * Plans how to undo an applied plan. What is already undone, or was never applied, is left out. Throws forbidden if the same
+ * entries were changed since by others.
+ */
+export async function planReversal(
+  client: ClusterClient,
+  applied: Plan,
+  preview: PreviewRules,
+  now: Date,
+): Promise<MadePlan> {
+  if (applied.cluster !== client.routerUrl)
+    throw invalidInput(`The plan [${applied.id}] is for [${applied.cluster}], not for [${client.routerUrl}]`)
+  const { changes, warnings } = reversalOf(applied)
+  const live = await readLiveState(client, new Set(changes.map(({ path }) => path[0]!)))
+  const progress = changes.map((change) => ({
+    change,
+    state: progressOf(change, valueAt(live, change.path)),
+  }))
+  const conflicts = progress.filter(({ state }) => state === 'conflict')
+  if (conflicts.length > 0)
+    throw forbidden(
+      `The configuration was changed after plan [${applied.id}] was applied: [${conflicts.map(({ change }) => fieldAt(change.path)).join('], [')}]. Nothing was reverted.`,
+    )
+  const open = progress.filter(({ state }) => state === 'open').map(({ change }) => change)
+  const since = await firstChangeId(client, applied)
+  const made = await makePlan(client, { live, changes: open }, preview, now, {
+    ...(since === undefined ? {} : { markUsedSince: since }),
+  })
+  return { ...made, warnings: [...warnings, ...made.warnings] }
+}
+
+// Enough for years of changes, and few enough for one answer.
+const maxChanges = 1000
+
+/** Returns the ID of the change that a plan made to each list of rules, by name. Lists that it did not change are left out. */
+async function changeIds(client: ClusterClient, { id, changes }: Plan): Promise<ReadonlyMap<string, number>> {
+  const ids = new Map<string, number>()
+  if (client.interfaceName === 'druid') return ids
+  for (const { kind, path } of changes) {
+    if (kind !== 'rules') continue
+    const name = path.at(-1)!
+    const history = (await client.send(
+      'GET',
+      `${rulesPath(name)}/history?full&count=${maxChanges}`,
+    )) as RulesChange[]
+    const made = history.find(({ auditInfo }) => auditInfo.comment.includes(commentOf(id)))
+    if (made?.id !== undefined) ids.set(name, made.id)
+  }
+  return ids
+}
+
+async function firstChangeId(client: ClusterClient, plan: Plan): Promise<number | undefined> {
+  const ids = [...(await changeIds(client, plan)).values()]
+  return ids.length === 0 ? undefined : Math.min(...ids)
+}
+
+/** What is added to the comment of each change of a plan. */
+export const commentOf = (planId: string): string => `(plan ${planId})`
+
+// Few enough for one request.
+const maxIdsPerRequest = 1000
+
+/**
+ * Marks segments as used again that the rules of an applied plan have marked as unused, after the earlier rules were restored.
+ * Druid does not record why segments are unused, so there, these are the segments that the plan predicted. Returns how many.
+ */
+export async function restoreSegments(
+  client: ClusterClient,
+  applied: Plan,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  let restored = 0
+  for (const [name, id] of await changeIds(client, applied))
+    restored += await markKeptUsed(client, name, id, headers)
+  for (const [name, ids] of Object.entries(applied.unusedSegments ?? {})) {
+    const path = `/svc/coordinator/v1/datasources/${encodeURIComponent(name)}/markUsed`
+    for (let start = 0; start < ids.length; start += maxIdsPerRequest) {
+      const segmentIds = ids.slice(start, start + maxIdsPerRequest)
+      const answer = (await client.send('POST', path, { segmentIds }, headers)) as {
+        readonly numChangedSegments?: number
+      }
+      restored += answer.numChangedSegments ?? 0
+    }
+  }
+  return restored
+}

@@ -1,0 +1,111 @@
+import { planText } from '@svc/domain/saved-plan'
+import { useRef, useState } from 'react'
+import type { RuleJson } from '../cluster/index.ts'
+import type { AnsweredEffects } from '../preview/index.ts'
+import { fetchJson, hasCluster } from '../session/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+import { planOfEdit, rulesInPlan } from './plan-file.ts'
+import { linkToRules } from './rules-link.ts'
+import type { RulesEdit } from './use-rules-edit.ts'
+
+/** Saves the edit as a plan for ./svc apply. There is none for snapshots, and browsers need a secure page for its ID. */
+export function SavePlanButton({
+  dataSource,
+  edit,
+  effects,
+}: {
+  readonly dataSource: string
+  readonly edit: RulesEdit
+  readonly effects: AnsweredEffects
+}) {
+  const [problem, setProblem] = useState<string>()
+  if (!hasCluster() || !isSecureContext) return null
+  const save = async () => {
+    try {
+      const plan = await planOfEdit({
+        cluster: location.origin,
+        createdAt: new Date().toISOString(),
+        dataSource,
+        before: edit.base,
+        after: edit.list,
+        loss: { unqueryable: effects.unqueryable.queryableBefore, unused: effects.unused.segments },
+        stored: await fetchJson<Record<string, RuleJson[]>>('/svc/coordinator/v1/rules'),
+      })
+      const link = document.createElement('a')
+      link.href = URL.createObjectURL(new Blob([planText(plan)], { type: 'application/json' }))
+      link.download = `plan-${plan.id}.json`
+      link.click()
+      URL.revokeObjectURL(link.href)
+      setProblem(undefined)
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
+  return (
+    <button type="button" onClick={() => void save()} title={problem}>
+      {problem === undefined ? 'Save plan' : 'Failed to save'}
+    </button>
+  )
+}
+
+type Rules = readonly RuleJson[]
+
+/** Opens a saved plan: its rules for this datasource become an edit, and its other rules are links. */
+export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; readonly edit: RulesEdit }) {
+  const input = useRef<HTMLInputElement>(null)
+  const [others, setOthers] = useState<readonly (readonly [string, Rules])[]>([])
+  const [problem, setProblem] = useState<string>()
+  if (!isSecureContext) return null
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return
+    try {
+      const lists = new Map(
+        [...(await rulesInPlan(await file.text()))].map(([name, rules]) => [name, rules as Rules] as const),
+      )
+      const list = lists.get(dataSource)
+      if (list !== undefined) edit.replace(list)
+      setOthers([...lists].filter(([name]) => name !== dataSource))
+      setProblem(lists.size === 0 ? 'The plan changes no rules.' : undefined)
+    } catch (error) {
+      setOthers([])
+      setProblem((error as Error).message)
+    }
+  }
+  return (
+    <div>
+      <button type="button" onClick={() => input.current?.click()}>
+        Open plan
+      </button>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,application/json"
+        aria-label="Plan file"
+        hidden
+        onChange={({ target }) => {
+          void open(target.files?.[0])
+          target.value = ''
+        }}
+      />
+      {problem && (
+        <Notice kind="problem" role="alert">
+          {problem}
+        </Notice>
+      )}
+      {others.length > 0 && (
+        <p className="hint">
+          The plan also changes the rules of{' '}
+          {others.map(([name, list], index) => (
+            <span key={name}>
+              {index > 0 && ', '}
+              <a href={linkToRules(name, list)}>
+                <Name>{name}</Name>
+              </a>
+            </span>
+          ))}
+          .
+        </p>
+      )}
+    </div>
+  )
+}

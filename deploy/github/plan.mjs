@@ -1,0 +1,115 @@
+// The GitHub Action in action.yml: runs ./svc plan, and posts the plan as a comment on the pull request. It runs with the
+// Node.js of the runner, so it is plain JavaScript without dependencies.
+
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+const { env } = process
+const folder = mkdtempSync(path.join(env.RUNNER_TEMP ?? tmpdir(), 'svc-plan-'))
+const planFile = path.join(folder, 'plan.json')
+const exitStatus = { done: 0, refused: 4, differs: 5 }
+// GitHub refuses comments with more characters.
+const maxCommentLength = 65_000
+
+/** Runs ./svc plan. */
+function runPlan() {
+  const { INPUT_STATE: state = 'state', INPUT_URL: url = '', INPUT_USER: user } = env
+  const args = ['plan', state, '--url', url, '--markdown', '--out', planFile]
+  if (user) {
+    const passwordFile = path.join(folder, 'password')
+    writeFileSync(passwordFile, env.INPUT_PASSWORD ?? '', { mode: 0o600 })
+    args.push('--user', user, '--password-file', passwordFile)
+  }
+  if (env.INPUT_CERTIFICATES) args.push('--trust', env.INPUT_CERTIFICATES)
+  if (env.INPUT_POLICY) args.push('--policy', env.INPUT_POLICY)
+  if (env.INPUT_HORIZON) args.push('--horizon', env.INPUT_HORIZON)
+  const svc = path.join(import.meta.dirname, '..', '..', 'svc')
+  const { status, stdout, stderr, error } = spawnSync(svc, args, { encoding: 'utf8', maxBuffer: 2 ** 30 })
+  if (error) throw error
+  process.stdout.write(stdout)
+  process.stderr.write(stderr)
+  return { status: status ?? 1, stdout, stderr }
+}
+
+/** The comment: the plan, or why there is none. */
+function commentOf({ status, stdout, stderr }) {
+  const isPlanned = stdout !== ''
+  const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
+  const quoted = [fence(notes), ...notes, fence(notes)].join('\n')
+  const parts = isPlanned
+    ? [stdout, ...(status === exitStatus.refused ? ['### The policy forbids this plan', quoted] : [])]
+    : ['## The plan failed', quoted]
+  const text = [marker(), ...parts].join('\n\n')
+  if (text.length <= maxCommentLength) return text
+  return `${text.slice(0, maxCommentLength)}\n\nThe plan is too long for a comment: see the log of the check.`
+}
+
+/** The beginning and end of a code block that may contain fences. */
+function fence(lines) {
+  const longest = Math.max(2, ...lines.map((line) => (/`+/.exec(line) ?? [''])[0].length))
+  return '`'.repeat(longest + 1)
+}
+
+/** Finds the comment again, so that a pull request has one for each cluster and folder. */
+const marker = () =>
+  `<!-- svc plan ${JSON.stringify([env.INPUT_STATE, env.INPUT_URL]).replaceAll('--', '- -')} -->`
+
+/** The number of the pull request; undefined if another event started the workflow. */
+function pullRequest() {
+  if (!env.GITHUB_EVENT_PATH) return undefined
+  return JSON.parse(readFileSync(env.GITHUB_EVENT_PATH, 'utf8')).pull_request?.number
+}
+
+async function callGitHub(method, route, body) {
+  const response = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}${route}`, {
+    method,
+    headers: {
+      accept: 'application/vnd.github+json',
+      authorization: `Bearer ${env.INPUT_TOKEN}`,
+      'content-type': 'application/json',
+      'x-github-api-version': '2022-11-28',
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`status ${response.status} (${method} ${route})`)
+  return await response.json()
+}
+
+const pageSize = 100
+
+/** Updates the comment of an earlier run, or creates it. */
+async function post(number, text) {
+  for (let page = 1; ; page += 1) {
+    const route = `/issues/${number}/comments?per_page=${pageSize}&page=${page}`
+    const comments = await callGitHub('GET', route)
+    const own = comments.find(({ body }) => body?.startsWith(marker()))
+    if (own) {
+      await callGitHub('PATCH', `/issues/comments/${own.id}`, { body: text })
+      return
+    }
+    if (comments.length < pageSize) break
+  }
+  await callGitHub('POST', `/issues/${number}/comments`, { body: text })
+}
+
+function append(file, text) {
+  if (file) appendFileSync(file, `${text}\n`)
+}
+
+const result = runPlan()
+const text = commentOf(result)
+append(env.GITHUB_STEP_SUMMARY, text)
+const isPlanned = result.status === exitStatus.done || result.status === exitStatus.differs
+const hasPlan = result.stdout !== ''
+append(env.GITHUB_OUTPUT, `changes=${hasPlan && result.status !== exitStatus.done}`)
+if (isPlanned) append(env.GITHUB_OUTPUT, `plan=${planFile}`)
+const number = pullRequest()
+if (number !== undefined) {
+  // A pull request from a fork has a token that may not write. The plan is in the summary of the check, too.
+  await post(number, text).catch((error) =>
+    console.log(`::warning::Failed to post the plan as a comment: ${error.message}`),
+  )
+}
+if (!isPlanned) process.exitCode = result.status

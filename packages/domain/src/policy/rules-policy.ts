@@ -1,0 +1,58 @@
+import {
+  type JsonObject,
+  omittable,
+  type Reader,
+  type Readers,
+  readCount,
+  readFields,
+  readFlag,
+  readList,
+  readName,
+  readNumber,
+  readSizeBytes,
+  schemaOf,
+  titled,
+} from '../validation/index.ts'
+
+/** What changes of retention rules may do. A limit that is undefined does not apply. */
+export interface RulesPolicy {
+  /** Maximum bytes of a datasource that a change marks as unused. */
+  readonly maxUnusedBytes?: number | undefined
+  /** Maximum percentage of the used bytes of a datasource that a change marks as unused. */
+  readonly maxUnusedPercent?: number | undefined
+  /** Maximum bytes of all datasources that a change marks as unused. */
+  readonly maxTotalUnusedBytes?: number | undefined
+  /** Maximum percentage of all used bytes that a change marks as unused. */
+  readonly maxTotalUnusedPercent?: number | undefined
+  /** Datasources of which a change marks nothing as unused, and whose data stays queryable. */
+  readonly protectedDatasources: readonly string[]
+  /** Tiers from which a change drops nothing. */
+  readonly protectedTiers: readonly string[]
+  /** Whether rules that load by period must include the future. */
+  readonly requireIncludeFuture: boolean
+  /** Minimum number of replicas, in all tiers together, of a rule that loads. */
+  readonly minReplicas?: number | undefined
+}
+
+const readPercent = readNumber(0, 100)
+const readNames = readList(readName(), { item: 'name' })
+
+const policyReaders: Readers<RulesPolicy> = {
+  maxUnusedBytes: omittable(readSizeBytes),
+  maxUnusedPercent: omittable(readPercent),
+  maxTotalUnusedBytes: omittable(readSizeBytes),
+  maxTotalUnusedPercent: omittable(readPercent),
+  protectedDatasources: omittable(readNames, []),
+  protectedTiers: omittable(readNames, []),
+  requireIncludeFuture: omittable(readFlag, false),
+  minReplicas: omittable(readCount(1, 1000)),
+}
+
+/** Reads a policy. Throws invalidInput for the first invalid field. */
+export const readRulesPolicy: Reader<RulesPolicy> = titled(
+  'RulesPolicy',
+  readFields(policyReaders, { expected: 'an object with limits' }),
+)
+
+/** Returns the JSON schema of a policy. */
+export const rulesPolicySchema = (): JsonObject => schemaOf(readRulesPolicy)

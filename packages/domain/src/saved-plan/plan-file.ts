@@ -1,0 +1,57 @@
+import { canonical } from './canonical.ts'
+
+/** A difference between the declared configuration and that of a cluster. */
+export interface PlannedChange<Kind extends string = string> {
+  readonly kind: Kind
+  /** The path of the section and the name of the entry. */
+  readonly path: readonly string[]
+  readonly action: 'add' | 'change' | 'remove'
+  /** The value in the cluster; undefined if it has none. */
+  readonly before?: unknown
+  /** The declared value; undefined if the entry is removed. */
+  readonly after?: unknown
+}
+
+/** Segments that a datasource loses. */
+export interface Loss {
+  /** Segments that are queryable now and no longer afterwards. */
+  readonly unqueryable: number
+  readonly unused: number
+}
+
+/** What a plan changes, in which cluster, and what it was computed from. */
+export interface PlanContents<Kind extends string = string> {
+  readonly cluster: string
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly changes: readonly PlannedChange<Kind>[]
+  /** By datasource. */
+  readonly losses: Readonly<Record<string, Loss>>
+  /**
+   * The IDs of the segments that the rules mark as unused, by datasource, so that this can be undone. Only for Druid, which does
+   * not record why segments are unused.
+   */
+  readonly unusedSegments?: Readonly<Record<string, readonly string[]>> | undefined
+  /** The digest of each entry of the cluster when the plan was made, by the key of its path. */
+  readonly read: Readonly<Record<string, string>>
+}
+
+/** A plan that can be saved. */
+export interface PlanFile<Kind extends string = string> extends PlanContents<Kind> {
+  readonly version: 1
+  /** Depends on all contents. */
+  readonly id: string
+}
+
+/** Returns a text that is different for each path. */
+export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
+
+/** Returns a digest of a value. `sha256` returns the SHA-256 of a text as lowercase hexadecimal digits. */
+export const digestOf = (value: unknown, sha256: (text: string) => string): string =>
+  shortDigest(sha256(canonical(value)))
+
+/** Returns the part of a SHA-256 that plans contain. */
+export const shortDigest = (sha256: string): string => sha256.slice(0, 16)
+
+/** Returns the text of a file. */
+export const planText = (plan: PlanFile): string => `${JSON.stringify(plan, null, 1)}\n`

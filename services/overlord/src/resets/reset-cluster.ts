@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { conflict, describeError, notFound } from '@svc/domain/failure'
+import { roles, type Settings } from '@svc/shared/config'
+import { baseUrlOf } from '@svc/shared/discovery'
+import {
+  type AnnouncedNode,
+  copyStore,
+  createDatabase,
+  createResetTable,
+  type Database,
+  hasCopy,
+  loadNodes,
+  loadReset,
+  restoreStore,
+  saveReset,
+  whileServersWait,
+} from '@svc/shared/postgres'
+import { deleteQueues } from '@svc/shared/redis'
+import { restartPath, type ServiceContext } from '@svc/shared/service'
+import { keepFiles, restoreFiles } from './snapshot-files.ts'
+
+/** The context of resets. */
+export type ResetContext = Pick<ServiceContext, 'client' | 'database' | 'logger' | 'node' | 'settings'>
+
+/** The state of a reset. */
+export interface ResetState {
+  readonly state: 'RUNNING' | 'SUCCESS' | 'FAILED'
+  readonly problem: string | null
+}
+
+// The name of the state in which the cluster started first. Snapshots have no spaces in their names.
+const initialState = 'initial state'
+
+/** Servers stop within ten seconds. */
+const maxStopMs = 12_000
+
+// It outlasts the restart of the server, which happens in this process.
+let inProgress: string | undefined
+
+/** Stores the current state as the initial one, unless the metadata store already contains one. */
+export async function prepareResets(database: Database): Promise<void> {
+  await createResetTable(database)
+  await copyStore(database, initialState, { keepsExisting: true })
+}
+
+/** Stores the current state of the cluster under a name. Replaces an earlier snapshot of that name. */
+export async function takeSnapshot({ settings, database }: ResetContext, name: string): Promise<void> {
+  await keepFiles(settings, name, true)
+  await copyStore(database, name)
+  // The files that were written in the meantime, because the copy of the store may refer to them.
+  await keepFiles(settings, name, false)
+}
+
+/**
+ * Begins to replace the state of the cluster by a snapshot, or by the initial state. Returns the ID of the reset. Throws
+ * notFound if there is no such snapshot, and conflict if another reset is in progress.
+ */
+export async function beginReset(context: ResetContext, snapshot: string | undefined): Promise<string> {
+  const { database, settings } = context
+  if (snapshot !== undefined && !(await hasCopy(database, snapshot)))
+    throw notFound(`Snapshot [${snapshot}] does not exist`)
+  const nodes = await liveServers(database, settings)
+  if (inProgress !== undefined) throw conflict(`Reset [${inProgress}] is in progress`)
+  const id = randomUUID()
+  inProgress = id
+  void resetCluster(context, { id, snapshot, nodes }).finally(() => {
+    inProgress = undefined
+  })
+  return id
+}
+
+/** Returns the state of the last reset. It is complete when all servers are available again. */
+export async function stateOfReset(
+  { database, settings }: Pick<ResetContext, 'database' | 'settings'>,
+  id: string,
+): Promise<ResetState> {
+  if (inProgress === id) return { state: 'RUNNING', problem: null }
+  const reset = await loadReset(database, id)
+  if (reset === undefined) throw notFound(`Reset [${id}] does not exist: expected the ID of the last one`)
+  const { servers, problem } = reset
+  if (problem !== null) return { state: 'FAILED', problem }
+  const live = new Set((await liveServers(database, settings)).map(({ name }) => name))
+  return { state: servers.every((name) => live.has(name)) ? 'SUCCESS' : 'RUNNING', problem }
+}
+
+const liveServers = (database: Database, settings: Settings): Promise<AnnouncedNode[]> =>
+  loadNodes(database, settings.get('svc.discovery.timeout'), { roles })
+
+interface Reset {
+  readonly id: string
+  readonly snapshot: string | undefined
+  readonly nodes: readonly AnnouncedNode[]
+}
+
+/** Uses only a connection of its own, because this server restarts meanwhile. */
+async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Reset): Promise<void> {
+  const { settings, logger } = context
+  const database = createDatabase(settings, { connections: 1, applicationName: 'svc reset' })
+  const servers = nodes.map(({ name }) => name)
+  try {
+    const stop = () => restartServers(context, nodes)
+    await whileServersWait(
+      database,
+      { servers: nodes.length, stop, timeoutMs: maxStopMs },
+      async (transaction) => {
+        await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
+        await restoreStore(transaction, snapshot ?? initialState)
+        await saveReset(transaction, { id, servers, problem: null })
+      },
+    )
+    logger.info('Reset the cluster', { snapshot: snapshot ?? null })
+  } catch (error) {
+    const problem = describeError(error)
+    logger.error('Failed to reset the cluster', { error: problem })
+    await saveReset(database, { id, servers, problem }).catch(() => undefined)
+  } finally {
+    await database.close()
+  }
+}
+
+/** Requests all servers to restart: this one last, because it sends the requests. */
+async function restartServers(
+  { client, node }: Pick<ResetContext, 'client' | 'node'>,
+  nodes: readonly AnnouncedNode[],
+): Promise<void> {
+  const restart = (one: AnnouncedNode) => client.call(baseUrlOf(one), { method: 'POST', path: restartPath })
+  const own = node()
+  const isOwn = ({ name, role }: AnnouncedNode): boolean => name === own.name && role === own.role
+  await Promise.all(nodes.filter((one) => !isOwn(one)).map(restart))
+  await restart(own)
+}

@@ -1,0 +1,66 @@
+// Plans of the console are plans of the command line, and the other way round.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyOf, type LiveState, parsePlan, planOf, stateOfPlan } from '@svc/cli/declared-state'
+import { planText } from '@svc/domain/saved-plan'
+import { planOfEdit, rulesInPlan } from '../console/src/datasource/plan-file.ts'
+
+const [loadForever, dropForever] = [{ type: 'loadForever' }, { type: 'dropForever' }]
+const edit = {
+  cluster: 'https://router',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  dataSource: 'wiki.ä "x"',
+  before: [loadForever],
+  after: [dropForever],
+  loss: { unqueryable: 1, unused: 2 },
+  stored: { 'wiki.ä "x"': [loadForever], _default: [loadForever] },
+}
+const liveWith = (rules: Record<string, unknown>): LiveState => ({
+  sections: new Map([
+    [keyOf(['rules']), { kind: 'rules', path: ['rules'], entries: new Map(Object.entries(rules)) }],
+  ]),
+  unseen: new Map(),
+})
+
+test('the command line applies a plan that the console saved, as long as the rules have not changed', async () => {
+  const plan = parsePlan(JSON.parse(planText(await planOfEdit(edit))), 'plan.json')
+  assert.deepEqual(plan.losses, { [edit.dataSource]: edit.loss })
+  const { open, conflicts } = stateOfPlan(plan, liveWith(edit.stored))
+  assert.deepEqual([open.length, conflicts], [1, []])
+  const changed = liveWith({ ...edit.stored, _default: [dropForever] })
+  assert.deepEqual(stateOfPlan(plan, changed).conflicts, ['rules._default'])
+})
+
+test('the console opens a plan that the command line saved, and refuses one that was edited', async () => {
+  const plan = planOf({
+    cluster: 'https://router',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    changes: [
+      {
+        kind: 'coordinator',
+        path: ['coordinator', 'maxSegmentsToMove'],
+        action: 'change',
+        before: 1,
+        after: 2,
+      },
+      { kind: 'rules', path: ['rules', 'a'], action: 'remove', before: [loadForever] },
+      { kind: 'rules', path: ['rules', 'b'], action: 'add', after: [dropForever] },
+    ],
+    losses: {},
+    read: {},
+  })
+  assert.deepEqual(
+    await rulesInPlan(planText(plan)),
+    new Map<string, object[]>([
+      ['a', []],
+      ['b', [dropForever]],
+    ]),
+  )
+  await assert.rejects(
+    rulesInPlan(planText({ ...plan, cluster: 'https://other' })),
+    /was edited or is damaged/,
+  )
+  for (const text of ['', '[]', 'null', '{"version":2}', '{"version":1}'])
+    await assert.rejects(rulesInPlan(text), /not a plan/)
+})
