@@ -375,7 +375,7 @@ describe('nothing is created', () => {
       'with a password without a user',
       ['--from', sourceUrl, '--password-file', passwordFile],
       2,
-      /requires --user/,
+      /requires a --user without a password/,
     ],
     [
       'with an invalid speed',

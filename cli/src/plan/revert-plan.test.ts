@@ -202,7 +202,7 @@ describe('the record of applied plans', () => {
     const file = recordPlan(plan, environment)
     for (const given of [plan.id, file])
       assert.deepEqual(planText(findAppliedPlan(given, environment)), planText(plan))
-    for (const unknown of ['0123456789abcdef', '../../etc/passwd'])
+    for (const unknown of ['0123456789abcdef', '../../no/such/file'])
       assert.throws(() => findAppliedPlan(unknown, environment), /^Failure: Unknown plan \[/)
     writeFileSync(file, planText({ ...plan, createdAt: 'x' }))
     assert.throws(() => findAppliedPlan(plan.id, environment), /was edited or is damaged/)
