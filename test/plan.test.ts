@@ -552,7 +552,7 @@ describe('the GitHub Action', () => {
     assert.match(comments[100]!.body, /\+ \{"type":"loadForever"/)
     assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
     const saved = /plan=(.*)/.exec(second.outputs)![1]!
-    assert.match((await svc('apply', saved)).stderr, /requires --yes/)
+    assert.match((await svc('apply', saved)).stderr, /add --yes/)
   })
 
   test('fails with invalid files and plans that a policy forbids, and comments why', async () => {

@@ -1,6 +1,13 @@
 import { appendFileSync } from 'node:fs'
 import { describeError } from '@svc/domain/failure'
-import { type HomeLayout, logFile, type RunningProcess, removeRunFile, writeRunFile } from '../home/index.ts'
+import {
+  type HomeLayout,
+  logFile,
+  type RunningProcess,
+  removeRunFile,
+  storageFailure,
+  writeRunFile,
+} from '../home/index.ts'
 import { identify, type ProcessIdentity } from '../processes/index.ts'
 import { type ProcessEnd, type ProcessSpec, Supervisor } from '../supervisor/index.ts'
 import { endingOrder } from './end-cluster.ts'
@@ -23,6 +30,7 @@ export class ClusterProcesses {
   private readonly startedAt = Date.now()
   private readonly down = new Set<string>()
   private stopped: Promise<void> | undefined
+  private isStopping = false
 
   constructor(home: HomeLayout, plan: ClusterPlan, onEnd: (end: ProcessEnd) => void) {
     this.home = home
@@ -97,6 +105,7 @@ export class ClusterProcesses {
   }
 
   private async stopAll(): Promise<void> {
+    this.isStopping = true
     const members = [...this.members.values()]
     if (members.length > 0) this.log('info', 'Stopping')
     for (const belongs of endingOrder) {
@@ -115,14 +124,14 @@ export class ClusterProcesses {
       message,
       ...details,
     }
-    tryWriting(() =>
+    this.tryWriting(() =>
       appendFileSync(logFile(this.home, 'supervisor'), `${JSON.stringify(entry)}\n`, { mode: 0o600 }),
     )
   }
 
   private save(): void {
     if (this.members.size === 0) return
-    tryWriting(() =>
+    this.tryWriting(() =>
       writeRunFile(this.home, {
         profile: this.plan.options.profile,
         startedAt: this.startedAt,
@@ -132,13 +141,14 @@ export class ClusterProcesses {
       }),
     )
   }
-}
 
-/** A full disk must not end the supervisor, and with it every process. */
-function tryWriting(write: () => void): void {
-  try {
-    write()
-  } catch (error) {
-    process.stderr.write(`svc: ${describeError(error)}\n`)
+  /** A full disk must not end the supervisor, and with it every process. While it stops, nobody needs the files. */
+  private tryWriting(write: () => void): void {
+    try {
+      write()
+    } catch (error) {
+      if (!this.isStopping)
+        process.stderr.write(`svc: ${describeError(storageFailure(error, this.home.root))}\n`)
+    }
   }
 }
