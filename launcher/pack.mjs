@@ -30,7 +30,7 @@ export const { startCluster } = testing
 const reword = (text) =>
   text
     .replaceAll('.svc next to ./svc', '.svc in the current folder')
-    .replace(/\.\/svc\b/g, `npx ${template.name}`)
+    .replace(/\.\/svc\b(?!-)/g, `npx ${template.name}`)
 
 /** Fills a folder with the package. */
 async function createPackage(folder) {

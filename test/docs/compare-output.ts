@@ -6,7 +6,7 @@ const gap = '...'
 /** Parts that differ between runs, and their placeholders in a comparison. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/_[a-z]{8}_\d{4}-\d\d-\d\dT[\d:.]+Z/g, '_<id>'],
-  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?!000)\d{3}Z/g, '<time>'],
+  [/(?<!\d)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?!000)\d{3}Z/g, '<time>'],
   [/\b[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} GMT/g, '<time>'],
   [/\b[0-9a-f]{8}([0-9a-f]{8})?\b/g, '<id>'],
   [/\(process \d+\)/g, '(process <pid>)'],
