@@ -413,11 +413,26 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     )
   })
 
+  // Compaction would replace segments while a plan is applied and reverted.
+  const stopCompaction = async (): Promise<void> => {
+    const remove = { method: 'DELETE', path: `/svc/coordinator/v1/config/compaction/${flights.dataSource}` }
+    assert.ok([200, 404].includes((await router.send(remove)).status))
+    await waitUntil(
+      'no task is left',
+      async () => [
+        ...(await router.get<unknown[]>('/svc/indexer/v1/pendingTasks')),
+        ...(await router.get<unknown[]>('/svc/indexer/v1/runningTasks')),
+      ],
+      ({ length }) => length === 0,
+    )
+  }
+
   for (const [name, connection] of [
     ['svc', () => ['--home', home.root]],
     ['Druid', () => druid],
   ] as const) {
     test(`over the paths of ${name}, a plan that lost data is reverted, with the data`, async () => {
+      await stopCompaction()
       const before = fileOf('before.yaml', `rules:\n  flights: ${load('_default_tier')}\n`)
       const target = ['--target', 'rules.flights', '--yes', ...connection()]
       const prepared = await runSvc('apply', before, ...target)
