@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Notice } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
+import { IngestPanel } from './ingest-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
 import { stateOf } from './task-state.ts'
 
@@ -58,6 +59,7 @@ export function RunsScreen() {
         ) : (
           <p className="dim">Choose a task to see its log and why it failed.</p>
         )}
+        <IngestPanel onTask={setSelected} />
       </aside>
     </div>
   )
