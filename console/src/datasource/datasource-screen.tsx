@@ -1,5 +1,5 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
@@ -82,7 +82,7 @@ function Loaded({
             This link does not contain valid rules, so the stored rules are shown.
           </Notice>
         )}
-        {view.isError && (
+        {view.error && (
           <Notice kind="problem" role="alert">
             The preview failed: {view.error.message}
           </Notice>
@@ -99,7 +99,6 @@ function Loaded({
             defaults={defaults}
             parsed={parsed}
             isFuture={isFuture}
-            isStale={view.isPlaceholderData}
             onExplain={inventory.isLocal ? explain : undefined}
           />
         )}
@@ -115,7 +114,7 @@ function Loaded({
             edit={edit}
             stored={own}
             view={view.data}
-            isValid={'rules' in parsed && !view.isPlaceholderData}
+            isValid={'rules' in parsed && !view.isPlaceholderData && !view.data.assumesSpace}
             isFuture={isFuture}
           />
         )}
@@ -127,7 +126,10 @@ function Loaded({
   )
 }
 
-/** Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. */
+/**
+ * Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. Where tiers may
+ * run out of space, it first assumes that all replicas fit, and is replaced once they are placed.
+ */
 function usePreview({
   dataSource,
   inventory,
@@ -148,15 +150,35 @@ function usePreview({
   const now = offsetMs === 0 ? undefined : inventory.now + offsetMs
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
-  return useQuery({
-    queryKey: ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets],
-    queryFn: () => callWorker('preview', { dataSource, rules, now, range: part, maxBuckets }),
+  const queries = useQueryClient()
+  const queryKey = ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets]
+  const task = { dataSource, rules, now, range: part, maxBuckets }
+  const view = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => callWorker('preview', { ...task, assumesSpace: true }, signal),
     placeholderData: keepPreviousData,
     enabled: isValid,
     staleTime: inventory.isLocal ? Number.POSITIVE_INFINITY : 5000,
     gcTime: 10_000,
     retry: false,
   })
+  const placement = useQuery({
+    queryKey: ['placement', ...queryKey],
+    queryFn: async ({ signal }) => {
+      const placed = await callWorker('preview', { ...task, assumesSpace: false }, signal)
+      queries.setQueryData(queryKey, placed)
+      return null
+    },
+    enabled: isValid && view.data?.assumesSpace === true && !view.isPlaceholderData,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  })
+  return {
+    data: view.data,
+    isPlaceholderData: view.isPlaceholderData,
+    error: view.error ?? placement.error,
+  }
 }
 
 /** Esc discards the edit, unless a field or a dialog uses it. */

@@ -21,7 +21,6 @@ interface PanelInput {
   readonly defaults: readonly RuleJson[]
   readonly parsed: ParsedList
   readonly isFuture: boolean
-  readonly isStale: boolean
   readonly onExplain: ((range: TimeRange) => void) | undefined
 }
 

@@ -23,6 +23,9 @@ export function WhatMoves({
       <section aria-labelledby="numbers-title">
         <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
         <Numbers effects={view.answer.summary.effects} />
+        <p className="hint" role="status">
+          {view.assumesSpace && 'Placing replicas. Until then, these numbers assume that all of them fit.'}
+        </p>
       </section>
       <section aria-labelledby="moves-title">
         <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>

@@ -39,6 +39,9 @@ interface Decision {
   readonly extent: TimeRange | undefined
 }
 
+/** What to decide. */
+type DecisionTask = Omit<PreviewTask, 'range' | 'maxBuckets'>
+
 // The stored rules and the latest edits. Each takes about ten bytes per segment.
 const maxDecisions = 4
 
@@ -84,41 +87,45 @@ export class LocalInventory {
     }
   }
 
-  /** Computes a preview. Throws a Failure for invalid rules. */
-  preview({ dataSource, rules, now, range, maxBuckets }: PreviewTask): PreviewView {
+  /** Computes a preview. Yields regularly. Throws a Failure for invalid rules. */
+  *preview({ range, maxBuckets, ...task }: PreviewTask): Generator<undefined, PreviewView> {
     const startedAt = performance.now()
-    const { outcome, answer, moves, extent } = this.decide(dataSource, rules, now)
-    const stored = this.decide(dataSource, undefined, undefined)
-    const buckets = finish(bucketsOf(outcome, new Set([dataSource]), maxBuckets, range))
+    const { dataSource } = task
+    const { outcome, answer, moves, extent } = yield* this.decide(task)
+    // What is served now does not depend on where there is space.
+    const stored = yield* this.decide({ dataSource, rules: undefined, now: undefined, assumesSpace: true })
+    const buckets = yield* bucketsOf(outcome, new Set([dataSource]), maxBuckets, range)
     const names = outcome.cluster.tiers.map(({ name }) => name)
     return {
       answer,
+      assumesSpace: outcome.assumesSpace,
       buckets: buckets && (formatBuckets(buckets, names) as unknown as AnsweredBuckets),
-      replicas: buckets && finish(replicaLaneOf(stored.outcome, dataSource, buckets)),
+      replicas: buckets && (yield* replicaLaneOf(stored.outcome, dataSource, buckets)),
       moves,
       extent,
       tookMs: performance.now() - startedAt,
     }
   }
 
-  private decide(dataSource: string, rules: PreviewTask['rules'], now: number | undefined): Decision {
+  private *decide({ dataSource, rules, now, assumesSpace }: DecisionTask): Generator<undefined, Decision> {
     const { inventory } = this
     const list = rules ?? inventory.rules.get(dataSource)?.map(formatRule) ?? []
     const key = JSON.stringify([dataSource, list, now])
     const known = this.decisions.get(key)
-    if (known) return known
-    const request = finish(
-      parsePreviewRequest({ rules: Object.fromEntries([[dataSource, list]]) }, inventory.now),
+    if (known && (assumesSpace || !known.outcome.assumesSpace)) return known
+    const request = yield* parsePreviewRequest(
+      { rules: Object.fromEntries([[dataSource, list]]) },
+      inventory.now,
     )
-    const decided = finish(decideRequest({ ...request, now }, inventory, reader))
+    const decided = yield* decideRequest({ ...request, now }, inventory, reader, { assumesSpace })
     if (this.decisions.size >= maxDecisions) this.decisions.clear()
     const { outcome } = decided.result
     const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
     const page = { full: false, offset: 0, limit: 1 }
     const decision: Decision = {
       outcome,
-      answer: finish(formatDecided(decided, page)) as unknown as PreviewAnswer,
-      moves: finish(tierMovesOf(outcome, dataSource)),
+      answer: (yield* formatDecided(decided, page)) as unknown as PreviewAnswer,
+      moves: yield* tierMovesOf(outcome, dataSource),
       extent: columns?.extent,
     }
     this.decisions.set(key, decision)
@@ -142,7 +149,7 @@ export class LocalInventory {
 
   /** Returns the ids of the segments that rules would mark unused. */
   dropped({ dataSource, rules }: DroppedTask): string[] {
-    const { outcome } = this.decide(dataSource, rules, undefined)
+    const { outcome } = finish(this.decide({ dataSource, rules, now: undefined, assumesSpace: true }))
     const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
     if (datasource === undefined) return []
     const { segments, columns, stretches, targetOf } = datasource

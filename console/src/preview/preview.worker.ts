@@ -11,6 +11,7 @@ import type {
   PreviewView,
   SnapshotPlace,
   WorkerCalls,
+  WorkerCancellation,
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
@@ -43,8 +44,15 @@ const follower = new Follower({
   report: (event) => self.postMessage({ event } satisfies WorkerResponse),
 })
 
-self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
-  void answer(data).then((response) => self.postMessage(response))
+const canceled = new Set<number>()
+
+self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest | WorkerCancellation>) => {
+  if ('canceled' in data) canceled.add(data.canceled)
+  else
+    void answer(data).then((response) => {
+      canceled.delete(data.id)
+      self.postMessage(response)
+    })
 })
 
 async function answer(request: WorkerRequest): Promise<WorkerResponse> {
@@ -57,7 +65,7 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
   }
 }
 
-function outputOf({ kind, input, authorization }: WorkerRequest) {
+function outputOf({ id, kind, input, authorization }: WorkerRequest) {
   if (kind === 'openSnapshot') return openSnapshot(input as SnapshotPlace)
   if (kind === 'request') {
     const { method, path } = input as WorkerCalls['request']['input']
@@ -75,7 +83,27 @@ function outputOf({ kind, input, authorization }: WorkerRequest) {
   if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
-  return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
+  if (local === undefined) return previewAtCoordinator(input as PreviewTask, authorization)
+  return runInSlices(local.preview(input as PreviewTask), () => canceled.has(id))
+}
+
+// Short enough that the next edit is previewed at once.
+const sliceMs = 40
+
+/** Runs a calculation in slices, so that other requests are answered in between. Fails if it is canceled. */
+async function runInSlices<Result>(
+  steps: Generator<undefined, Result>,
+  isCanceled: () => boolean,
+): Promise<Result> {
+  let startedAt = performance.now()
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (performance.now() - startedAt < sliceMs) continue
+    await new Promise((resolve) => setTimeout(resolve))
+    if (isCanceled()) throw new WorkerFailure(0, 'The request was canceled')
+    startedAt = performance.now()
+  }
 }
 
 function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
@@ -188,6 +216,7 @@ async function previewAtCoordinator(
   const start = buckets && parseInstant(buckets.start)
   return {
     answer: answered,
+    assumesSpace: false,
     buckets,
     replicas: undefined,
     moves: undefined,
