@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { waitUntil } from '@svc/shared/testing'
 import type { Browser, Page } from 'playwright-core'
-import { svcCommand } from '../support/svc-command.ts'
+import { runSvc, svcCommand } from '../support/svc-command.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
@@ -28,6 +28,7 @@ describe('the console', { skip }, () => {
   let page: Page
   let segmentCount = 0
   const snapshot = newTestFolder()
+  const plans = newTestFolder()
 
   const urlOf = (screen: string): string => `${cluster.routerUrl}/console/${screen}`
   const draw = async (of: Page, name: string): Promise<void> => {
@@ -68,6 +69,7 @@ describe('the console', { skip }, () => {
     await browser?.close()
     await cluster?.end()
     removeTestFolder(snapshot)
+    removeTestFolder(plans)
   })
   afterEach(() => {
     assert.deepEqual(dark.problems.splice(0), [])
@@ -256,6 +258,69 @@ describe('the console', { skip }, () => {
     await page.getByText('Undone.').waitFor()
     assert.deepEqual(other.problems, [])
     await other.context.close()
+  })
+
+  test('saves an edit as a plan that ./svc apply accepts, opens it again, and refuses a damaged one', async () => {
+    const before = await rulesOf('wikipedia')
+    const { page: planner, context, problems } = await openPage(browser)
+    await logIn(planner, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await editPeriod(planner, 'P13M', 'P15M')
+    const downloading = planner.waitForEvent('download')
+    await planner.getByRole('button', { name: 'Save plan' }).click()
+    const download = await downloading
+    const file = path.join(plans, download.suggestedFilename())
+    assert.match(download.suggestedFilename(), /^plan-[0-9a-f]{16}\.json$/)
+    await download.saveAs(file)
+    await planner.getByRole('button', { name: 'Discard' }).click()
+    await planner.getByText('was P13M').waitFor({ state: 'detached' })
+    await planner.getByLabel('Plan file').setInputFiles(file)
+    await planner.getByText('was P13M').waitFor()
+    await planner.getByRole('button', { name: 'Discard' }).click()
+    const damaged = path.join(plans, 'damaged.json')
+    writeFileSync(damaged, readFileSync(file, 'utf8').replaceAll('P15M', 'P1D'))
+    await planner.getByLabel('Plan file').setInputFiles(damaged)
+    await planner.getByText(/The plan was edited or is damaged/).waitFor()
+    assert.equal(await planner.getByText('was P13M').count(), 0)
+    // A plan for another datasource is a link to it.
+    await planner.getByRole('link', { name: 'Datasources', exact: true }).click()
+    await planner.getByRole('link', { name: 'koalas', exact: true }).click()
+    await planner.getByLabel('Plan file').setInputFiles(file)
+    await planner.getByText(/The plan also changes the rules of/).waitFor()
+    await planner.getByRole('link', { name: 'wikipedia', exact: true }).click()
+    await planner.getByText('was P13M').waitFor()
+    const applied = await runSvc('apply', file, '--yes', '--no-wait', '--home', cluster.home.root)
+    assert.equal(applied.status, 0, applied.stderr)
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P15M', ''])
+    await cluster.router.post(`${rulesPath}/wikipedia`, before)
+    assert.deepEqual(problems, [])
+    await context.close()
+  })
+
+  test('copies an edit as a curl command that stores it', async () => {
+    const before = await rulesOf('wikipedia')
+    const { page: copier, context, problems } = await openPage(browser)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await logIn(copier, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
+    await editPeriod(copier, 'P13M', 'P16M')
+    const comment = `It's "schön" & $HOME`
+    await copier.getByLabel(/Comment/).fill(comment)
+    await copier.getByRole('button', { name: 'Copy as curl' }).click()
+    await copier.getByText('Copied').waitFor()
+    const command = (await copier.evaluate('navigator.clipboard.readText()')) as string
+    assert.ok(command.startsWith("curl -sS --cacert .svc/pki/authority.pem -u 'admin'"), command)
+    symlinkSync(cluster.home.root, path.join(plans, '.svc'))
+    // curl asks for the password on a terminal.
+    const withPassword = command.replace("-u 'admin'", '-f -u "admin:$PASSWORD"')
+    const env = { ...process.env, PASSWORD: cluster.adminPassword! }
+    execFileSync('/bin/sh', ['-c', withPassword], { cwd: plans, env })
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P16M', ''])
+    const [last] = await cluster.router.get<{ auditInfo: { comment: string } }[]>(
+      `${rulesPath}/wikipedia/history?count=1`,
+    )
+    assert.equal(last!.auditInfo.comment, comment)
+    await cluster.router.post(`${rulesPath}/wikipedia`, before)
+    assert.deepEqual(problems, [])
+    await context.close()
   })
 
   test('shows tiers and servers', async () => {

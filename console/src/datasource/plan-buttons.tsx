@@ -1,11 +1,12 @@
 import { planText } from '@svc/domain/saved-plan'
 import { useRef, useState } from 'react'
+import { Link } from 'wouter'
 import type { RuleJson } from '../cluster/index.ts'
 import type { AnsweredEffects } from '../preview/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 import { planOfEdit, rulesInPlan } from './plan-file.ts'
-import { linkToRules } from './rules-link.ts'
+import { screenWithRules } from './rules-link.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 /** Saves the edit as a plan for ./svc apply. There is none for snapshots, and browsers need a secure page for its ID. */
@@ -98,9 +99,9 @@ export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; re
           {others.map(([name, list], index) => (
             <span key={name}>
               {index > 0 && ', '}
-              <a href={linkToRules(name, list)}>
+              <Link href={screenWithRules(name, list)}>
                 <Name>{name}</Name>
-              </a>
+              </Link>
             </span>
           ))}
           .

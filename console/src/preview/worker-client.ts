@@ -42,7 +42,8 @@ export function callWorker<Kind extends keyof WorkerCalls>(
   input: WorkerCalls[Kind]['input'],
   signal?: AbortSignal,
 ): Promise<WorkerCalls[Kind]['output']> {
-  const target = (worker ??= startWorker())
+  worker ??= startWorker()
+  const target = worker
   const id = nextId
   nextId += 1
   const { authorization } = currentSession()
