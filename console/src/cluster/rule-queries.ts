@@ -39,11 +39,16 @@ export interface RuleChange {
   readonly payload: string
 }
 
+/** A rule change with the rules that it replaced, as a JSON string; null if they are unknown. */
+export interface DetailedRuleChange extends RuleChange {
+  readonly replaced: string | null
+}
+
 /** The last changes to the rules of a datasource, newest first. */
 export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
-    queryFn: () => fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=20`),
+    queryFn: () => fetchJson<DetailedRuleChange[]>(`${rulesPath(dataSource)}/history?count=20&full`),
     refetchInterval: retryMs,
   })
 

@@ -4,7 +4,9 @@ import {
   decideRequest,
   formatBuckets,
   formatDecided,
+  lackingSegments,
   type Outcome,
+  type PreviewSegments,
   parsePreviewRequest,
   previewServerChanges,
   replicaLaneOf,
@@ -167,26 +169,29 @@ export class LocalInventory {
   }
 
   /** Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. */
-  explain({ dataSource, range, limit }: ExplainTask): ExplainedSegments {
-    const datasource = this.inventory.datasources.find(({ segments }) => segments.dataSource === dataSource)
-    if (datasource === undefined) return { total: 0, segments: [] }
+  explain({ dataSource, range, onlyLacking, limit }: ExplainTask): ExplainedSegments {
+    const stored = { dataSource, rules: undefined, now: undefined, assumesSpace: true }
+    const { outcome } = finish(this.decide(stored))
+    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
+    if (datasource === undefined) return { total: 0, lacking: 0, segments: [] }
     const { segments } = datasource
-    const found: number[] = []
+    const isLacking = lackingSegments(datasource)
+    const inRange: number[] = []
     for (let index = 0; index < segments.count; index += 1)
-      if (segments.start(index) < range.end && segments.end(index) > range.start) found.push(index)
+      if (segments.start(index) < range.end && segments.end(index) > range.start) inRange.push(index)
+    const lacking = inRange.filter((index) => isLacking[index] === 1)
+    const found = onlyLacking ? lacking : inRange
     found.sort(
       (a, b) => segments.start(a) - segments.start(b) || segments.partitionNum(a) - segments.partitionNum(b),
     )
     return {
-      total: found.length,
+      total: inRange.length,
+      lacking: lacking.length,
       segments: found.slice(0, limit).map((index) => this.explainOne(segments, index)),
     }
   }
 
-  private explainOne(
-    segments: CompleteInventory['datasources'][number]['segments'],
-    index: number,
-  ): ExplainedSegment {
+  private explainOne(segments: PreviewSegments, index: number): ExplainedSegment {
     const { servers, rules, now } = this.inventory
     const { dataSource } = segments
     const interval = { start: segments.start(index), end: segments.end(index) }

@@ -149,12 +149,16 @@ export interface ExplainedSegment {
 export interface ExplainTask {
   readonly dataSource: string
   readonly range: TimeRange
+  /** Whether to return only segments that lack replicas. */
+  readonly onlyLacking: boolean
   readonly limit: number
 }
 
 /** The segments of a part of the time axis, oldest first. */
 export interface ExplainedSegments {
   readonly total: number
+  /** Those of them that lack replicas. */
+  readonly lacking: number
   readonly segments: readonly ExplainedSegment[]
 }
 

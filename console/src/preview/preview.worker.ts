@@ -82,7 +82,7 @@ function outputOf({ id, kind, input, authorization }: WorkerRequest) {
   }
   if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
-  if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
+  if (kind === 'explain') return local?.explain(input as never) ?? noSegments
   if (local === undefined) return previewAtCoordinator(input as PreviewTask, authorization)
   return runInSlices(local.preview(input as PreviewTask), () => canceled.has(id))
 }
@@ -105,6 +105,8 @@ async function runInSlices<Result>(
     startedAt = performance.now()
   }
 }
+
+const noSegments = { total: 0, lacking: 0, segments: [] }
 
 function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
   // Another user must not continue the stream of this one.
