@@ -51,12 +51,22 @@ export function SavePlanButton({
 
 type Rules = readonly RuleJson[]
 
-/** Opens a saved plan: its rules for this datasource become an edit, and its other rules are links. */
-export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; readonly edit: RulesEdit }) {
+/**
+ * The title of the review with a button that opens a saved plan: its rules for this datasource become an edit, and its other
+ * rules are links.
+ */
+export function ReviewTitle({
+  title,
+  dataSource,
+  edit,
+}: {
+  readonly title: string
+  readonly dataSource: string
+  readonly edit: RulesEdit
+}) {
   const input = useRef<HTMLInputElement>(null)
   const [others, setOthers] = useState<readonly (readonly [string, Rules])[]>([])
   const [problem, setProblem] = useState<string>()
-  if (!isSecureContext) return null
   const open = async (file: File | undefined) => {
     if (file === undefined) return
     try {
@@ -73,10 +83,15 @@ export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; re
     }
   }
   return (
-    <div>
-      <button type="button" onClick={() => input.current?.click()}>
-        Open plan
-      </button>
+    <>
+      <div className="row between">
+        <h2 id="review-title">{title}</h2>
+        {isSecureContext && (
+          <button type="button" className="quiet" onClick={() => input.current?.click()}>
+            Open plan…
+          </button>
+        )}
+      </div>
       <input
         ref={input}
         type="file"
@@ -107,6 +122,6 @@ export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; re
           .
         </p>
       )}
-    </div>
+    </>
   )
 }

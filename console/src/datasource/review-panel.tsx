@@ -5,7 +5,7 @@ import type { AnsweredEffects, PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
-import { OpenPlan, SavePlanButton } from './plan-buttons.tsx'
+import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
@@ -35,8 +35,7 @@ export function ReviewPanel(input: ReviewInput) {
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
     <section aria-labelledby="review-title" className="review">
-      <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
-      <OpenPlan dataSource={dataSource} edit={edit} />
+      <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
@@ -59,7 +58,10 @@ export function ReviewPanel(input: ReviewInput) {
 }
 
 const sentence = (message: string, dataSource: string): string =>
-  message.replace(`Datasource [${dataSource}]: `, '').replace(/^\w/, (letter) => letter.toUpperCase())
+  message
+    .replace(`Datasource [${dataSource}]: `, '')
+    .replace(/^\w/, (letter) => letter.toUpperCase())
+    .replace(/[^.]$/, '$&.')
 
 /** Whether applying makes data unqueryable or unused. */
 const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>
@@ -126,15 +128,15 @@ function ApplyForm({
     >
       <label>
         <span>
-          Author <span className="dim">(if not the logged-in user)</span>
-        </span>
-        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
-      </label>
-      <label>
-        <span>
           Comment <span className="dim">(kept in the history)</span>
         </span>
         <input value={comment} onChange={(event) => setComment(event.target.value)} />
+      </label>
+      <label>
+        <span>
+          Author <span className="dim">(if not the logged-in user)</span>
+        </span>
+        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
       </label>
       {mustConfirm && (
         <label>
