@@ -392,39 +392,6 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
-  test('ingests a chosen file after showing its columns', async () => {
-    const of = page.getByRole('region', { name: 'Ingest a file' })
-    const rows = 'time,page,added\n2026-01-01T00:00:00Z,"a, b",1\n2026-01-01T01:00:00Z,c,2\n'
-    const choose = (name: string, text: string) =>
-      of
-        .getByLabel(/^CSV with a header line/)
-        .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
-    await choose('broken.csv', 'time\n')
-    await of.getByText(/broken.csv: Invalid file: expected a header line/).waitFor()
-    await choose('page edits.csv', rows)
-    await of.getByRole('row', { name: 'added number 1, 2' }).waitFor()
-    assert.equal(await of.getByLabel('Datasource').inputValue(), 'page_edits')
-    assert.equal(await of.getByLabel('Timestamp column').inputValue(), 'time')
-    assert.deepEqual(await dark.findings(), [])
-    await of.getByRole('button', { name: 'Ingest' }).click()
-    // Nothing runs tasks in a cluster of virtual servers.
-    await page.getByRole('row', { name: /page_edits.* (waiting|pending)/ }).waitFor()
-    const tasks = await cluster.router.get<{ id: string }[]>('/svc/indexer/v1/tasks?datasource=page_edits')
-    const task = `/svc/indexer/v1/task/${tasks[0]!.id}`
-    const { payload } = await cluster.router.get<{ payload: { spec: Record<string, object> } }>(task)
-    assert.deepEqual(payload.spec.ioConfig, {
-      type: 'index_parallel',
-      inputSource: { type: 'inline', data: rows },
-      inputFormat: { type: 'csv', findColumnsFromHeader: true },
-      appendToExisting: false,
-    })
-    const { timestampSpec } = payload.spec.dataSchema as { timestampSpec?: object }
-    assert.deepEqual(timestampSpec, { column: 'time', format: 'auto' })
-    await cluster.router.post(`${task}/shutdown`, undefined)
-    // The log of a task is missing until it starts.
-    dark.problems.splice(0)
-  })
-
   test('shows who may do what and why, and gives a user access to one datasource', async () => {
     await page.getByRole('link', { name: 'Access', exact: true }).click()
     await page.getByRole('button', { name: 'nobody', exact: true }).click()

@@ -2,6 +2,7 @@ import { type InputSample, sampleInput } from '@svc/domain/input-sample'
 import { formatBytes } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, type FormEvent, useState } from 'react'
+import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 
@@ -36,30 +37,10 @@ export function IngestPanel({ onTask }: { onTask(id: string): void }) {
       setProblem(`${file.name}: ${(error as Error).message}`)
     }
   }
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault()
-    void choose(event.dataTransfer.files[0])
-  }
   return (
-    <section
-      className="review"
-      aria-labelledby="ingest-title"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={onDrop}
-    >
+    <section className="review" aria-labelledby="ingest-title">
       <h2 id="ingest-title">Ingest a file</h2>
-      <label>
-        <span>
-          CSV with a header line, or JSON Lines{' '}
-          <span className="dim">(drop it here; up to {formatBytes(maxFileBytes)})</span>
-        </span>
-        <input
-          key={round}
-          type="file"
-          accept=".csv,.json,.jsonl,.ndjson"
-          onChange={(event) => void choose(event.target.files?.[0])}
-        />
-      </label>
+      <DropZone key={round} onFile={(file) => void choose(file)} />
       {problem && (
         <Notice kind="problem" role="alert">
           {problem}
@@ -77,6 +58,36 @@ export function IngestPanel({ onTask }: { onTask(id: string): void }) {
         />
       )}
     </section>
+  )
+}
+
+function DropZone({ onFile }: { onFile(file: File | undefined): void }) {
+  const [isOver, setIsOver] = useState(false)
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault()
+    setIsOver(false)
+    onFile(event.dataTransfer.files[0])
+  }
+  return (
+    <div
+      className={isOver ? 'drop-zone small over' : 'drop-zone small'}
+      onDrop={onDrop}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setIsOver(true)
+      }}
+      onDragLeave={() => setIsOver(false)}
+    >
+      <p>Drop a CSV file with a header line here, or a file with one JSON object per line.</p>
+      <label className="file-button">
+        Choose a file
+        <input
+          type="file"
+          accept=".csv,.json,.jsonl,.ndjson"
+          onChange={(event) => onFile(event.target.files?.[0])}
+        />
+      </label>
+    </div>
   )
 }
 
@@ -107,12 +118,16 @@ function IngestForm({
   onDiscard(): void
 }) {
   const queries = useQueryClient()
+  const { data: inventory } = useInventory()
   const [dataSource, setDataSource] = useState(nameFor(file.name))
   const [timestamp, setTimestamp] = useState(sample.timestamp ?? '')
   const [granularity, setGranularity] = useState('DAY')
   const [isAppended, setIsAppended] = useState(false)
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
+  const { data: caller } = useCaller(dataSource)
+  const isForbidden = caller?.datasource?.write === false
+  const isNew = inventory?.datasources.every(({ name }) => name !== dataSource)
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setIsBusy(true)
@@ -158,26 +173,39 @@ function IngestForm({
           </select>
         </label>
       </div>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={isAppended}
-          onChange={(event) => setIsAppended(event.target.checked)}
-        />
-        Keep existing data of the same time range
-      </label>
-      <p className="hint">
-        Ingests {formatBytes(file.size)}
-        {isAppended ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
-        range of the file.
-      </p>
+      {isNew ? (
+        <p className="hint">
+          Ingests {formatBytes(file.size)} into the new datasource <Name>{dataSource}</Name>.
+        </p>
+      ) : (
+        <>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={isAppended}
+              onChange={(event) => setIsAppended(event.target.checked)}
+            />
+            Keep existing data of the same time range
+          </label>
+          <p className="hint">
+            Ingests {formatBytes(file.size)}
+            {isAppended ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
+            range of the file.
+          </p>
+        </>
+      )}
+      {isForbidden && <p className="hint">This requires WRITE on the datasource.</p>}
       {problem && (
         <Notice kind="problem" role="alert">
           {problem}
         </Notice>
       )}
       <div className="row">
-        <button type="submit" className="primary" disabled={isBusy || dataSource === '' || timestamp === ''}>
+        <button
+          type="submit"
+          className="primary"
+          disabled={isBusy || isForbidden || dataSource === '' || timestamp === ''}
+        >
           Ingest
         </button>
         <button type="button" onClick={onDiscard}>

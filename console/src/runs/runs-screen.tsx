@@ -71,6 +71,7 @@ function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
     <>
       <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>
       <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+      <p className="dim">Or drop a file under “Ingest a file”.</p>
     </>
   )
 }
