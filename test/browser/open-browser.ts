@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, firefox, type Page } from 'playwright-core'
+
+/** Returns the first of these programs on PATH; undefined if there is none. */
+const programAmong = (...names: readonly string[]): string | undefined =>
+  names
+    .flatMap((name) =>
+      (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)),
+    )
+    .find((file) => existsSync(file))
 
 /** Chromium on this machine; undefined if there is none. */
-export const chromiumFile = ['chromium', 'chromium-browser', 'google-chrome']
-  .flatMap((name) => (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)))
-  .find(existsSync)
+export const chromiumFile = programAmong('chromium', 'chromium-browser', 'google-chrome')
+
+/** Firefox on this machine; undefined if there is none. */
+export const firefoxFile = programAmong('firefox-esr', 'firefox')
 
 /** A page of the console, with everything that went wrong in it. */
 export interface ConsolePage {
@@ -23,6 +32,11 @@ export async function openBrowser(): Promise<Browser> {
   // Chromium has no sandbox for root, and the shared memory of a container is small.
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
   return await chromium.launch({ executablePath: chromiumFile!, args, timeout: 120_000 })
+}
+
+/** Starts Firefox as it is released. Playwright drives it over WebDriver BiDi. */
+export async function openFirefox(): Promise<Browser> {
+  return await firefox.launch({ executablePath: firefoxFile!, channel: 'moz-firefox', timeout: 120_000 })
 }
 
 /** Opens a page in a context of its own, like a tab in another window. */

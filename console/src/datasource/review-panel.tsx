@@ -72,11 +72,14 @@ function Loss({ effects }: { readonly effects: AnsweredEffects }) {
   const lost = unqueryable.segments > 0 ? unqueryable : unused
   if (lost.segments === 0) return null
   const { days, interval, segments } = lost
+  const isOne = (days ?? segments) === 1
+  // Segments may wait for space, or for a tier, and have never been loaded.
+  const isNew = isLossy(effects)
   return (
     <Notice kind="loss">
       <b>
         {days === null ? countOf(segments, 'segment') : countOf(days, 'day')}{' '}
-        {(days ?? segments) === 1 ? 'becomes' : 'become'} unqueryable
+        {isNew ? (isOne ? 'becomes' : 'become') : isOne ? 'is' : 'are'} unqueryable
       </b>{' '}
       ({formatDays(interval!)}; {countOf(segments, 'segment')}, {formatBytes(lost.bytes)}).
       {unused.segments > 0 &&
