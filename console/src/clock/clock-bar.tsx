@@ -43,6 +43,7 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
         <button
           key={step.label}
           type="button"
+          title={step.ms === 30 * dayMs ? '30 days' : undefined}
           onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxDays * dayMs))}
         >
           {step.label}

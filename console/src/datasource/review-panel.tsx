@@ -117,7 +117,9 @@ function ApplyForm({
             the rules can be stored in a cluster.
           </p>
         )}
-        <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
+        <div className="decision">
+          <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
+        </div>
       </>
     )
   }
@@ -141,25 +143,29 @@ function ApplyForm({
         </span>
         <input value={author} onChange={(event) => setAuthor(event.target.value)} />
       </label>
-      {mustConfirm && (
-        <label>
-          <span>
-            Type{' '}
-            <b>
-              <Name>{dataSource}</Name>
-            </b>{' '}
-            to confirm the loss
-          </span>
-          <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
-        </label>
-      )}
-      {isFuture && <p className="hint">These numbers preview the future, but the rules apply from now on.</p>}
-      {apply.problem && (
-        <Notice kind="problem" role="alert">
-          {apply.problem}
-        </Notice>
-      )}
-      <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+      <div className="decision">
+        {mustConfirm && (
+          <label>
+            <span>
+              Type{' '}
+              <b>
+                <Name>{dataSource}</Name>
+              </b>{' '}
+              to confirm the loss
+            </span>
+            <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
+          </label>
+        )}
+        {isFuture && (
+          <p className="hint">These numbers preview the future, but the rules apply from now on.</p>
+        )}
+        {apply.problem && (
+          <Notice kind="problem" role="alert">
+            {apply.problem}
+          </Notice>
+        )}
+        <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+      </div>
     </form>
   )
 }
