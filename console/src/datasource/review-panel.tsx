@@ -34,7 +34,7 @@ export function ReviewPanel(input: ReviewInput) {
   )
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
-    <section aria-labelledby="review-title" className="review">
+    <section aria-labelledby="review-title" className="review-drawer">
       <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
       {warnings.slice(0, maxWarnings).map(({ message }) => (
