@@ -134,19 +134,20 @@ export class LocalInventory {
     return decision
   }
 
-  /** Returns what the stored rules do to all datasources at a time. */
-  future(now: number): PreviewAnswer {
+  /** Returns what the stored rules do to all datasources at a time. Yields regularly. */
+  *future(now: number): Generator<undefined, PreviewAnswer> {
     const { inventory } = this
     // A list of default rules makes the request one for all datasources. It is the stored one.
     const defaultRules = inventory.rules.get(defaultRulesName) ?? []
-    const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
-    const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
-    return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
+    const request = yield* parsePreviewRequest({ rules: {} }, inventory.now)
+    const decided = yield* decideRequest({ ...request, now, defaultRules }, inventory, reader)
+    const page = { full: false, offset: 0, limit: 1 }
+    return (yield* formatDecided(decided, page)) as unknown as PreviewAnswer
   }
 
-  /** Returns what changes to the servers do under the stored rules. */
-  changeServers(changes: ServerChanges): ServerChangesPreview {
-    return finish(previewServerChanges(this.inventory, changes))
+  /** Returns what changes to the servers do under the stored rules. Yields regularly. */
+  changeServers(changes: ServerChanges): Generator<undefined, ServerChangesPreview> {
+    return previewServerChanges(this.inventory, changes)
   }
 
   /** Returns the ids of the segments that rules would mark unused. */

@@ -71,8 +71,11 @@ function outputOf({ id, kind, input, authorization }: WorkerRequest) {
     const { method, path } = input as WorkerCalls['request']['input']
     return snapshot!.answers.answer(method, path)
   }
-  if (kind === 'changeServers') return local!.changeServers(input as WorkerCalls['changeServers']['input'])
-  if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
+  const isCanceled = (): boolean => canceled.has(id)
+  if (kind === 'changeServers')
+    return runInSlices(local!.changeServers(input as WorkerCalls['changeServers']['input']), isCanceled)
+  if (kind === 'future')
+    return runInSlices(local!.future((input as WorkerCalls['future']['input']).now), isCanceled)
   if (kind === 'refresh') {
     if (snapshot !== undefined) return snapshot.figures
     // One after the other, because each one updates the inventory of the one before.
@@ -84,7 +87,7 @@ function outputOf({ id, kind, input, authorization }: WorkerRequest) {
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
   if (kind === 'explain') return local?.explain(input as never) ?? noSegments
   if (local === undefined) return previewAtCoordinator(input as PreviewTask, authorization)
-  return runInSlices(local.preview(input as PreviewTask), () => canceled.has(id))
+  return runInSlices(local.preview(input as PreviewTask), isCanceled)
 }
 
 // Short enough that the next edit is previewed at once.
