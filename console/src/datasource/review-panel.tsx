@@ -277,17 +277,19 @@ function AppliedBox({
   onUndo(): void
   readonly problem: string | undefined
 }) {
-  const { loaded, dropped, moved } = view.answer.summary.effects
+  const { loaded, dropped, moved, waitingForTier, doesNotFit } = view.answer.summary.effects
   const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
-  const isDone = loads + drops === 0
+  const missing = waitingForTier.copies! + doesNotFit.copies!
   return (
     <Notice kind="done" role="status">
       <div className="row between">
         <span>
           <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-          {isDone
-            ? 'All replicas are where the rules require them.'
-            : `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`}
+          {loads + drops > 0
+            ? `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
+            : missing === 0
+              ? 'All replicas are where the rules require them.'
+              : `${countOf(missing, 'replica')} cannot be loaded.`}
         </span>
         {!applied.isUndone && (
           <button type="button" onClick={onUndo}>

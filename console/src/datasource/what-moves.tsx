@@ -1,5 +1,5 @@
 import type { TierMove } from '@svc/domain/preview'
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
 import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
 import { Numbers } from './numbers.tsx'
@@ -31,9 +31,7 @@ export function WhatMoves({
         <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>
         {moves.length === 0 ? (
           <p className="hint">
-            {view.moves
-              ? 'Nothing: every replica is where the rules require it.'
-              : 'Only users with READ on STATE see moves between tiers.'}
+            {view.moves ? nothingText(view) : 'Only users with READ on STATE see moves between tiers.'}
           </p>
         ) : (
           <MovesTable moves={moves} colors={colors} />
@@ -69,6 +67,15 @@ export function WhatMoves({
       </section>
     </div>
   )
+}
+
+/** Says why nothing moves. */
+function nothingText({ answer }: PreviewView): string {
+  const { waitingForTier, doesNotFit } = answer.summary.effects
+  const missing = waitingForTier.copies! + doesNotFit.copies!
+  return missing === 0
+    ? 'Nothing: every replica is where the rules require it.'
+    : `Nothing, although ${countOf(missing, 'replica')} cannot be loaded.`
 }
 
 function MovesTable({
