@@ -33,7 +33,7 @@ const observe = `(() => {
     /** Changes the period of the selected rule, and returns the time until the timeline was last repainted. */
     edit: async (value) => {
       const label = [...document.querySelectorAll('label')].find((one) => one.textContent.startsWith('Period'))
-      const field = label.querySelector('input')
+      const field = label.control
       const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
       const start = performance.now()
       lastChange = 0
