@@ -106,9 +106,11 @@ function reduce(state: State, step: Step, stored: readonly RuleJson[]): State {
     case 'discard':
       return { ...state, draft: undefined }
     case 'replace':
-      return next(
-        step.list.map((rule, index) => ({ key: state.nextKey + index, rule, original: base[index] })),
-      )
+      return {
+        base,
+        draft: step.list.map((rule, index) => ({ key: state.nextKey + index, rule, original: base[index] })),
+        nextKey: state.nextKey + step.list.length,
+      }
     case 'rebase':
       return { ...state, draft, base: step.stored }
   }
