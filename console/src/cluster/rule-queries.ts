@@ -44,11 +44,15 @@ export interface DetailedRuleChange extends RuleChange {
   readonly replaced: string | null
 }
 
+/** Maximum number of changes in the history of a datasource. */
+export const maxRuleChanges = 20
+
 /** The last changes to the rules of a datasource, newest first. */
 export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
-    queryFn: () => fetchJson<DetailedRuleChange[]>(`${rulesPath(dataSource)}/history?count=20&full`),
+    queryFn: () =>
+      fetchJson<DetailedRuleChange[]>(`${rulesPath(dataSource)}/history?count=${maxRuleChanges}&full`),
     refetchInterval: retryMs,
   })
 

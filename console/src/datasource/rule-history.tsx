@@ -1,6 +1,6 @@
 import { countOf } from '@svc/domain/text'
 import { useEffect, useRef } from 'react'
-import { type DetailedRuleChange, type RuleJson, useRuleHistory } from '../cluster/index.ts'
+import { type DetailedRuleChange, maxRuleChanges, type RuleJson, useRuleHistory } from '../cluster/index.ts'
 import { formatMinute, Name, Notice } from '../ui/index.ts'
 import { differencesOf } from './rule-differences.ts'
 import { describeRule } from './rule-text.ts'
@@ -63,7 +63,9 @@ export function RuleHistory({
           </tbody>
         </table>
       </div>
-      {data && data.length > 0 && <p className="hint">The last {countOf(data.length, 'change')}.</p>}
+      {data?.length === maxRuleChanges && (
+        <p className="hint">The last {countOf(maxRuleChanges, 'change')} are listed.</p>
+      )}
     </dialog>
   )
 }
@@ -90,7 +92,7 @@ function Change({
   return (
     <tr>
       <td className="numbers nowrap">{formatMinute(Date.parse(auditTime))}</td>
-      <td>
+      <td className="who">
         <Name>{author || identity}</Name>
         {author !== '' && author !== identity && (
           <div className="dim small">
