@@ -340,6 +340,7 @@ describe('a cluster with known content', () => {
   for (const [method, requestedPath, body] of [
     ['GET', '/metadata/datasources/wiki/segments/nosuch', undefined],
     ['GET', `/metadata/datasources/wiki/segments/${koalas1.id}`, undefined],
+    ['GET', `/metadata/datasources/wiki/unusedSegments?lastSegmentId=${koalas1.id}`, undefined],
     ['POST', '/datasources/wiki/segments/nosuch', undefined],
     ['DELETE', `/datasources/wiki/segments/${koalas1.id}`, undefined],
     ['POST', '/datasources/wiki/markUsed', { segmentIds: [wiki1a.id, 'nosuch'] }],
@@ -350,7 +351,7 @@ describe('a cluster with known content', () => {
       assert.equal(status, 400)
       assert.match(
         answer,
-        /Invalid value \[.*\] for \[segment(Ids)?\]: expected the ID of a segment of datasource \[wiki\]/,
+        /Invalid value \[.*\] for \[(segment(Ids)?|lastSegmentId)\]: expected the ID of a segment of datasource \[wiki\]/,
       )
     })
 
@@ -564,6 +565,7 @@ describe('marking segments', () => {
     assert.deepEqual(await pageOf('?limit=3'), shown(wiki1a, wiki1b, wiki2))
     assert.deepEqual(await pageOf(`?limit=3&lastSegmentId=${wiki2.id}`), shown(wiki3))
     assert.deepEqual(await pageOf('?limit=1&sortOrder=desc'), shown(wiki3))
+    assert.deepEqual(await pageOf(`?limit=1&sortOrder=desc&lastSegmentId=${wiki2.id}`), shown(wiki1b))
     assert.deepEqual(await pageOf(`?interval=${path(days(2, 3))}`), shown(wiki2, wiki3))
   })
 
