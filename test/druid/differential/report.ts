@@ -1,12 +1,13 @@
 import { differences, invalidInput } from './differences.ts'
 import { differingParts, normalize } from './exchange.ts'
-import type { SeedResult, UnlistedDifference } from './run-seed.ts'
+import type { SeedResult, SpentMs, UnlistedDifference } from './run-seed.ts'
 
 /** What a run found, as it is written to the report. */
 export interface Report {
   readonly seeds: readonly number[]
   readonly requests: number
   readonly unsettled: number
+  readonly spentMs: SpentMs
   /** Number and share of the requests in percent, by the name of the listed difference. */
   readonly listed: Readonly<Record<string, { readonly requests: number; readonly percent: number }>>
   /** Listed differences that cover too many requests. */
@@ -19,17 +20,24 @@ const maxPercent = 2
 
 /** Summarizes the results of all seeds. `minimized` are the unlisted differences to show. */
 export function summarize(results: readonly SeedResult[], minimized: readonly UnlistedDifference[]): Report {
-  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+  const total = (figure: (result: SeedResult) => number) =>
+    results.reduce((sum, result) => sum + figure(result), 0)
+  const requests = total((result) => result.requests)
   const listed = Object.fromEntries(
     differences.map(({ name }) => {
-      const count = results.reduce((sum, result) => sum + (result.listed.get(name) ?? 0), 0)
+      const count = total((result) => result.listed.get(name) ?? 0)
       return [name, { requests: count, percent: Math.round((10_000 * count) / requests) / 100 }]
     }),
   )
   return {
     seeds: results.map(({ seed }) => seed),
     requests,
-    unsettled: results.reduce((sum, result) => sum + result.unsettled, 0),
+    unsettled: total(({ unsettled }) => unsettled),
+    spentMs: {
+      state: total(({ spentMs }) => spentMs.state),
+      duties: total(({ spentMs }) => spentMs.duties),
+      requests: total(({ spentMs }) => spentMs.requests),
+    },
     listed,
     tooFrequent: Object.entries(listed)
       .filter(([name, { percent }]) => name !== invalidInput && percent > maxPercent)

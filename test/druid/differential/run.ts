@@ -52,6 +52,12 @@ function printSummary(report: Report, print: (line: string) => void): void {
   print(
     `\n${report.requests} requests over ${report.seeds.length} seeds, ${report.unsettled} times not settled`,
   )
+  const { state, duties, requests: sending } = report.spentMs
+  const seconds = (durationMs: number): string => `${(durationMs / 1000).toFixed(0)} s`
+  const perSecond = (1000 * report.requests) / (state + duties + sending)
+  print(
+    `${perSecond.toFixed(1)} requests per second: ${seconds(state)} to build states, ${seconds(duties)} for duties, ${seconds(sending)} for requests`,
+  )
   for (const [name, { requests, percent }] of Object.entries(report.listed))
     print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)}%  ${name}`)
   for (const name of report.tooFrequent) print(`The listed difference [${name}] covers too many requests`)

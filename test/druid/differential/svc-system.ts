@@ -73,7 +73,7 @@ export async function startSvc(): Promise<System> {
           'svc is settled',
           () => coordinator.get<{ settled: boolean }>('/svc/coordinator/v1/clusterState'),
           ({ settled }) => settled,
-          { timeoutMs: settleTimeoutMs / maxRuns, pollMs: 50 },
+          { timeoutMs: settleTimeoutMs / maxRuns, pollMs: 10 },
         ).then(
           () => true,
           () => false,
@@ -131,8 +131,9 @@ async function insertSegments(store: Database, segments: readonly StoredSegment[
   await copyManySegments(store, rows, Date.now())
   const unused = segments.filter(({ used }) => !used).map(({ payload }) => payload.identifier)
   await store.query(sql`UPDATE segments SET used = false WHERE id = ANY(${unused})`)
-  for (const { payload, created } of segments) {
-    await store.query(sql`
-      UPDATE segments SET created_at = ${created}::timestamptz WHERE id = ${payload.identifier}`)
-  }
+  await store.query(sql`
+    UPDATE segments SET created_at = given.created_at::timestamptz
+    FROM unnest(${segments.map(({ payload }) => payload.identifier)}::text[],
+      ${segments.map(({ created }) => created)}::text[]) AS given (id, created_at)
+    WHERE segments.id = given.id`)
 }
