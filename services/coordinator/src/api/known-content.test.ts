@@ -420,6 +420,17 @@ describe('a change of the cluster', () => {
     assert.deepEqual(queues['hot:1']?.segmentsToLoad.sort(), [wiki1b.id, wiki3.id].sort())
   })
 
+  it('requires a replica on each historical for segments of a broadcast rule', async () => {
+    const audit = { author: '', comment: '', identity: '', ip: '' }
+    await saveRules(database, 'wiki', '[{"type":"broadcastForever"}]', audit, 0)
+    rules.invalidate()
+    const shown = JSON.parse(await text('/metadata/segments?datasources=wiki&includeOvershadowedStatus'))
+    assert.deepEqual(
+      (shown as { replicationFactor: number }[]).map(({ replicationFactor }) => replicationFactor),
+      [3, 3, 3, 3],
+    )
+  })
+
   it('shows overshadowed segments in the metadata', async () => {
     const newer = segment('wiki', 2, { version: 'v2' })
     await storeSegments(database, [newer])

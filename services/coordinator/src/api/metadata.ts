@@ -116,7 +116,7 @@ function datasourceListRoutes(database: Database): Route[] {
 /** The used segments of all or some datasources. */
 const usedSegmentsRoute = (
   database: Database,
-  view: Pick<ClusterView, 'context' | 'segments' | 'rules'>,
+  view: Pick<ClusterView, 'context' | 'segments' | 'servers' | 'rules'>,
 ): Route =>
   route({
     method: 'GET',
