@@ -188,6 +188,14 @@ const examples: readonly Example[] = [
     otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
   },
   {
+    name: 'sums over no segments',
+    endpoint: `GET ${coordinator}/intervals/:interval`,
+    druid: [200, {}],
+    svc: [200, { size: 0, count: 0 }],
+    otherDruid: [200, {}],
+    otherSvc: [200, { size: 1, count: 1 }],
+  },
+  {
     name: 'rows of unused segments',
     endpoint: `GET ${coordinator}/metadata/datasources/:dataSource/unusedSegments`,
     druid: [200, [{ id: 'a', numRows: null }]],

@@ -151,6 +151,21 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'sums over no segments',
+    endpoint: '`GET …/intervals/{interval}`',
+    condition: 'no segment in the interval is served',
+    druid: '`{}`',
+    svc: '`{"size":0,"count":0}`',
+    reason: 'The documented fields are always present.',
+    explains: bothSucceed(
+      ({ request, druid, svc }) =>
+        request.endpoint.endsWith('/v1/intervals/:interval') &&
+        druid.text === '{}' &&
+        namesOf(svc).join() === 'size,count' &&
+        isWithoutFigures(svc.json),
+    ),
+  },
+  {
     name: 'rows of unused segments',
     endpoint: '`GET …/metadata/datasources/{dataSource}/unusedSegments`',
     condition: 'the datasource has unused segments',
