@@ -59,7 +59,7 @@ import org.apache.druid.timeline.DataSegment;
 public class Reference {
   private static final int MAX_RUNS = 15;
   private static final long MAX_WAIT_MS = 5_000;
-  private static final long MAX_SETTLE_MS = 15_000;
+  private static final long MAX_SETTLE_MS = 8_000;
 
   private final Injector injector;
   private final ObjectMapper json;
