@@ -5,6 +5,8 @@ import type { SeedResult, SpentMs, UnlistedDifference } from './run-seed.ts'
 /** What a run found, as it is written to the report. */
 export interface Report {
   readonly seeds: readonly number[]
+  /** Seeds whose state could not be built, or whose requests could not be sent. */
+  readonly failedSeeds: readonly number[]
   readonly requests: number
   readonly unsettled: number
   readonly spentMs: SpentMs
@@ -19,7 +21,11 @@ export interface Report {
 const maxPercent = 2
 
 /** Summarizes the results of all seeds. `minimized` are the unlisted differences to show. */
-export function summarize(results: readonly SeedResult[], minimized: readonly UnlistedDifference[]): Report {
+export function summarize(
+  results: readonly SeedResult[],
+  minimized: readonly UnlistedDifference[],
+  failedSeeds: readonly number[],
+): Report {
   const total = (figure: (result: SeedResult) => number) =>
     results.reduce((sum, result) => sum + figure(result), 0)
   const requests = total((result) => result.requests)
@@ -31,6 +37,7 @@ export function summarize(results: readonly SeedResult[], minimized: readonly Un
   )
   return {
     seeds: results.map(({ seed }) => seed),
+    failedSeeds,
     requests,
     unsettled: total(({ unsettled }) => unsettled),
     spentMs: {
@@ -45,6 +52,10 @@ export function summarize(results: readonly SeedResult[], minimized: readonly Un
     unlisted: minimized.map(describe),
   }
 }
+
+/** Whether all seeds ran, and all differences are listed and rare enough. */
+export const hasPassed = ({ failedSeeds, unlisted, tooFrequent }: Report): boolean =>
+  failedSeeds.length + unlisted.length + tooFrequent.length === 0
 
 /** Returns a difference as it is shown and written. */
 export function describe({ seed, exchange, changes }: UnlistedDifference) {

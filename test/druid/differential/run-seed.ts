@@ -81,7 +81,7 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
         await measured('state', resetBoth(systems, state))
         changes = []
       }
-      if (choices.chance(0.4)) await compare(randomRequest(choices, state, 'stable'))
+      if (choices.chance(0.4) && sent < requests) await compare(randomRequest(choices, state, 'stable'))
     }
     const [isDruidSettled, isSvcSettled] = await measured('duties', settleBoth(systems))
     if (!isDruidSettled || !isSvcSettled) unsettled += 1
