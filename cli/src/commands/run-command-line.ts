@@ -40,7 +40,6 @@ function createProgram(): Command {
       optionDescription: ({ description, defaultValue }) =>
         defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
     })
-    .helpCommand('help [command]', 'Show help for a command')
     .showHelpAfterError('Run ./svc <command> --help for usage.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
     .exitOverride()
