@@ -43,8 +43,15 @@ function createProgram(): Command {
     .showHelpAfterError('Run ./svc <command> --help for usage.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
     .exitOverride()
+    .addHelpText('after', firstSteps)
     .addHelpText('after', exitStatusHelp())
 }
+
+const firstSteps = `
+Examples:
+  ./svc demo          See what svc does, in half a minute
+  ./svc up --detach   Start a cluster, and leave it running
+  ./svc status        See what it is doing`
 
 /** The version of svc, and of the Druid whose management interface it has. */
 function versionText(): string {
