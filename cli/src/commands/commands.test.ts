@@ -179,7 +179,7 @@ describe('svc doctor', () => {
     assert.equal(JSON.parse(changed.stdout)[0].subject, 'without a login')
     assert.equal(changed.status, 5)
     const same = await svc('doctor', 'diff', good, good)
-    assert.equal(same.stdout, 'No user may do more or less than before.\n')
+    assert.equal(same.stdout, 'No user gains or loses access.\n')
     assert.equal(same.status, 0)
   })
 })
