@@ -24,7 +24,7 @@ export function RolesForm({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const texts = [
-      ...assigned.map((role) => `${user} has the role ${role} now.`),
+      ...assigned.map((role) => `${user} now has the role ${role}.`),
       ...removed.map((role) => `${user} no longer has the role ${role}.`),
     ]
     const requests = [
