@@ -35,16 +35,19 @@ export function addAuth(program: Command): void {
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
     .option('--authorizer <name>', 'Authorizer that decides (default: the only one configured)')
     .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
-    .option('--request <id>', 'Refused request, by the X-Request-Id of its answer or the requestId of a log')
+    .option(
+      '--request <id>',
+      'Refused request, by its X-Request-Id header in the response or its requestId in a log',
+    )
     .option(
       '--handshake [id]',
-      'Refused TLS handshake, by the handshakeId of a log (default: list the last ones)',
+      'Refused TLS handshake, by its handshakeId in a log (default: list the latest ones)',
     )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Servers keep the last 1,000 requests and handshakes that they refused, until they stop.
+Each server remembers the last 1,000 requests and the last 1,000 handshakes that it refused, until it stops.
 
 Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
 
