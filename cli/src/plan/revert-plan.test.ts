@@ -190,7 +190,7 @@ describe('a reverted plan', () => {
     assert.deepEqual(changes, [{ kind: 'logins', path: at, action: 'add', before: undefined, after: {} }])
     assert.deepEqual(warnings, [
       '[authenticators.basic.users.ann] is created again without a password',
-      '[coordinator.newField] had no value before the plan and keeps the present one',
+      '[coordinator.newField] had no value before the plan and keeps its current one',
     ])
   })
 })

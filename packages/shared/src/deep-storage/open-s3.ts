@@ -118,7 +118,7 @@ async function* limitIdleTime(
   try {
     for (;;) {
       const timer = setTimeout(() => {
-        const error = new Error(`The store sent nothing for [${idleTimeoutMs}] ms`)
+        const error = new Error(`The S3 service sent nothing for [${idleTimeoutMs}] ms`)
         body.destroy(Object.assign(error, { name: 'TimeoutError' }))
       }, idleTimeoutMs)
       const next = await chunks.next().finally(() => clearTimeout(timer))

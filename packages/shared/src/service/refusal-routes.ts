@@ -32,13 +32,13 @@ const handshakeShape = z
 
 const requestShape = z
   .object({
-    id: z.string().describe('The header X-Request-Id of the answer'),
+    id: z.string().describe('The X-Request-Id header of the response'),
     time: z.string(),
     address: z.string(),
     method: z.string(),
     path: z.string(),
     status: z.int(),
-    user: z.string().describe('The typed user name; empty without credentials'),
+    user: z.string().describe('The user name in the credentials; empty without credentials'),
     message: z.string(),
   })
   .meta({ title: 'RefusedRequest' })

@@ -15,7 +15,7 @@ it('limits streams per caller and in all, until some end', () => {
   limit.enter(caller('ben'))
   assert.throws(() => limit.enter(caller('ben')), {
     code: 'busy',
-    message: 'Too many streams: expected at most [3] in all',
+    message: 'Too many streams: expected at most [3] in total',
   })
   leaveFirst()
   limit.enter(caller('ann'))
