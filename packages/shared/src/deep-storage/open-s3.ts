@@ -11,7 +11,7 @@ export interface S3Connection {
   /** Default: the endpoint of AWS for the region. */
   readonly endpointUrl: string | undefined
   readonly region: string
-  /** Default: the credentials that the SDK of AWS finds in the environment, in its files, or on the machine. */
+  /** Default: the credentials that the AWS SDK finds in the environment, in its files, or on the machine. */
   readonly accessKey: string | undefined
   readonly secretKey: string | undefined
   /** Whether the bucket is in the path of URLs, instead of in the host name. */

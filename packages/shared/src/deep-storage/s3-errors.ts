@@ -25,7 +25,7 @@ const isFull = (error: unknown): boolean =>
 export const isMissingObject = (error: unknown): boolean =>
   statusOf(error) === 404 && describedBy(error).name !== 'NoSuchBucket'
 
-/** Whether the requested bytes are behind the end of the object. */
+/** Whether the requested bytes are past the end of the object. */
 export const isBehindEnd = (error: unknown): boolean => statusOf(error) === 416
 
 /**

@@ -1,7 +1,7 @@
 import { busy } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
 
-/** Limits the number of streams, in all and of one caller. */
+/** Limits the number of streams, in total and per caller. */
 export class StreamLimit {
   private readonly max: number
   private readonly maxPerCaller: number
