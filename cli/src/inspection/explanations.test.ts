@@ -16,8 +16,8 @@ const explained = {
   segment: id,
   dataSource: 'wiki',
   state: 'partial',
-  summary: 'The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run will request 1 replica',
-  causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run will request 1 replica' }],
+  summary: 'The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run assigns 1 replica',
+  causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
   rule: { number: 1, place: 0, source: 'defaults', rule: { type: 'loadForever' } },
   earlierRules: [
     {
@@ -59,7 +59,7 @@ describe('the explanation of a segment', () => {
     assert.equal(
       formatExplanation(await readExplanation(client, id, undefined)),
       `${id}
-The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run will request 1 replica.
+The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run assigns 1 replica.
 
 Rules:
 - 3 earlier rules do not apply

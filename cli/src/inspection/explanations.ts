@@ -221,7 +221,7 @@ function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplan
 }
 
 function ruleText({ place, source, rule }: AnsweredRule): string {
-  if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
+  if (source === 'lastRule') return `The built-in last rule (${rule.type})`
   return `${source === 'defaults' ? 'Default rule' : 'Rule'} [${place}] ${JSON.stringify(rule)}`
 }
 

@@ -10,11 +10,11 @@ import { addPeriod, dayMs, formatInstant, formatPeriod, type Interval } from '..
 
 /** A rule of a datasource, and where it is. */
 export interface PlacedRule {
-  /** Position in the datasource's own rules, continued through the default rules and the rule that ends every list. */
+  /** Position in the datasource's own rules, continued through the default rules and the built-in last rule. */
   readonly number: number
   /** Position in its own list. */
   readonly place: number
-  /** The list: the datasource's own, the cluster's default rules, or the rule that ends every list. */
+  /** The list: the datasource's own, the cluster's default rules, or the built-in last rule. */
   readonly source: 'dataSource' | 'defaults' | 'lastRule'
   readonly rule: Rule
 }
@@ -119,6 +119,6 @@ export function describeRule({ place, source, rule }: PlacedRule): string {
       : 'interval' in rule
         ? ` ${formatInstant(rule.interval.start)}/${formatInstant(rule.interval.end)}`
         : ''
-  if (source === 'lastRule') return `the rule that ends every list (${rule.type})`
+  if (source === 'lastRule') return `the built-in last rule (${rule.type})`
   return `${source === 'defaults' ? 'default ' : ''}rule [${place}] (${rule.type}${scope})`
 }

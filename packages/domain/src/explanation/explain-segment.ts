@@ -183,7 +183,7 @@ function nextCause(
         'replicationThrottled',
         `${countOf(count, 'additional replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
       )
-    : cause('nextRun', `the next run will request ${countOf(count, 'replica')}`)
+    : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
 }
 
 function stateOf(wanted: WantedCopies, tiers: readonly TierFinding[]): SegmentExplanation['state'] {
@@ -275,7 +275,7 @@ function nextEvents(
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `A run may request it from [${server}] again`,
+        text: `A later run may assign it to [${server}] again`,
       })
   if (next !== undefined)
     events.push({

@@ -214,8 +214,8 @@ describe('the explanation of an interval', () => {
           segment: list[2]!.id,
           state: 'missing',
           summary:
-            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run will request 1 replica',
-          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run will request 1 replica' }],
+            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run assigns 1 replica',
+          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],
     })
