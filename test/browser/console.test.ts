@@ -105,7 +105,7 @@ describe('the console', { skip }, () => {
 
   test('previews the future of all datasources with the numbers of the coordinator', async () => {
     for (let month = 0; month < 3; month += 1) await page.getByRole('button', { name: '+1 month' }).click()
-    const summary = page.getByText(/segments become unqueryable/)
+    const summary = page.getByText(/segments will become unqueryable/)
     await summary.waitFor()
     const [, at] = /Preview of (\S+ \S+) UTC/.exec((await page.locator('.clock').textContent())!)!
     const { _default: defaultRules } = await cluster.router.get<Record<string, object[]>>(rulesPath)

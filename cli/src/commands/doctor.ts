@@ -53,7 +53,7 @@ Examples:
       'after',
       `
 Compares which endpoints each user may call. Without --users, svc knows only the users that the configuration creates, and
-lists all others of an authenticator as "any other user".
+lists all other users of an authenticator as "any other user".
 
 Exit status: 0 if nothing changes, 5 if something does.
 
@@ -72,7 +72,7 @@ const withSurroundings = (command: Command): Command =>
     .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and what to use instead of it here (repeatable)',
+      'Path or address in the configuration, and the one to use here instead (repeatable)',
       collect,
     )
     .option('--json', 'Print JSON')

@@ -50,7 +50,7 @@ export function addUp(program: Command): void {
     .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and what to use instead of it here (repeatable)',
+      'Path or address in the configuration, and the one to use here instead (repeatable)',
       collect,
     )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')

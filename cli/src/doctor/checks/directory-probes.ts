@@ -18,7 +18,7 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     end: 'url',
     problem: ({ address }) =>
       `The directory at [${address?.host}:${address?.port}] cannot be reached from here`,
-    fix: 'Check the host, the port, and firewalls. If the directory has another address from here, add --map; --offline skips the connection.',
+    fix: 'Check the host, the port, and firewalls. If its address is different from here, add --map; --offline skips the connection.',
   },
   untrusted: {
     code: 'directory-untrusted',

@@ -181,7 +181,7 @@ function nextCause(
   return isThrottled
     ? cause(
         'replicationThrottled',
-        `${countOf(count, 'additional replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
+        `${countOf(count, 'additional replica')} waiting for later runs: a run loads at most [replicationThrottleLimit] of them`,
       )
     : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
 }
