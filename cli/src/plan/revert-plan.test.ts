@@ -159,7 +159,7 @@ describe('a reverted plan', () => {
     assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
   })
 
-  test('marks the predicted segments in Druid, which has no reasons why segments are unused', async () => {
+  test('marks the predicted segments in Druid, which does not record why segments are unused', async () => {
     const sent: unknown[] = []
     const druid = {
       ...configuredCluster(),

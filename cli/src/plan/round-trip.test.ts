@@ -587,7 +587,7 @@ describe('plan', () => {
     )
   })
 
-  test('the same files and cluster make the same plan', async () => {
+  test('the same files and cluster produce the same plan', async () => {
     const cluster = configuredCluster()
     const folder = folderOf('coordinator:\n  maxSegmentsToMove: 5\n')
     const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan
