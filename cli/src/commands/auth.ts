@@ -37,11 +37,11 @@ export function addAuth(program: Command): void {
     .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
     .option(
       '--request <id>',
-      'Refused request, by its X-Request-Id header in the response or its requestId in a log',
+      'ID of a refused request: the X-Request-Id header of the response, or the requestId in a log',
     )
     .option(
       '--handshake [id]',
-      'Refused TLS handshake, by its handshakeId in a log (default: list the latest ones)',
+      'ID of a refused TLS handshake: the handshakeId in a log (default: list the latest ones)',
     )
     .option('--json', 'Print JSON')
     .addHelpText(
@@ -61,11 +61,11 @@ Examples:
       const { request, handshake } = options
       const isAboutRefusal = request !== undefined || handshake !== undefined
       if (isAboutRefusal && (user !== undefined || (request !== undefined && handshake !== undefined)))
-        throw invalidInput('Expected one of a user and a path, --request, or --handshake')
+        throw invalidInput('Expected exactly one of: a user and a path, --request, or --handshake')
       if (handshake !== undefined) return await explainHandshake(handshake, options)
       if (request !== undefined) return await explainRequest(request, options)
       if (user === undefined || path === undefined)
-        throw invalidInput('Missing user and path: expected both, --request, or --handshake')
+        throw invalidInput('Missing user or path: expected both, or --request or --handshake')
       await explainUser(user, path, options)
     })
 }

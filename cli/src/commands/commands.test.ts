@@ -113,11 +113,11 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     },
     {
       given: ['auth', 'explain', 'ann'],
-      stderr: /^svc: Missing user and path: expected both, --request, or/,
+      stderr: /^svc: Missing user or path: expected both, or --request or/,
     },
     {
       given: ['auth', 'explain', 'ann', '/status', '--request', 'x'],
-      stderr: /^svc: Expected one of a user and a path, --request, or --handshake/,
+      stderr: /^svc: Expected exactly one of: a user and a path, --request, or --handshake/,
     },
     { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
     {

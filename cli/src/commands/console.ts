@@ -57,7 +57,7 @@ async function runConsole(snapshot: string | undefined, options: ConsoleOptions)
           await accessOf(options),
           number,
         )
-  process.stdout.write(`Open ${page.url} in a browser. Press Ctrl+C to stop.\n`)
+  process.stdout.write(`Open ${page.url} in a browser. Press Ctrl-C to stop.\n`)
   await requested
   page.close()
 }

@@ -134,7 +134,7 @@ export const compactionScheduleShape = z
         name: z
           .string()
           .describe(
-            'current, given (the configuration in the request), the type of a policy, duty, or supervisors',
+            'Name of the variant: current, given (the configuration in the request), a policy type, duty, or supervisors',
           ),
         driver: z.enum(['duty', 'supervisors']),
         clusterConfig: z.looseObject({}),
