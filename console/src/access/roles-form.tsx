@@ -79,7 +79,7 @@ function changeOf(
   return isAssigned ? { ...assign, undo: remove } : { ...remove, undo: assign }
 }
 
-/** What the user may do afterwards and no longer. */
+/** What the user may do afterward and no longer. */
 function Review({
   directory: { roles, users },
   user,

@@ -49,7 +49,7 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
   let unsettled = 0
   let changes: DifferentialRequest[] = []
 
-  /** Sends a request; returns whether both systems are in the same state afterwards. */
+  /** Sends a request; returns whether both systems are in the same state afterward. */
   const compare = async (request: DifferentialRequest): Promise<boolean> => {
     const exchange = await send(systems, request, state)
     sent += 1
