@@ -19,7 +19,6 @@ export {
   jsonObject,
   jsonObjectOf,
   jsonOf,
-  jsonOfMembers,
 } from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
