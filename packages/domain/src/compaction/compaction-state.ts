@@ -54,7 +54,7 @@ const defaultIndexSpec: JsonObject = {
 }
 
 /** Returns the partitionsSpec that a configuration requires, or undefined if it accepts any. */
-export function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
+function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
   const { tuningConfig, maxRowsPerSegment } = config
   if (tuningConfig?.partitionsSpec) return effectivePartitions(tuningConfig.partitionsSpec)
   const maxTotalRows = tuningConfig?.maxTotalRows ?? null

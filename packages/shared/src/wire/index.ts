@@ -2,7 +2,7 @@
 
 export { withExactLimits } from './exact-limits.ts'
 export { formatInPieces, formatJsonText } from './format-json-text.ts'
-export { type JsonLimits, JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'
+export { type JsonLimits, JsonScan } from './json-scan.ts'
 export { linesOf } from './lines.ts'
 export { parseJsonText } from './parse-json-text.ts'
 export {
