@@ -22,7 +22,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         {formatBytes(loaded.bytes + moved.bytes)}) and drop {formatCount(dropped.copies! + moved.copies!)} (
         {formatBytes(dropped.bytes + moved.bytes)}).
         {doesNotFit.segments > 0 &&
-          ` ${countOf(doesNotFit.copies!, 'replica')} (${formatBytes(doesNotFit.bytes)}) do not fit.`}
+          ` ${countOf(doesNotFit.copies!, 'replica')} (${formatBytes(doesNotFit.bytes)}) will not fit.`}
       </p>
       <p className="hint">
         This preview contains today’s data only. Data that arrives later is not predicted.
@@ -35,7 +35,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
 function lossText(segments: number, queryableBefore: number): string {
   const text = countOf(segments, 'segment')
   return queryableBefore === 0 || queryableBefore === segments
-    ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'become unqueryable'}`
+    ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'will become unqueryable'}`
     : `${text} cannot be queried then, of which ${formatCount(queryableBefore)} can be queried now`
 }
 
@@ -74,7 +74,7 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
                     color={colors.get(tier)}
                   />
                   {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
-                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}
+                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} will not fit`}
                 </span>
               )}
             </td>
