@@ -178,7 +178,7 @@ describe('a new user of the console', { skip }, () => {
     actions += 1
     await page.getByLabel('Datasource').selectOption('sales')
     await click(button('Give access'))
-    await page.getByText('alice may read sales now.').waitFor()
+    await page.getByText('alice can now read sales.').waitFor()
   })
 
   test('shows what happens in 90 days', async () => {
