@@ -127,7 +127,7 @@ function IngestForm({
   const [isBusy, setIsBusy] = useState(false)
   const { data: caller } = useCaller(dataSource)
   const isForbidden = caller?.datasource?.write === false
-  const isNew = inventory?.datasources.every(({ name }) => name !== dataSource)
+  const isNew = inventory?.datasources.every(({ name, segments }) => name !== dataSource || segments === 0)
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     setIsBusy(true)
