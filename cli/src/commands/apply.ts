@@ -35,11 +35,11 @@ export function addApply(program: Command): void {
     ),
   )
     .argument('[dir|plan]', 'Folder with YAML files, one of them, or a plan that ./svc plan --out saved')
-    .option('--revert <plan>', 'Undo an applied plan instead, given by its ID or its file')
+    .option('--revert <plan>', 'ID or file of an applied plan to undo instead')
     .option('--yes', 'Skip the confirmation')
     .option(
       '--no-wait',
-      'Do not wait for servers to load and drop segments, neither between phases nor at the end',
+      'Do not wait for servers to load and drop segments, either between phases or at the end',
     )
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
@@ -56,7 +56,7 @@ add replicas, rules that move data, rules that lose data, and finally removed ro
 A saved plan is refused with status 4 if the configuration has changed since it was made, or if more data would be lost
 than it shows. After an interruption, run the same command again: it skips changes that were already applied.
 
---revert restores what a plan has changed, and marks as used the segments that its rules have marked as unused.
+--revert restores what a plan changed. Segments that its rules marked as unused are marked as used again.
 
 Examples:
   ./svc apply state
@@ -136,7 +136,7 @@ async function applyRemaining(
       untilLoaded: untilSettled,
       onOverwritten: ({ path }) =>
         printProgress(
-          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this change was overwritten. Its history shows it.`,
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The history shows it.`,
         ),
       onApplied: ({ path }) => {
         applied += 1
@@ -161,7 +161,7 @@ async function savePlan(plan: Plan): Promise<void> {
     recordPlan(plan, process.env)
   } catch (error) {
     printProgress(
-      `svc: Warning: Failed to save the plan, so that only its file can be used to revert it: ${describeError(error)}`,
+      `svc: Warning: Failed to save the plan, so only its file can be used to revert it: ${describeError(error)}`,
     )
   }
 }

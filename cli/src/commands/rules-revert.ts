@@ -40,7 +40,7 @@ export function addRevert(rules: Command): void {
     .addHelpText(
       'after',
       `
-IDs of changes are in the output of ./svc rules history. A segment is marked as used again if a drop rule marked it
+./svc rules history lists the IDs of changes. A segment is marked as used again if a drop rule marked it
 as unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
 
 Examples:

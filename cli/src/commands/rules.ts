@@ -111,7 +111,7 @@ function addPreview(rules: Command): void {
   )
     .argument(
       '<file>',
-      'JSON list of rules, lists by datasource, or a complete request (- reads standard input)',
+      'JSON list of rules, lists by datasource, or a complete request (- for standard input)',
     )
     .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
@@ -181,7 +181,7 @@ function addDiff(rules: Command): void {
       .command('diff')
       .description('Compare the rules of a datasource with a file (exit status 5 if they differ)'),
   )
-    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .argument('<file>', 'JSON list of rules (- for standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--json', 'Print JSON')
     .addHelpText(
@@ -220,7 +220,7 @@ const createAdvice = 'To set rules before the data arrives, add --create.'
 
 function addSet(rules: Command): void {
   withConnection(rules.command('set').description('Replace all rules of a datasource'))
-    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .argument('<file>', 'JSON list of rules (- for standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--create', 'Also set rules of a datasource that does not exist yet')
     .option(

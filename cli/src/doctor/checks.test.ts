@@ -270,7 +270,7 @@ const testedWithFiles = [
   'server-certificate-old',
 ]
 
-test('a pattern of groups that matches nothing has another effect than one that breaks requests', () => {
+test('a group pattern that matches nothing has a different effect from one that breaks requests', () => {
   const effectOf = (pattern: string) =>
     findingsOf({
       change: { 'druid.auth.authorizer.roles.roleProvider.groupFilters': JSON.stringify([pattern]) },
@@ -298,7 +298,7 @@ describe('the checks', () => {
       )
     })
 
-  it('have each at least one case', () => {
+  it('each have at least one case', () => {
     const inFolders = testConfigurations().flatMap(({ findings }) => findings.map(({ code }) => code))
     const tested = new Set([...cases.map(({ code }) => code), ...inFolders, ...testedWithFiles])
     assert.deepEqual(

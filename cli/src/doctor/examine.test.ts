@@ -111,7 +111,7 @@ describe('a running server', () => {
   const recipe = metadataStore.stores['conf/tls/server.jks']!
   const old = 'server-certificate-old _common/common.runtime.properties:30'
 
-  it('with another certificate than that in its key store leads to a warning', async () => {
+  it('with a different certificate from the one in its key store leads to a warning', async () => {
     assert.deepEqual(await findingsWith(recipe), [old])
   })
 
@@ -214,7 +214,7 @@ describe('a configuration folder', () => {
     )
   })
 
-  it('that is none is refused', async () => {
+  it('that is not one is refused', async () => {
     const { folder, ...options } = surroundings.prepare(metadataStore)
     const message = (wrong: string) =>
       examine({ ...options, folder: wrong }).catch((error: Error) => error.message)

@@ -50,7 +50,7 @@ const dateCheck = (
     }),
 })
 
-const failsConnections = 'Every TLS connection that needs the certificate fails.'
+const failsConnections = 'Every TLS connection that uses the certificate fails.'
 
 /** Checks of certificates: dates, host names, and whether other servers accept them. */
 export const certificateChecks: readonly Check[] = [
@@ -149,7 +149,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
     kind === 'untrusted'
       ? {
           at: placeOf(server, served.use.property),
-          problem: `The certificate in [${served.use.path}] comes from [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
+          problem: `The certificate in [${served.use.path}] was issued by [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
           effect,
           fix: 'Import that authority into the trust stores, or use a certificate of an authority that they contain.',
         }
@@ -157,7 +157,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
           at: placeOf(server, served.use.property),
           problem: `The chain in [${served.use.path}] ends with [${subjectOf(top)}]: the certificate of its issuer is missing`,
           effect,
-          fix: 'Import the certificates of the intermediate authorities into the key store, after that of the server.',
+          fix: 'Import the intermediate certificates into the key store, after the certificate of the server.',
         },
   ]
 }

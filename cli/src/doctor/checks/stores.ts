@@ -69,7 +69,7 @@ export const storeChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] of [${use.property}] does not exist`,
-          fix: 'Write the path of an existing file. If it is elsewhere on this machine, use --map.',
+          fix: 'Use the path of an existing file. If it is elsewhere on this machine, add --map.',
         }
       : undefined,
   ),
