@@ -414,7 +414,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     const list = fileOf('none.json', '[{"type":"loadForever","tieredReplicants":{}}]')
     const set = ['rules', 'set', list, '--datasource', flights.dataSource] as const
     const refusedSet = await svc(...set)
-    assert.equal(refusedSet.status, 4, refusedSet.stderr)
+    assert.equal(refusedSet.status, 1, refusedSet.stderr)
     assert.match(refusedSet.stderr, /The policy of the cluster forbids this change/)
     const overriddenSet = await svc(...set, '--override-policy')
     assert.equal(overriddenSet.status, 0, overriddenSet.stderr)
@@ -472,16 +472,28 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     }
     const mark = (used: 'mark-used' | 'mark-unused', segment: string) =>
       succeed(used, '--datasource', flights.dataSource, '--segment', segment, ...druid)
+    const untilKnown = (ids: readonly string[]) =>
+      waitUntil(
+        'the coordinator knows the used segments',
+        () =>
+          router.get<{ identifier: string }[]>(
+            `/svc/coordinator/v1/metadata/segments?includeOvershadowedStatus&datasources=${flights.dataSource}`,
+          ),
+        (present) => isDeepStrictEqual(present.map(({ identifier }) => identifier).toSorted(), ids),
+      )
     const [plan, yes] = [path.join(folder, 'unlisted.json'), ['--yes', ...druid] as const]
     await succeed('apply', fileOf('before.yaml', `rules:\n  flights: ${load('_default_tier')}\n`), ...yes)
     const used = await usedSegments()
     const [listed, unlisted] = used as [string, string]
     await mark('mark-unused', unlisted)
+    await untilKnown(used.filter((id) => id !== unlisted))
     await succeed('plan', fileOf('lossy.yaml', `rules:\n  flights: ${drop}\n`), '--out', plan, ...druid)
     // As if compaction had replaced one segment by the other.
     await mark('mark-used', unlisted)
     await mark('mark-unused', listed)
+    await untilKnown(used.filter((id) => id !== listed))
     await succeed('apply', plan, ...yes)
+    await waitUntil('it is dropped', usedSegments, (present) => !present.includes(unlisted))
     const reverted = await succeed('apply', '--revert', plan, ...yes)
     assert.match(
       reverted.stderr,
