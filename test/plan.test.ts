@@ -488,7 +488,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     await mark('mark-unused', unlisted)
     await untilKnown(used.filter((id) => id !== unlisted))
     await succeed('plan', fileOf('lossy.yaml', `rules:\n  flights: ${drop}\n`), '--out', plan, ...druid)
-    // As if compaction had replaced one segment by the other.
+    // After the plan was made, one segment takes the place of the other, as after compaction.
     await mark('mark-used', unlisted)
     await mark('mark-unused', listed)
     await untilKnown(used.filter((id) => id !== listed))

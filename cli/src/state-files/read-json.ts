@@ -12,7 +12,7 @@ const maxLevels = 64
 
 /**
  * Reads a JSON text, like `JSON.parse`. `name` is the file in messages. Throws invalidInput, with line and column, if it is not
- * JSON, or has a field twice: a reader of the file may see another value than the last one.
+ * JSON, or has a field twice: people who read the file may see only the first value, and programs use the last one.
  */
 export function readJson(text: string, name: string): JsonFile {
   const reading = new Reading(text, name)
