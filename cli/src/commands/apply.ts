@@ -3,19 +3,24 @@ import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
-import { parsePositiveInteger, withConnection } from '../options/index.ts'
+import {
+  type OverridePolicyOption,
+  overridePolicyOption,
+  parsePositiveInteger,
+  withConnection,
+} from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
 import { policyViolationsOf } from './plan-policy.ts'
+import { printWarnings } from './rules-output.ts'
 
-interface ApplyOptions extends ApplySource {
+interface ApplyOptions extends ApplySource, OverridePolicyOption {
   readonly yes?: boolean
   readonly wait: boolean
   readonly timeout: string
   readonly policy?: string
-  readonly overridePolicy?: boolean
   readonly author?: string
   readonly comment?: string
 }
@@ -38,7 +43,7 @@ export function addApply(program: Command): void {
     )
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
-    .option('--override-policy', 'Change rules even if the policy of the cluster forbids it')
+    .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history; the ID of the plan is added')
     .option('--json', 'Print JSON')
@@ -83,7 +88,8 @@ Examples:
       const headers = auditHeaders({ author, comment: `${comment} ${commentOf(plan.id)}` })
       const { overridePolicy: overridesPolicy = false, wait } = options
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
-      printResult(plan, { applied: total - remaining.done, markedUsed }, options)
+      const unrestored = reverts && (await findUnrestored(client, reverts))
+      printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
 }
 
@@ -180,16 +186,27 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
   }
 }
 
+/** Returns which segments a reverted plan has left unused, in sentences. */
+async function findUnrestored(client: ClusterClient, reverts: Plan): Promise<readonly string[]> {
+  const { unrestoredSegments } = await import('../plan/index.ts')
+  return await unrestoredSegments(client, reverts).catch((error: unknown) => [
+    `Failed to check whether all segments are used again: ${describeError(error)}`,
+  ])
+}
+
 interface ApplyResult {
   readonly applied: number
   readonly markedUsed?: number | undefined
+  /** What a reverted plan has left unused. */
+  readonly unrestored?: readonly string[] | undefined
 }
 
 function printResult(
   { id, changes }: Plan,
-  { applied, markedUsed }: ApplyResult,
+  { applied, markedUsed, unrestored = [] }: ApplyResult,
   { json }: ApplyOptions,
 ): void {
+  printWarnings(unrestored)
   if (json) {
     printJson({ id, changes: changes.length, applied, ...(markedUsed === undefined ? {} : { markedUsed }) })
     return

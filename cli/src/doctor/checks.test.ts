@@ -193,6 +193,21 @@ const cases: readonly Case[] = [
     },
   },
   { code: 'trust-store-empty', stores: { 'trust.jks': emptyStore } },
+  {
+    code: 'java-trust-store-missing',
+    change: { 'javax.net.ssl.trustStore': 'java.jks' },
+    stores: { 'java.jks': { kind: 'missing', file: '/java.jks' } },
+  },
+  ...(['format', 'password'] as const).map((reason) => ({
+    code: 'java-trust-store-closed',
+    change: { 'javax.net.ssl.trustStore': 'java.p12', 'javax.net.ssl.trustStorePassword': 'java-9' },
+    stores: { 'java.p12': { kind: 'closed', reason } as const },
+  })),
+  {
+    code: 'java-trust-store-empty',
+    change: { 'javax.net.ssl.trustStore': 'java.jks' },
+    stores: { 'java.jks': emptyStore },
+  },
   { code: 'host-not-validated', change: { 'druid.client.https.validateHostnames': 'false' } },
   { code: 'path-pattern-ineffective', change: { 'druid.auth.unsecuredPaths': '["/status*"]' } },
   {

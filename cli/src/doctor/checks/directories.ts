@@ -3,6 +3,7 @@ import { flagOf, placeOf } from '../configuration.ts'
 import type { Check } from '../findings.ts'
 import { usesLdaps } from '../stores.ts'
 import { nobodyLogsIn, ofDirectory } from './directory-check.ts'
+import { javaTrustStoreNote } from './java-trust-store.ts'
 
 /** Checks of the properties of LDAP directories. */
 export const directoryChecks: readonly Check[] = [
@@ -89,13 +90,13 @@ export const directoryChecks: readonly Check[] = [
           }),
         ],
   ),
-  ofDirectory('directory-trust-missing', 'error', ({ hit, address }, server) =>
+  ofDirectory('directory-trust-missing', 'error', ({ hit, address }, server, input) =>
     !address?.isTls || server.properties.has('druid.auth.basic.ssl.trustStorePath')
       ? []
       : [
           hit('url', {
             problem: 'The URL starts with ldaps://, but [druid.auth.basic.ssl.trustStorePath] is not set',
-            effect: `${nobodyLogsIn} Druid does not use Java's trust store for directories.`,
+            effect: `${nobodyLogsIn}${javaTrustStoreNote(server, input) || " Druid does not use Java's trust store for directories."}`,
             fix: 'Set [druid.auth.basic.ssl.trustStorePath] to a store with the authority of the directory.',
           }),
         ],
