@@ -1,5 +1,6 @@
+import { canonicalJson } from '@svc/domain/json'
 import { defaultRulesName } from '@svc/domain/rules'
-import { canonical, type PlannedChange } from '@svc/domain/saved-plan'
+import type { PlannedChange } from '@svc/domain/saved-plan'
 import { isJsonObject } from '@svc/domain/validation'
 import type { DeclaredState, Problem } from './parse.ts'
 import { definitionOf, meaningOf, type SectionKind } from './sections.ts'
@@ -71,7 +72,7 @@ export function differ(kind: SectionKind, name: string, a: unknown, b: unknown):
   // Passwords are not compared. A user without one differs from a user who gets one.
   if (kind === 'logins')
     return (givesPassword(a) && lacksPassword(b)) || (givesPassword(b) && lacksPassword(a))
-  return canonical(meaningOf(kind, a, name)) !== canonical(meaningOf(kind, b, name))
+  return canonicalJson(meaningOf(kind, a, name)) !== canonicalJson(meaningOf(kind, b, name))
 }
 
 const givesPassword = (login: unknown): boolean => isJsonObject(login) && login.password !== undefined

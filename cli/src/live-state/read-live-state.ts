@@ -122,7 +122,7 @@ async function orUnseen<Value>(
 }
 
 /** Returns the current value of one entry; undefined if there is none. */
-export async function readEntry(
+async function readEntry(
   client: ClusterClient,
   kind: SectionKind,
   path: readonly string[],

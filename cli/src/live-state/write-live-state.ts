@@ -1,5 +1,4 @@
 import { Failure, forbidden } from '@svc/domain/failure'
-import { isJsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import type { Change } from '../declared-state/index.ts'
 import { compactionClusterPath, coordinatorPath, entryPath } from './paths.ts'
@@ -146,7 +145,3 @@ function probePath({ kind, path }: Change): string {
   // All users, roles, and group mappings of an authorizer need one permission.
   return kind === 'users' ? `${entryPath('roles', path)}/permissions` : at
 }
-
-/** Whether a value is a password reference of a new user. */
-export const passwordReferenceOf = ({ kind, after }: Change): unknown =>
-  kind === 'logins' && isJsonObject(after) ? after.password : undefined

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { canonicalJson } from '@svc/domain/json'
 import { readRulesPolicy } from '@svc/domain/policy'
-import { canonical, planText } from '@svc/domain/saved-plan'
+import { planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -67,7 +68,7 @@ async function revert(cluster: ConfiguredCluster, plan: Plan): Promise<readonly 
 }
 
 const stateOf = async (cluster: ConfiguredCluster): Promise<string> =>
-  canonical(
+  canonicalJson(
     [...(await readLiveState(cluster)).sections.values()].map(({ kind, path: at, entries }) => [
       at,
       [...entries]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Failure } from '@svc/domain/failure'
-import { canonical } from '@svc/domain/saved-plan'
+import { canonicalJson } from '@svc/domain/json'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -90,7 +90,7 @@ async function stateOf(cluster: ConfiguredCluster): Promise<readonly string[]> {
     .flatMap(({ kind, path: at, entries }) =>
       [...entries]
         .filter(([, value]) => !isNothing(kind, value))
-        .map(([key, value]) => `${at.join('.')} ${key} ${canonical(meaningOf(kind, value, key))}`),
+        .map(([key, value]) => `${at.join('.')} ${key} ${canonicalJson(meaningOf(kind, value, key))}`),
     )
     .sort()
 }
@@ -591,6 +591,6 @@ describe('plan', () => {
     const cluster = configuredCluster()
     const folder = folderOf('coordinator:\n  maxSegmentsToMove: 5\n')
     const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan
-    assert.equal(canonical(await make()), canonical(await make()))
+    assert.equal(canonicalJson(await make()), canonicalJson(await make()))
   })
 })

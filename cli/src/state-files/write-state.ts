@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { canonical } from '@svc/domain/saved-plan'
+import { canonicalJson } from '@svc/domain/json'
 import { Document, isMap, isNode, isScalar, isSeq, type YAMLMap } from 'yaml'
 import {
   type DeclaredState,
@@ -180,7 +180,7 @@ function keepNodes(list: unknown, earlier: unknown): void {
   list.commentBefore = earlier.commentBefore ?? null
   const kept = new Map<string, unknown[]>()
   const textOf = (node: unknown): string =>
-    canonical(meaningOf('rules', isNode(node) ? [node.toJSON()] : [node], ''))
+    canonicalJson(meaningOf('rules', isNode(node) ? [node.toJSON()] : [node], ''))
   for (const node of earlier.items) {
     const text = textOf(node)
     kept.set(text, [...(kept.get(text) ?? []), node])

@@ -170,7 +170,8 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
     work('h1', 'hot', { queuedLoads: 1, loadingSizeBytes: 1000 }),
     work('h2', 'hot', { decommissioning: true }),
   ]
-  assert.deepEqual(explainTierWork('hot', members, ['Tier [hot] has no space', 'Tier [cold] has no space']), [
+  const shortages = ['hot', 'cold'].map((tier) => ({ tier, text: `Tier [${tier}] has no space` }))
+  assert.deepEqual(explainTierWork('hot', members, shortages), [
     'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
     'Tier [hot] is loading 1 segment (1.0 kB)',
     'Tier [hot] has no space',

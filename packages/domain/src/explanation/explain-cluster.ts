@@ -118,24 +118,31 @@ function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[]
   return []
 }
 
-/** Explains what a tier has, what it is doing, and what is holding it up. */
+/** Replicas of a tier that rules require but its servers cannot load. */
+export interface TierShortage {
+  readonly tier: string
+  /** A sentence that names the tier. */
+  readonly text: string
+}
+
+/** Explains what a tier has, what it is doing, and what is holding it up. `shortages` are those of all tiers. */
 export function explainTierWork(
   tier: string,
   members: readonly ServerWork[],
-  shortages: readonly string[],
+  shortages: readonly TierShortage[],
 ): string[] {
   const leaving = members.filter(({ server }) => server.decommissioning).length
   const used = sum(members, ({ server }) => server.usedSizeBytes)
   const size = sum(members, ({ server }) => server.maxSizeBytes)
   const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
-  const own = shortages.filter((text) => text.startsWith(`Tier [${tier}]`))
+  const own = shortages.filter((shortage) => shortage.tier === tier)
   return [
     members.length === 0
       ? `Tier [${tier}] has no servers`
       : `Tier [${tier}] has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
     ...queueSentences(tier, members),
     ...failureSentences(members),
-    ...own,
+    ...own.map(({ text }) => text),
   ]
 }
 

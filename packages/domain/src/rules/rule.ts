@@ -1,3 +1,4 @@
+import { jsonListOfTexts } from '../json/index.ts'
 import { finish } from '../steps/index.ts'
 import { formatInterval, formatPeriod, type Interval, type Period } from '../time/index.ts'
 import {
@@ -106,7 +107,7 @@ export function* rulesTextInSlices(rules: readonly Rule[]): Generator<undefined,
       yield
     }
   }
-  return `[${texts.join(',')}]`
+  return jsonListOfTexts(texts)
 }
 
 function formatField(name: string, value: unknown): unknown {

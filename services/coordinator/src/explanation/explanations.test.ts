@@ -7,6 +7,7 @@ import { ensureDefaultRules, markUnused, saveRules, sql, type UnusedCause } from
 import type { Caller } from '@svc/shared/security'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { firstDefaultRules } from '../api/rules.ts'
+import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
 
@@ -14,6 +15,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
+let shortages: readonly Shortage[] = []
 const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const explanations = createExplanations({
@@ -23,7 +25,7 @@ const explanations = createExplanations({
   rules,
   reportedServers: { awaited: () => [] },
   clusterState: {
-    lastShortages: () => ({ shortages: [], unplaced: [] }),
+    lastShortages: () => ({ shortages, unplaced: [] }),
     current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
   },
   rateOf: () => undefined,
@@ -78,6 +80,21 @@ const codesOf = (answer: object) =>
   (answer as { causes: readonly { code: string }[] }).causes.map(({ code }) => code)
 
 describe('the explanation of a segment', () => {
+  it('names a tier without servers, no matter how many there are', async () => {
+    const tiers = new Map(Array.from({ length: 30 }, (_, index) => [`t${index}`, 2]))
+    shortages = shortagesOf({
+      unplaced: () => [],
+      tiersWithoutServers: () => tiers,
+      tiersWithTooFewServers: () => new Map(),
+    })
+    assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
+      'Has no servers',
+      'Tier [t29] has no servers for 2 replicas',
+    ])
+    await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
+    shortages = []
+  })
+
   it('shows the last failure of a server, but not to callers who may not read servers', async () => {
     const one = segment(1)
     await storeSegments(database, [one])

@@ -23,7 +23,7 @@ import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
-import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -91,7 +91,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       const members = workOf(state, caller).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
       )
-      const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
+      const isNamed = shortages.some((shortage) => shortage.tier === tier)
       if (members.length === 0 && !isNamed)
         throw notFound(
           `Tier [${tier}] does not exist: it has no servers, and no rule that applies refers to it`,
@@ -143,7 +143,7 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
   return explainCluster({
     ...current,
     isPaused: config.pauseCoordination,
-    shortages,
+    shortages: shortageSentences(shortages),
     servers: workOf(state, caller),
   })
 }
