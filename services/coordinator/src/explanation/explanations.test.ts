@@ -88,7 +88,6 @@ describe('the explanation of a segment', () => {
       tiersWithTooFewServers: () => new Map(),
     })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
-      'Has no servers',
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
