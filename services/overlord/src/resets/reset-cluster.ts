@@ -108,9 +108,9 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
       async (transaction) => {
         await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
         await restoreStore(transaction, snapshot ?? initialState)
-        await saveReset(transaction, { id, servers, problem: null })
       },
     )
+    await saveReset(database, { id, servers, problem: null })
     logger.info('Reset the cluster', { snapshot: snapshot ?? null })
   } catch (error) {
     const problem = describeError(error)
