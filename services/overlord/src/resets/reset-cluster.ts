@@ -55,7 +55,7 @@ export async function takeSnapshot({ settings, database }: ResetContext, name: s
 }
 
 /**
- * Begins to replace the state of the cluster by a snapshot, or by the initial state. Returns the ID of the reset. Throws
+ * Starts replacing the state of the cluster with a snapshot, or with the initial state. Returns the ID of the reset. Throws
  * notFound if there is no such snapshot, and conflict if another reset is in progress.
  */
 export async function beginReset(context: ResetContext, snapshot: string | undefined): Promise<string> {
@@ -95,7 +95,7 @@ interface Reset {
   readonly nodes: readonly AnnouncedNode[]
 }
 
-/** Uses a connection of its own, because the work of this server ends meanwhile. */
+/** Uses a connection of its own, because the work of this server ends in the meantime. */
 async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Reset): Promise<void> {
   const { settings, logger } = context
   const database = createDatabase(settings, { connections: 1, applicationName: 'svc reset' })
