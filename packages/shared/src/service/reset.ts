@@ -17,7 +17,7 @@ export function assertTestable(settings: Settings): void {
   )
 }
 
-/** Returns the endpoint that replaces what this server knows about the cluster. It answers when the server works again. */
+/** Returns the endpoint that replaces what this server knows about the cluster. It responds when the server works again. */
 export const resetRoute = (settings: Settings, reset: () => Promise<void>): Route =>
   route({
     method: 'POST',
