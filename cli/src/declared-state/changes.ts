@@ -1,5 +1,6 @@
+import { canonicalJson } from '@svc/domain/json'
 import { defaultRulesName } from '@svc/domain/rules'
-import { canonical, type PlannedChange } from '@svc/domain/saved-plan'
+import type { PlannedChange } from '@svc/domain/saved-plan'
 import { isJsonObject } from '@svc/domain/validation'
 import type { DeclaredState, Problem } from './parse.ts'
 import { definitionOf, meaningOf, type SectionKind } from './sections.ts'
@@ -8,7 +9,7 @@ import { fieldAt, keyOf, type LiveState, type Section, whyUnseen } from './state
 /** A difference between the declared state and a cluster. */
 export type Change = PlannedChange<SectionKind>
 
-/** The differences between a declared state and a cluster, and what prevents that they are applied. */
+/** The differences between a declared state and a cluster, and what prevents them from being applied. */
 export interface Comparison {
   readonly changes: readonly Change[]
   readonly problems: readonly Problem[]
@@ -71,7 +72,7 @@ export function differ(kind: SectionKind, name: string, a: unknown, b: unknown):
   // Passwords are not compared. A user without one differs from a user who gets one.
   if (kind === 'logins')
     return (givesPassword(a) && lacksPassword(b)) || (givesPassword(b) && lacksPassword(a))
-  return canonical(meaningOf(kind, a, name)) !== canonical(meaningOf(kind, b, name))
+  return canonicalJson(meaningOf(kind, a, name)) !== canonicalJson(meaningOf(kind, b, name))
 }
 
 const givesPassword = (login: unknown): boolean => isJsonObject(login) && login.password !== undefined

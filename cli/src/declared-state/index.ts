@@ -6,7 +6,6 @@ export * from './changes.ts'
 export * from './parse.ts'
 export * from './plan.ts'
 export type { Prices } from './prices.ts'
-export { ruleSetField } from './rule-sets.ts'
 export * from './schema.ts'
 export {
   meaningOf,

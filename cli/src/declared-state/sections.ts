@@ -8,8 +8,8 @@ import {
   readCompactionConfig,
 } from '@svc/domain/compaction'
 import { Failure } from '@svc/domain/failure'
+import { canonicalJson } from '@svc/domain/json'
 import { formatRule, readRule } from '@svc/domain/rules'
-import { canonical } from '@svc/domain/saved-plan'
 import {
   checked,
   isJsonObject,
@@ -222,7 +222,7 @@ export const ruleListSchema: JsonObject = {
 
 const sortedByText = <Value>(list: readonly Value[]): Value[] =>
   list
-    .map((value) => ({ value, text: canonical(value) }))
+    .map((value) => ({ value, text: canonicalJson(value) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
     .map(({ value }) => value)
 

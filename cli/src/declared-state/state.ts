@@ -1,5 +1,5 @@
 import { keyOf } from '@svc/domain/saved-plan'
-import { type SectionKind, sectionDefinitions } from './sections.ts'
+import type { SectionKind } from './sections.ts'
 
 /** A part of a configuration whose entries have names: such as the rules by datasource, or the roles of an authorizer. */
 export interface Section {
@@ -28,15 +28,6 @@ export const fieldAt = (path: readonly string[]): string => path.join('.')
 /** Returns the value of an entry; undefined if there is none. */
 export const valueAt = ({ sections }: Pick<LiveState, 'sections'>, path: readonly string[]): unknown =>
   sections.get(keyOf(path.slice(0, -1)))?.entries.get(path.at(-1)!)
-
-/** Returns the definition and path of the section that starts with `path`; undefined if the path is not that of a section. */
-export function sectionAt(path: readonly string[]) {
-  return sectionDefinitions.find(
-    (definition) =>
-      definition.path.length === path.length &&
-      definition.path.every((key, index) => key === '*' || key === path[index]),
-  )
-}
 
 /** Returns why a section could not be read; undefined if it could. */
 export function whyUnseen({ unseen }: LiveState, path: readonly string[]): string | undefined {

@@ -1,3 +1,3 @@
 /** A home of virtual servers and segments: `./svc import` creates it from a real cluster, to rehearse changes on. */
 export * from './create-rehearsal.ts'
-export { formatImportReport, type ImportReport, readImportReport } from './import-report.ts'
+export { formatImportReport, readImportReport } from './import-report.ts'

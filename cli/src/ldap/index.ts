@@ -1,5 +1,5 @@
 /** A small LDAP directory in its own process, with sample users and groups, for tests and demos. */
-export { type EmbeddedDirectory, startDirectory } from './embedded-directory.ts'
+export { startDirectory } from './embedded-directory.ts'
 export {
   directoryProperties,
   directoryServer,

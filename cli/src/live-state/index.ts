@@ -1,10 +1,4 @@
 /** The configuration of a running cluster: read, and changed entry by entry. */
 export * from './read-live-state.ts'
 export { watchHistory } from './watch-history.ts'
-export {
-  assertMayWrite,
-  passwordReferenceOf,
-  type WriteContext,
-  writeEntry,
-  writeFields,
-} from './write-live-state.ts'
+export { assertMayWrite, type WriteContext, writeEntry, writeFields } from './write-live-state.ts'

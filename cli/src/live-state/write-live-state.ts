@@ -1,5 +1,4 @@
 import { Failure, forbidden } from '@svc/domain/failure'
-import { isJsonObject } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import type { Change } from '../declared-state/index.ts'
 import { compactionClusterPath, coordinatorPath, entryPath } from './paths.ts'
@@ -19,7 +18,7 @@ export interface WriteContext {
 }
 
 /**
- * Applies a change to an entry with this present value, which may be between the two values of the change. Throws conflict if
+ * Applies a change to an entry with this current value, which may be between the two values of the change. Throws conflict if
  * a cluster of svc no longer has the version of the value.
  */
 export async function writeEntry(
@@ -67,7 +66,7 @@ export async function writeEntry(
   if (password !== undefined) await send('POST', `${at}/credentials`, { password })
 }
 
-/** The header that makes a request fail with a conflict unless the version is still the present one. */
+/** The header that makes a request fail with a conflict unless the version is still the current one. */
 const requiredVersion = (version: string | undefined): Headers =>
   version === undefined ? {} : { 'If-Match': version }
 
@@ -146,7 +145,3 @@ function probePath({ kind, path }: Change): string {
   // All users, roles, and group mappings of an authorizer need one permission.
   return kind === 'users' ? `${entryPath('roles', path)}/permissions` : at
 }
-
-/** Whether a value is a password reference of a new user. */
-export const passwordReferenceOf = ({ kind, after }: Change): unknown =>
-  kind === 'logins' && isJsonObject(after) ? after.password : undefined

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import { canonicalJson } from '@svc/domain/json'
 import { readRulesPolicy } from '@svc/domain/policy'
-import { canonical, planText } from '@svc/domain/saved-plan'
+import { planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -67,7 +68,7 @@ async function revert(cluster: ConfiguredCluster, plan: Plan): Promise<readonly 
 }
 
 const stateOf = async (cluster: ConfiguredCluster): Promise<string> =>
-  canonical(
+  canonicalJson(
     [...(await readLiveState(cluster)).sections.values()].map(({ kind, path: at, entries }) => [
       at,
       [...entries]
@@ -159,7 +160,7 @@ describe('a reverted plan', () => {
     assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
   })
 
-  test('marks the predicted segments in Druid, which has no reasons why segments are unused', async () => {
+  test('marks the predicted segments in Druid, which does not record why segments are unused', async () => {
     const sent: unknown[] = []
     const druid = {
       ...configuredCluster(),
@@ -190,7 +191,7 @@ describe('a reverted plan', () => {
     assert.deepEqual(changes, [{ kind: 'logins', path: at, action: 'add', before: undefined, after: {} }])
     assert.deepEqual(warnings, [
       '[authenticators.basic.users.ann] is created again without a password',
-      '[coordinator.newField] had no value before the plan and keeps the present one',
+      '[coordinator.newField] had no value before the plan and keeps its current one',
     ])
   })
 })

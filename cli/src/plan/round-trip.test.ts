@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Failure } from '@svc/domain/failure'
-import { canonical } from '@svc/domain/saved-plan'
+import { canonicalJson } from '@svc/domain/json'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan, parsePlan, parseState } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -90,7 +90,7 @@ async function stateOf(cluster: ConfiguredCluster): Promise<readonly string[]> {
     .flatMap(({ kind, path: at, entries }) =>
       [...entries]
         .filter(([, value]) => !isNothing(kind, value))
-        .map(([key, value]) => `${at.join('.')} ${key} ${canonical(meaningOf(kind, value, key))}`),
+        .map(([key, value]) => `${at.join('.')} ${key} ${canonicalJson(meaningOf(kind, value, key))}`),
     )
     .sort()
 }
@@ -334,7 +334,7 @@ describe('apply', () => {
   }
   const context = (client: ConfiguredCluster) => ({ client, headers: {}, passwordOf: () => undefined })
 
-  test('changes the cluster defaults after other rules, and then at once the rules that depend on them', async () => {
+  test('changes the cluster defaults after other rules, and immediately afterward the rules that depend on them', async () => {
     const { cluster, folder } = await twoRules()
     const dependent: PreviewRules = (body) => previewWith({ a: 0, b: 'defaultRules' in body ? 0 : 1 })(body)
     const { steps } = await makePlan(cluster, await compare(cluster, folder), dependent, now)
@@ -402,7 +402,7 @@ describe('apply', () => {
     assert.deepEqual(cluster.written, [])
   })
 
-  test('stops if someone else changes an entry meanwhile, and says what was applied', async () => {
+  test('stops if someone else changes an entry in the meantime, and says what was applied', async () => {
     const { cluster, steps } = await twoRules()
     const racing = applySteps(context(cluster), steps, {
       ...events,
@@ -587,10 +587,10 @@ describe('plan', () => {
     )
   })
 
-  test('the same files and cluster make the same plan', async () => {
+  test('the same files and cluster produce the same plan', async () => {
     const cluster = configuredCluster()
     const folder = folderOf('coordinator:\n  maxSegmentsToMove: 5\n')
     const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan
-    assert.equal(canonical(await make()), canonical(await make()))
+    assert.equal(canonicalJson(await make()), canonicalJson(await make()))
   })
 })

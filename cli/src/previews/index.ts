@@ -1,2 +1,2 @@
 /** Previews of rules: those of svc, and for Druid, which has none, those that are computed here. */
-export { type PreviewPage, type PreviewRules, previewsOf, previewsOfSvc } from './preview-rules.ts'
+export { type PreviewRules, previewsOf, previewsOfSvc } from './preview-rules.ts'

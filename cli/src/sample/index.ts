@@ -1,3 +1,3 @@
 /** Writes sample data with times relative to today. */
-export { type SampleOptions, sampleDays, startOfDay } from './sample-days.ts'
+export { sampleDays, startOfDay } from './sample-days.ts'
 export { writeSample } from './write-sample.ts'

@@ -1,21 +1,8 @@
 /** Copies the inventory and configuration of a cluster: reads it from a cluster or a folder, and writes it to a folder. */
-export {
-  type ExportResult,
-  exportSnapshot,
-  type Snapshot,
-  type SnapshotOptions,
-  takeSnapshot,
-} from './export-snapshot.ts'
+export { exportSnapshot, type Snapshot, takeSnapshot } from './export-snapshot.ts'
 export { openFolder } from './folder-source.ts'
 export { openHttp } from './http-source.ts'
 export type { SourceAuthorizer, SourceCounts, SourceSecurity, SourceSupervisor } from './restricted-parts.ts'
 export type { SnapshotDocuments } from './snapshot-documents.ts'
-export {
-  type DocumentName,
-  documents,
-  type Seen,
-  type SegmentRow,
-  type ServedSegments,
-  type SnapshotSource,
-} from './snapshot-source.ts'
+export type { Seen, SegmentRow, ServedSegments, SnapshotSource } from './snapshot-source.ts'
 export type { StagedRestrictedParts } from './stage-restricted-parts.ts'

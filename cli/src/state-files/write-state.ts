@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { canonical } from '@svc/domain/saved-plan'
+import { canonicalJson } from '@svc/domain/json'
 import { Document, isMap, isNode, isScalar, isSeq, type YAMLMap } from 'yaml'
 import {
   type DeclaredState,
@@ -174,13 +174,13 @@ const pairOf = (map: YAMLMap, name: string) =>
     ({ key }) => isScalar(key) && (typeof key.value === 'string' ? key.value : key.source) === name,
   )
 
-/** Replaces the rules of a new list by the equal ones of the earlier list, which have comments. */
+/** Replaces the rules of a new list with the equal ones of the earlier list, which have comments. */
 function keepNodes(list: unknown, earlier: unknown): void {
   if (!isSeq(list) || !isSeq(earlier)) return
   list.commentBefore = earlier.commentBefore ?? null
   const kept = new Map<string, unknown[]>()
   const textOf = (node: unknown): string =>
-    canonical(meaningOf('rules', isNode(node) ? [node.toJSON()] : [node], ''))
+    canonicalJson(meaningOf('rules', isNode(node) ? [node.toJSON()] : [node], ''))
   for (const node of earlier.items) {
     const text = textOf(node)
     kept.set(text, [...(kept.get(text) ?? []), node])

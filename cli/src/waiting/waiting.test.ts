@@ -95,9 +95,9 @@ describe('a cluster', () => {
 
   it('is done with tasks if none is running, pending, or waiting', async () => {
     const tasks = testClient({
-      'GET /svc/indexer/v1/tasks?state=running&max=999999999': [{}, {}],
-      'GET /svc/indexer/v1/tasks?state=pending&max=999999999': [],
-      'GET /svc/indexer/v1/tasks?state=waiting&max=999999999': [{}],
+      'GET /svc/indexer/v1/tasks?state=running': [{}, {}],
+      'GET /svc/indexer/v1/tasks?state=pending': [],
+      'GET /svc/indexer/v1/tasks?state=waiting': [{}],
     })
     assert.deepEqual(await tasksAreDone(tasks, undefined)(), ['2 tasks are running', '1 task is waiting'])
   })
@@ -114,7 +114,7 @@ describe('a cluster', () => {
       ...Object.fromEntries(
         ['', '&datasource=y'].flatMap((query) =>
           ['running', 'pending', 'waiting'].map((state) => [
-            `GET /svc/indexer/v1/tasks?state=${state}&max=999999999&type=compact${query}`,
+            `GET /svc/indexer/v1/tasks?state=${state}&type=compact${query}`,
             Array(state === 'running' ? counts[2] : 0).fill({}),
           ]),
         ),

@@ -1,11 +1,5 @@
-import {
-  canonical,
-  keyOf,
-  type Loss,
-  type PlanContents,
-  type PlanFile,
-  shortDigest,
-} from '@svc/domain/saved-plan'
+import { canonicalJson } from '@svc/domain/json'
+import { keyOf, type Loss, type PlanContents, type PlanFile, shortDigest } from '@svc/domain/saved-plan'
 
 /** An edit of the rules of a datasource, and what it depends on. */
 export interface EditToSave {
@@ -22,7 +16,7 @@ export interface EditToSave {
 }
 
 async function digestOf(value: unknown): Promise<string> {
-  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical(value)))
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonicalJson(value)))
   return shortDigest([...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join(''))
 }
 

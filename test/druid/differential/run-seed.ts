@@ -60,7 +60,7 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
     return result
   }
 
-  /** Sends a request; returns whether both systems are in the same state afterwards. */
+  /** Sends a request; returns whether both systems are in the same state afterward. */
   const compare = async (request: DifferentialRequest): Promise<boolean> => {
     const exchange = await measured('requests', send(systems, request, state))
     sent += 1

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../json/index.ts'
 import { type PartitionsSpec, readGranularity } from '../specs/index.ts'
 import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
@@ -53,7 +54,7 @@ const defaultIndexSpec: JsonObject = {
 }
 
 /** Returns the partitionsSpec that a configuration requires, or undefined if it accepts any. */
-export function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
+function requiredPartitions(config: CompactionConfig): JsonObject | undefined {
   const { tuningConfig, maxRowsPerSegment } = config
   if (tuningConfig?.partitionsSpec) return effectivePartitions(tuningConfig.partitionsSpec)
   const maxTotalRows = tuningConfig?.maxTotalRows ?? null
@@ -173,14 +174,7 @@ function checksOf(config: CompactionConfig): Check[] {
 }
 
 /** Returns the value as a string that does not depend on the order of keys or on null fields. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== null && field !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalText(field)}`).join(',')}}`
-}
+export const canonicalText = (value: unknown): string => canonicalJson(value, { withoutNulls: true })
 
 /** Returns a function that compares states with the configuration. Equal states share one verdict. */
 export function compareWith(config: CompactionConfig): (state: CompactionState) => StateVerdict {

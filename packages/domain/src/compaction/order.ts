@@ -18,7 +18,7 @@ const sliceLength = 2000
 const compare = <Value extends number | string>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Orders by later start, then by later end, then by datasource. This makes the order of equal candidates stable. */
-export function newestFirst(
+function newestFirst(
   a: Pick<OrderedSubject, 'dataSource' | 'interval'>,
   b: Pick<OrderedSubject, 'dataSource' | 'interval'>,
 ): number {

@@ -1,5 +1,4 @@
 import {
-  type JsonObject,
   omittable,
   type Reader,
   type Readers,
@@ -10,7 +9,6 @@ import {
   readName,
   readNumber,
   readSizeBytes,
-  schemaOf,
   titled,
 } from '../validation/index.ts'
 
@@ -53,6 +51,3 @@ export const readRulesPolicy: Reader<RulesPolicy> = titled(
   'RulesPolicy',
   readFields(policyReaders, { expected: 'an object with limits' }),
 )
-
-/** Returns the JSON schema of a policy. */
-export const rulesPolicySchema = (): JsonObject => schemaOf(readRulesPolicy)

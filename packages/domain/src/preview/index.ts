@@ -1,22 +1,15 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
 
-export { type Axis, bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
+export { bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { Outcome } from './decide-outcome.ts'
 export * from './decide-request.ts'
 export { type EffectName, effectNames } from './effects.ts'
 export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
 export * from './inventory-columns.ts'
 export * from './parse-request.ts'
-export {
-  decidePreview,
-  formatSummary,
-  type PreviewQuestion,
-  type PreviewResult,
-  pageOfRows,
-  rowsInPlaces,
-} from './preview.ts'
+export { decidePreview, formatSummary, type PreviewResult, pageOfRows, rowsInPlaces } from './preview.ts'
 export { type PreviewedCluster, type PreviewedDatasource, withColumns } from './previewed-cluster.ts'
-export { type ReplicaLane, type ReplicaState, replicaLaneOf, replicaStates } from './replica-lane.ts'
+export { type ReplicaLane, replicaLaneOf } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'

@@ -1,4 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
+import { type JsonMember, jsonObjectOfTexts, withFieldsFirst } from '../json/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
 import {
   type InventoryColumns,
@@ -85,12 +86,13 @@ export function* encodeInventory(inventory: InventoryUpdate): Generator<undefine
     })),
     datasources,
   }
-  const rules: string[] = []
+  const rules: JsonMember[] = []
   for (const [name, list] of inventory.rules) {
-    rules.push(`${JSON.stringify(name)}:${yield* rulesTextInSlices(list)}`)
+    rules.push([name, yield* rulesTextInSlices(list)])
     yield
   }
-  const text = yield* asciiOf(`${JSON.stringify(header).slice(0, -1)},"rules":{${rules.join(',')}}}`)
+  const withRules = withFieldsFirst(header, jsonObjectOfTexts([['rules', jsonObjectOfTexts(rules)]]))
+  const text = yield* asciiOf(withRules)
   const prefix = new Uint8Array(16)
   prefix.set(magic)
   new DataView(prefix.buffer).setUint32(8, text.length, true)

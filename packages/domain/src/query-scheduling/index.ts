@@ -7,6 +7,5 @@ export {
   joiningUse,
   nextStep,
   type SchedulingLimits,
-  type SchedulingSnapshot,
   type SchedulingStep,
 } from './next-step.ts'

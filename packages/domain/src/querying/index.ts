@@ -1,6 +1,5 @@
 /** Querying: which segments, and which of their rows, answer a query. */
 export {
-  type AnsweringSegment,
   type AnswerPlan,
   type AnswerSnapshot,
   type FormerSegment,

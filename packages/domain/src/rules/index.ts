@@ -16,4 +16,3 @@ export {
   type WantedCopies,
 } from './rule-types.ts'
 export * from './rules-of-datasource.ts'
-export { defaultTier, type TieredReplicants } from './tiered-replicants.ts'

@@ -10,7 +10,7 @@ import {
 } from '../validation/index.ts'
 
 /** Tier of servers without a configured tier, and of load rules without tiers. */
-export const defaultTier = '_default_tier'
+const defaultTier = '_default_tier'
 
 /** Number of replicas by tier. */
 export type TieredReplicants = Readonly<Record<string, number>>

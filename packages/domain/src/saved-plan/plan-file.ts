@@ -1,4 +1,4 @@
-import { canonical } from './canonical.ts'
+import { canonicalJson } from '../json/index.ts'
 
 /** A difference between the declared configuration and that of a cluster. */
 export interface PlannedChange<Kind extends string = string> {
@@ -14,7 +14,7 @@ export interface PlannedChange<Kind extends string = string> {
 
 /** Segments that a datasource loses. */
 export interface Loss {
-  /** Segments that are queryable now and no longer afterwards. */
+  /** Segments that are queryable now and no longer afterward. */
   readonly unqueryable: number
   readonly unused: number
 }
@@ -48,7 +48,7 @@ export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 
 /** Returns a digest of a value. `sha256` returns the SHA-256 of a text as lowercase hexadecimal digits. */
 export const digestOf = (value: unknown, sha256: (text: string) => string): string =>
-  shortDigest(sha256(canonical(value)))
+  shortDigest(sha256(canonicalJson(value)))
 
 /** Returns the part of a SHA-256 that plans contain. */
 export const shortDigest = (sha256: string): string => sha256.slice(0, 16)

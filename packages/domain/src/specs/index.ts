@@ -13,11 +13,4 @@ export {
   readGranularity,
   readGranularityName,
 } from './granularity-spec.ts'
-export {
-  type DynamicPartitionsSpec,
-  type HashedPartitionsSpec,
-  type PartitionsSpec,
-  type RangePartitionsSpec,
-  readDynamicPartitions,
-  readPartitionsSpec,
-} from './partitions-spec.ts'
+export { type PartitionsSpec, readDynamicPartitions, readPartitionsSpec } from './partitions-spec.ts'

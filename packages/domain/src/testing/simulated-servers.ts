@@ -60,7 +60,7 @@ export function loadingServers(servers: readonly SimulatedServer[]): LoadingServ
 }
 
 /** Updates the table to the current state of the servers. */
-export function syncCopies(table: SegmentTable, servers: readonly SimulatedServer[]): void {
+function syncCopies(table: SegmentTable, servers: readonly SimulatedServer[]): void {
   servers.forEach(({ served, loading, dropping }, number) => {
     for (const id of new Set([...served, ...loading, ...dropping, ...heldIds(table, number)])) {
       const set =

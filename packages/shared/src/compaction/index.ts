@@ -3,12 +3,7 @@
  * overlord share. The work of one compaction task has its own door, `rewriting`, so that peons load nothing else.
  */
 export { compactionHistory } from './config-history.ts'
-export {
-  type CompactionDriver,
-  type CompactionPlanner,
-  createCompactionPlanner,
-  type LivePlan,
-} from './planner.ts'
+export { type CompactionPlanner, createCompactionPlanner, type LivePlan } from './planner.ts'
 export { compactionPreviewRoute } from './preview-route.ts'
 export {
   compactionHistoryShape,

@@ -7,7 +7,6 @@ export { definitionOf, minTaskMemoryBytes, properties, type Role, roles } from '
 export { propertiesDocument } from './properties-document.ts'
 export { type PropertyLine, propertyLines } from './property-lines.ts'
 export {
-  type CacheLocation,
   maxVirtualServers,
   readVirtualServerGroups,
   type VirtualServerGroup,

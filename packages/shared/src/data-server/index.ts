@@ -11,7 +11,7 @@ export {
   reportPath,
   type ServerReport,
 } from './report.ts'
-export { type ReportedChanges, ReportLog } from './report-log.ts'
+export { ReportLog } from './report-log.ts'
 export {
   type FileTaker,
   segmentFilesPath,
@@ -20,7 +20,7 @@ export {
 } from './segment-files.ts'
 export { type SegmentHolders, segmentHoldersPath } from './segment-holders-path.ts'
 export { sendReport } from './send-report.ts'
-export { type ChangesSince, ServedSegments } from './served-segments.ts'
+export { ServedSegments } from './served-segments.ts'
 export {
   type ServedSegmentsAnswer,
   servedSegmentsPath,

@@ -1,8 +1,8 @@
 /** Deep storage: the folder or the S3 bucket that keeps every segment file permanently, whichever servers load it. */
-export { createDeepStorage, createLocalDeepStorage, type DeepStorage } from './deep-storage.ts'
+export { createLocalDeepStorage, type DeepStorage } from './deep-storage.ts'
 export { createDirectory, errorCode, syncDirectory } from './durable-files.ts'
 export { checksumOfFile, type FileChecksum } from './file-checksum.ts'
-export type { FileStore, ListedFile, StoredFile } from './file-store.ts'
+export type { FileStore } from './file-store.ts'
 export { createFolderStore } from './folder-store.ts'
 export type { S3Connection } from './open-s3.ts'
 export { safeFileName } from './safe-file-name.ts'

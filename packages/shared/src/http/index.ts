@@ -1,16 +1,16 @@
 /** HTTP for all servers: routes as data, the application, error bodies, and the ports. */
 export { type Answer, emptyAnswer, jsonAnswer, noContent, shapeOf, textAnswer } from './answer.ts'
-export { type ApplicationOptions, createApplication, type Forbidden, type NotedCalls } from './application.ts'
+export { type ApplicationOptions, createApplication, type Forbidden } from './application.ts'
 export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
-export { type OnRefusedHandshake, peerSubject } from './client-certificates.ts'
+export { peerSubject } from './client-certificates.ts'
 export {
   type AnswerDescription,
   describeEndpoint,
   type EndpointDescription,
   type JsonSchema,
 } from './describe-endpoint.ts'
-export { type CheckVersion, entityTag, versionCheck, versionOfText } from './entity-tag.ts'
+export { entityTag, versionCheck, versionOfText } from './entity-tag.ts'
 export { errorBody, errorSchema, failureOf, statusOf } from './error-body.ts'
 export {
   JsonPieces,
@@ -19,7 +19,6 @@ export {
   jsonObject,
   jsonObjectOf,
   jsonOf,
-  jsonOfMembers,
 } from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { type JsonMember, memberText } from '@svc/domain/json'
 import type { Response } from 'express'
 
 /**
@@ -17,61 +18,48 @@ export class JsonPieces {
 
 type Sequence<Item> = AsyncIterable<Item> | Iterable<Item>
 
-/** A name of an object, and its value as JSON. */
-type Member = readonly [name: string, json: string]
-
-const memberText = ([name, json]: Member): string => `${JSON.stringify(name)}:${json}`
-
-/** Returns a JSON object of values that are JSON already, so that stored JSON need not be parsed. */
-export const jsonOfMembers = (members: readonly Member[]): string => `{${members.map(memberText).join(',')}}`
-
 /** Generates a JSON list whose members come in pages of any size. */
-export async function* jsonList(pages: Sequence<readonly string[]>): AsyncGenerator<string> {
-  yield* enclosed('[', pages, (member) => member, ']')
-}
+export const jsonList = (pages: Sequence<readonly string[]>): AsyncGenerator<string> =>
+  enclosed('[', pages, (page) => (page.length === 0 ? [] : [page.join(',')]), ']')
 
 /** Generates a JSON object whose members come in pages of any size. */
-export async function* jsonObject(pages: Sequence<readonly Member[]>): AsyncGenerator<string> {
-  yield* enclosed('{', pages, memberText, '}')
-}
+export const jsonObject = (pages: Sequence<readonly JsonMember[]>): AsyncGenerator<string> =>
+  enclosed('{', pages, (page) => (page.length === 0 ? [] : [page.map(memberText).join(',')]), '}')
 
+/** Generates a JSON list of values that are generated in pieces themselves. */
+export const jsonListOf = (members: Sequence<Sequence<string>>): AsyncGenerator<string> =>
+  enclosed('[', members, (pieces) => pieces, ']')
+
+/** Generates a JSON object of values that are generated in pieces themselves. */
+export const jsonObjectOf = (
+  members: Sequence<readonly [name: string, value: Sequence<string>]>,
+): AsyncGenerator<string> =>
+  enclosed(
+    '{',
+    members,
+    async function* ([name, value]) {
+      yield memberText([name, ''])
+      yield* value
+    },
+    '}',
+  )
+
+/** Generates values with commas between them. A value without pieces is left out. */
 async function* enclosed<Item>(
   opening: string,
-  pages: Sequence<readonly Item[]>,
-  textOf: (member: Item) => string,
+  items: Sequence<Item>,
+  piecesOf: (item: Item) => Sequence<string>,
   closing: string,
 ): AsyncGenerator<string> {
   let before = opening
-  for await (const page of pages) {
-    if (page.length === 0) continue
-    yield before + page.map(textOf).join(',')
-    before = ','
+  for await (const item of items) {
+    for await (const piece of piecesOf(item)) {
+      yield before + piece
+      before = ''
+    }
+    if (before === '') before = ','
   }
   yield before === opening ? opening + closing : closing
-}
-
-/** Generates a JSON list of values that are generated in pieces themselves. */
-export async function* jsonListOf(members: Sequence<Sequence<string>>): AsyncGenerator<string> {
-  let before = '['
-  for await (const member of members) {
-    yield before
-    yield* member
-    before = ','
-  }
-  yield before === '[' ? '[]' : ']'
-}
-
-/** Generates a JSON object of values that are generated in pieces themselves. */
-export async function* jsonObjectOf(
-  members: Sequence<readonly [name: string, value: Sequence<string>]>,
-): AsyncGenerator<string> {
-  let before = '{'
-  for await (const [name, value] of members) {
-    yield `${before}${JSON.stringify(name)}:`
-    yield* value
-    before = ','
-  }
-  yield before === '{' ? '{}' : '}'
 }
 
 /** Generates the JSON of a value in one piece. */

@@ -11,14 +11,7 @@ export * from './cluster-clock.ts'
 export * from './compaction.ts'
 export * from './compaction-tasks.ts'
 export { createDatabase, type Database, type Queries, sql, type Transaction } from './database.ts'
-export {
-  canRestore,
-  type DumpedTable,
-  type DumpTarget,
-  dumpFiles,
-  dumpTables,
-  restoreTables,
-} from './dump.ts'
+export { canRestore, type DumpedTable, dumpFiles, dumpTables, restoreTables } from './dump.ts'
 export * from './dynamic-configs.ts'
 export * from './erase-old.ts'
 export * from './leases.ts'

@@ -6,7 +6,6 @@ import {
   claimTask,
   claimTaskWithNeeds,
   finishAttempt,
-  loadReadableTasks,
   loadTask,
   loadTaskLocks,
   loadTaskPayload,
@@ -14,6 +13,7 @@ import {
   loadUnclaimedTasks,
   loadUnclaimedTasksAfter,
   type NewTask,
+  pagesOfNewestTasks,
   pagesOfReadableTasks,
   releaseClaims,
   renewClaim,
@@ -109,8 +109,12 @@ describe('a task', () => {
     assert.deepEqual(await ids({ states: [] }), [])
     assert.deepEqual(await ids({ states: ['PENDING', 'RUNNING'], dataSources: ['wiki'] }), ['c', 'a'])
     assert.deepEqual(await ids({ type: 'kill' }), ['c'])
-    const readable = async (limit: number, mayRead: (dataSource: string) => boolean) =>
-      (await loadReadableTasks(database, { limit }, mayRead)).map(({ id }) => id)
+    const readable = async (limit: number, mayRead: (dataSource: string) => boolean) => {
+      const found: string[] = []
+      for await (const page of pagesOfNewestTasks(database, { limit }, mayRead))
+        found.push(...page.map(({ id }) => id))
+      return found
+    }
     assert.deepEqual(await readable(2, (name) => name === 'wiki'), ['c', 'a'])
     assert.deepEqual(await readable(1, (name) => name === 'koalas'), ['b'])
     assert.deepEqual(await readable(9, () => false), [])

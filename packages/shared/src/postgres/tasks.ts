@@ -127,38 +127,65 @@ export interface TaskQuery {
   readonly waiting?: boolean | undefined
   /** Maximum number of tasks; undefined for all. */
   readonly limit?: number | undefined
+  /** Maximum age of finished tasks, from their creation; undefined for any age. */
+  readonly maxFinishedAgeMs?: number | undefined
 }
 
-/** Returns tasks, newest first. */
-export async function loadTasks(queries: Queries, query: TaskQuery): Promise<StoredTask[]> {
-  const { states, dataSources, type, waiting, limit } = query
-  return await queries.query<StoredTask>(sql`
-    SELECT ${taskColumns} FROM tasks
+/** Returns columns of tasks, newest first. */
+async function selectTasks<Task>(
+  queries: Queries,
+  columns: ReturnType<typeof sql>,
+  query: TaskQuery,
+): Promise<Task[]> {
+  const { states, dataSources, type, waiting, limit, maxFinishedAgeMs } = query
+  return await queries.query<Task>(sql`
+    SELECT ${columns} FROM tasks
     WHERE (${states ?? null}::text[] IS NULL OR state = ANY(${states ?? null}::text[]))
       AND (${dataSources ?? null}::text[] IS NULL OR datasource = ANY(${dataSources ?? null}::text[]))
       AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
       AND (${waiting ?? null}::boolean IS NULL OR waiting = ${waiting ?? null})
+      AND (${maxFinishedAgeMs ?? null}::float8 IS NULL OR state IN ('PENDING', 'RUNNING')
+        OR created_at >= now() - ${maxFinishedAgeMs ?? null}::float8 * interval '1 millisecond')
     ORDER BY created_at DESC, id LIMIT ${limit ?? null}`)
 }
 
-/** Returns the newest tasks of datasources that the caller may read; other tasks do not count toward the limit. */
-export async function loadReadableTasks(
-  queries: Queries,
-  query: TaskQuery,
-  mayRead: (dataSource: string) => boolean,
-): Promise<StoredTask[]> {
-  const tasks = await loadTasks(queries, query)
-  if (tasks.every(({ dataSource }) => mayRead(dataSource))) return tasks
-  const dataSources =
-    query.dataSources ??
-    (await queries.query<{ name: string }>(sql`SELECT DISTINCT datasource AS name FROM tasks`)).map(
-      ({ name }) => name,
-    )
-  return await loadTasks(queries, { ...query, dataSources: dataSources.filter(mayRead) })
-}
+/** Returns tasks, newest first. */
+export const loadTasks = (queries: Queries, query: TaskQuery): Promise<StoredTask[]> =>
+  selectTasks(queries, taskColumns, query)
 
 // Tasks per page.
 const tasksOfPage = 5000
+
+/**
+ * Yields the newest tasks of datasources that the caller may read, page by page; other tasks do not count toward the
+ * limit.
+ */
+export async function* pagesOfNewestTasks(
+  queries: Queries,
+  query: TaskQuery,
+  mayRead: (dataSource: string) => boolean,
+): AsyncGenerator<StoredTask[]> {
+  const select = (given: TaskQuery) =>
+    selectTasks<{ readonly id: string; readonly dataSource: string }>(
+      queries,
+      sql`id, datasource AS "dataSource"`,
+      given,
+    )
+  let found = await select(query)
+  if (!found.every(({ dataSource }) => mayRead(dataSource))) {
+    const names =
+      query.dataSources ??
+      (await queries.query<{ name: string }>(sql`SELECT DISTINCT datasource AS name FROM tasks`)).map(
+        ({ name }) => name,
+      )
+    found = await select({ ...query, dataSources: names.filter(mayRead) })
+  }
+  for (let from = 0; from < found.length; from += tasksOfPage) {
+    const ids = found.slice(from, from + tasksOfPage).map(({ id }) => id)
+    yield await queries.query<StoredTask>(sql`
+      SELECT ${taskColumns} FROM tasks WHERE id = ANY(${ids}::text[]) ORDER BY created_at DESC, id`)
+  }
+}
 
 /** Yields all tasks of datasources that the caller may read, in ID order, page by page. */
 export async function* pagesOfReadableTasks(

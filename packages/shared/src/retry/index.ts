@@ -1,2 +1,2 @@
 /** Repeated attempts at work that fails while something is unavailable. */
-export { type RetryOptions, retry } from './retry.ts'
+export { retry } from './retry.ts'

@@ -1,20 +1,7 @@
 /** Authentication and authorization of callers, and the identity of the servers in calls to each other. */
 export { basicHeader, readBasicHeader } from './basic-header.ts'
-export {
-  type AuthorizerOptions,
-  allowsEverything,
-  authorizerOptions,
-  type Caller,
-  createCallerCache,
-  permits,
-} from './caller.ts'
-export {
-  type CallerAddress,
-  callerAddressHeader,
-  createAddressReader,
-  createAddressSigner,
-  type HandedOnRequest,
-} from './caller-address.ts'
+export { allowsEverything, authorizerOptions, type Caller, createCallerCache, permits } from './caller.ts'
+export { callerAddressHeader, createAddressReader, createAddressSigner } from './caller-address.ts'
 export { loginChain, reachableAuthenticators } from './chain.ts'
 export { createEscalator, type Escalator } from './escalator.ts'
 export type { LdapStep } from './ldap-directory.ts'
@@ -22,7 +9,7 @@ export { type LdapLogins, openLdapLogins } from './ldap-logins.ts'
 export type { LoginOrigin, RefusalReason } from './login-types.ts'
 export { compileNamePattern, isNamePattern } from './name-pattern.ts'
 export { type Credentials, hashPassword } from './password-hash.ts'
-export { type LdapProbe, type LdapProbeResult, ldapFilterProblem, probeLdap } from './probe-ldap.ts'
+export { type LdapProbeResult, ldapFilterProblem, probeLdap } from './probe-ldap.ts'
 export { type Recognition, recognize } from './recognize.ts'
 export { createSecurity, type Security, type SecurityOptions } from './security.ts'
 export { unsecuredPaths } from './unsecured-paths.ts'

@@ -1,2 +1,2 @@
 /** Long calculations that let other work run every few milliseconds. */
-export { createSlices, finishInSlices, type Slices } from './slices.ts'
+export { createSlices, finishInSlices } from './slices.ts'

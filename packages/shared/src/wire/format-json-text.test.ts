@@ -34,3 +34,19 @@ test('pauses in long strings and long lists, and keeps pairs of surrogates toget
   assert.equal(result, JSON.stringify(value))
   assert.equal(await formatJsonText(value), result)
 })
+
+for (const value of [
+  {},
+  { a: [], b: {}, c: null, d: undefined, e: 'x"y', f: [undefined] },
+  { list: [{ a: [1, { b: 2 }] }, null, 'x'], levels: { two: { three: { four: { five: [1] } } } } },
+])
+  test(`the JSON of ${JSON.stringify(value)} is the same with pauses`, () => {
+    assert.deepEqual(finish(formatInPieces(value)), { result: JSON.stringify(value), pauses: 0 })
+    assert.equal(finish(formatInPieces(value, 1)).result, JSON.stringify(value))
+  })
+
+test('pauses in long lists and large objects', () => {
+  const texts = Array.from({ length: 1000 }, () => 'x'.repeat(1000))
+  for (const value of [{ texts }, { a: { b: { ...texts } } }])
+    assert.deepEqual(finish(formatInPieces(value, 200_000)), { result: JSON.stringify(value), pauses: 5 })
+})

@@ -1,11 +1,10 @@
+import { jsonListOfTexts, jsonObjectOfTexts } from '@svc/domain/json'
 import { finishInSlices } from '../slices/index.ts'
 
 // Formatting this much takes a few milliseconds.
 const usualPieceLength = 256 * 1024
-const valuesPerPiece = 16 * 1024
-
-/** A value of parsed JSON. */
-type JsonContainer = readonly unknown[] | Readonly<Record<string, unknown>>
+// How much a value that is not a string counts.
+const valueLength = 16
 
 /**
  * Returns the JSON text of a value that was parsed from JSON, as `JSON.stringify` does, but lets other work run every
@@ -18,41 +17,63 @@ export function* formatInPieces(
   value: unknown,
   pieceLength: number = usualPieceLength,
 ): Generator<undefined, string> {
-  const pieces: string[] = []
-  let values = 0
+  let untilPause = pieceLength
 
-  function* add(one: unknown): Generator<undefined, void> {
-    values += 1
-    if (values % valuesPerPiece === 0) yield
-    if (typeof one === 'string' && one.length > pieceLength) yield* addLongString(one)
-    else if (typeof one === 'object' && one !== null) yield* addContainer(one as JsonContainer)
-    else pieces.push(JSON.stringify(one))
+  function* textOf(one: unknown): Generator<undefined, string> {
+    const length = lengthWithin(pieceLength, one)
+    if (length > pieceLength && typeof one === 'string') return yield* longString(one)
+    if (length > pieceLength && Array.isArray(one)) return jsonListOfTexts(yield* textsOf(one))
+    if (length > pieceLength && typeof one === 'object' && one !== null) return yield* largeObject(one)
+    untilPause -= length
+    return JSON.stringify(one) ?? 'null'
   }
 
-  function* addLongString(text: string): Generator<undefined, void> {
-    pieces.push('"')
+  function* textsOf(values: readonly unknown[]): Generator<undefined, string[]> {
+    const texts: string[] = []
+    for (const value of values) {
+      texts.push(yield* textOf(value))
+      if (untilPause > 0) continue
+      untilPause = pieceLength
+      yield
+    }
+    return texts
+  }
+
+  function* largeObject(object: object): Generator<undefined, string> {
+    const fields = Object.entries(object).filter(([, value]) => value !== undefined)
+    const texts = yield* textsOf(fields.map(([, value]) => value))
+    return jsonObjectOfTexts(fields.map(([name], index) => [name, texts[index]!]))
+  }
+
+  function* longString(text: string): Generator<undefined, string> {
+    const pieces: string[] = []
     for (let from = 0; from < text.length; ) {
       const to = endOfPiece(text, from + pieceLength)
       pieces.push(JSON.stringify(text.slice(from, to)).slice(1, -1))
       from = to
       yield
     }
-    pieces.push('"')
+    return `"${pieces.join('')}"`
   }
 
-  function* addContainer(container: JsonContainer): Generator<undefined, void> {
-    const isList = Array.isArray(container)
-    pieces.push(isList ? '[' : '{')
-    for (const [index, [key, member]] of Object.entries(container).entries()) {
-      if (index > 0) pieces.push(',')
-      if (!isList) pieces.push(`${JSON.stringify(key)}:`)
-      yield* add(member)
-    }
-    pieces.push(isList ? ']' : '}')
-  }
+  return yield* textOf(value)
+}
 
-  yield* add(value)
-  return pieces.join('')
+/** Returns about how many characters the JSON of a value has, or a larger number than `max` if it has more. */
+function lengthWithin(max: number, value: unknown): number {
+  if (typeof value === 'string') return value.length
+  let length = valueLength
+  if (typeof value !== 'object' || value === null) return length
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && length <= max; index++)
+      length += lengthWithin(max - length, value[index])
+    return length
+  }
+  for (const name in value) {
+    if (length > max) break
+    length += name.length + lengthWithin(max - length, (value as Record<string, unknown>)[name])
+  }
+  return length
 }
 
 /** Does not cut a surrogate pair. */

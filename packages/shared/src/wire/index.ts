@@ -1,8 +1,8 @@
 /** Parsing and validation of JSON bodies and query parameters. */
 
 export { withExactLimits } from './exact-limits.ts'
-export { formatJsonText } from './format-json-text.ts'
-export { type JsonLimits, JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'
+export { formatInPieces, formatJsonText } from './format-json-text.ts'
+export { type JsonLimits, JsonScan } from './json-scan.ts'
 export { linesOf } from './lines.ts'
 export { parseJsonText } from './parse-json-text.ts'
 export {

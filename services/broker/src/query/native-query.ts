@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
+import { jsonListOfTexts, jsonObjectOfTexts } from '@svc/domain/json'
 import { type AnswerPlan, isWithinAny, joinTimes } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
 import {
@@ -26,7 +27,6 @@ import {
   titled,
 } from '@svc/domain/validation'
 import { identifier } from '@svc/shared/duckdb'
-import { jsonOfMembers } from '@svc/shared/http'
 import { nativeScalarType, type QuerySession } from '../query-processes/index.ts'
 import { type ColumnTypes, filterSql, intervalsSql } from './native-filter.ts'
 import { ownText } from './own-text.ts'
@@ -298,10 +298,10 @@ async function scan(
   const columnsText = latin1Of(columns)
   const signatureText = latin1Of(rowSignature)
   const batchText = (path: string, events: readonly string[]): string =>
-    jsonOfMembers([
+    jsonObjectOfTexts([
       ['segmentId', latin1Of(segmentOf.get(path) ?? '')],
       ['columns', columnsText],
-      ['events', `[${events.join(',')}]`],
+      ['events', jsonListOfTexts(events)],
       ['rowSignature', signatureText],
     ])
   const rows = new PassThrough()

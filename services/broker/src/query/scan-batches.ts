@@ -1,3 +1,5 @@
+import { jsonList } from '@svc/shared/http'
+
 // A batch of many or long rows is sent earlier, so that it does not fill the memory.
 const maxBatchSizeBytes = 4 * 2 ** 20
 
@@ -17,27 +19,33 @@ export interface BatchOptions {
 }
 
 /**
- * Reads lines of rows that begin with the path of their file, and returns them as batches of rows of one file. Rows are
- * objects if `fileColumn` is the name of the path in them, otherwise lists.
+ * Reads lines of rows that begin with the path of their file, and returns the JSON list of batches of rows of one file.
+ * Rows are objects if `fileColumn` is the name of the path in them, otherwise lists.
  */
 export async function* batchRows(
   chunks: AsyncIterable<Buffer>,
-  { batchSize, headSizeBytes, fileColumn, batchText }: BatchOptions,
+  options: BatchOptions,
 ): AsyncGenerator<Buffer> {
+  for await (const piece of jsonList(batchesOf(chunks, options))) yield Buffer.from(piece, 'latin1')
+}
+
+/** Yields pages of one batch each. */
+async function* batchesOf(
+  chunks: AsyncIterable<Buffer>,
+  { batchSize, headSizeBytes, fileColumn, batchText }: BatchOptions,
+): AsyncGenerator<string[]> {
   const isList = fileColumn !== undefined
   const lineStart = isList ? `{"${fileColumn}":` : '['
   let path = ''
   let events: string[] = []
   let sizeBytes = 0
-  let isFirst = true
   let repeatableBytes = maxRepeatedBytes
-  const flushed = (): Buffer => {
-    const batch = Buffer.from(`${isFirst ? '[' : ','}${batchText(path, events)}`, 'latin1')
-    isFirst = false
+  const flushed = (): string[] => {
+    const batch = batchText(path, events)
     repeatableBytes -= Math.max(0, headSizeBytes - sizeBytes)
     events = []
     sizeBytes = 0
-    return batch
+    return [batch]
   }
   for await (const line of latin1Lines(chunks)) {
     if (line === '') continue
@@ -53,7 +61,6 @@ export async function* batchRows(
     sizeBytes += values.length
   }
   if (events.length > 0) yield flushed()
-  yield Buffer.from(isFirst ? '[]' : ']')
 }
 
 /** Splits bytes into lines, with one character per byte. */

@@ -1,4 +1,5 @@
 import type { SegmentTable } from '@svc/domain/inventory'
+import { withFieldsFirst } from '@svc/domain/json'
 import { type RuleBoundaries, ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
 import { pagesOfUsedSegments } from '@svc/shared/postgres'
 import type { ClusterView } from '../cluster-view.ts'
@@ -30,13 +31,6 @@ export async function* payloadsWithStatus(
       ),
     )
 }
-
-/**
- * Returns the JSON of an object that starts with other fields. Does not parse the object, because that takes ten times as
- * long: 3.5 s instead of 0.35 s for a million segments.
- */
-const withFieldsFirst = (fields: object, objectText: string): string =>
-  `${JSON.stringify(fields).slice(0, -1)},${objectText.slice(1)}`
 
 function viewRules(
   table: SegmentTable,

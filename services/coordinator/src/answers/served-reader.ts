@@ -1,4 +1,5 @@
-import { JsonPieces, jsonObject, jsonObjectOf, jsonOf, jsonOfMembers } from '@svc/shared/http'
+import { jsonObjectOfTexts } from '@svc/domain/json'
+import { JsonPieces, jsonObject, jsonObjectOf, jsonOf } from '@svc/shared/http'
 import type { Database } from '@svc/shared/postgres'
 import {
   byInterval,
@@ -48,7 +49,7 @@ export function createServedReader(
         const names = JSON.stringify(serversOf.get(id))
         return [
           id,
-          jsonOfMembers([
+          jsonObjectOfTexts([
             ['metadata', metadata],
             ['servers', names],
           ]),

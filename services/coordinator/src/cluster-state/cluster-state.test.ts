@@ -137,7 +137,9 @@ describe('a cluster is settled', () => {
 
   it('despite a permanent shortage, which it shows', async () => {
     const shortages = ['Tier [hot] has no space for 3 replicas']
-    await run({ shortages })
+    await run({
+      shortages: shortages.map((text) => ({ tier: 'hot', kind: 'do not load all replicas', text })),
+    })
     assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages })
   })
 

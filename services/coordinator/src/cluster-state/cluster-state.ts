@@ -9,7 +9,7 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
-import type { RunInputs, RunResult } from './run-result.ts'
+import { type RunInputs, type RunResult, shortageSentences } from './run-result.ts'
 
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterState {
@@ -77,7 +77,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       const failedLoads = servers
         .failedLoads(() => false)
         .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
-      const shortages = [...(lastRun?.shortages ?? []), ...failedLoads]
+      const shortages = [...shortageSentences(lastRun?.shortages ?? []), ...failedLoads]
       const unknown = unknownReasons(cluster)
       if (unknown.length > 0) return { known: false, settled: false, reasons: unknown, shortages }
       const reasons = await unsettledReasons(cluster, () => lastRun)

@@ -1,3 +1,4 @@
+import type { TierShortage } from '@svc/domain/explanation'
 import type { Unplaced } from '@svc/domain/loading'
 import type { RetentionRun } from '@svc/domain/retention'
 import type { RulesByName } from '@svc/domain/rules'
@@ -16,42 +17,55 @@ export interface RunResult {
   readonly hasChanged: boolean
   /** Number of overshadowed segments that a later run marks as unused. */
   readonly waitingOvershadowed: number
-  /** Replicas that rules require but the servers cannot load, in sentences. */
-  readonly shortages: readonly string[]
+  readonly shortages: readonly Shortage[]
   /** Replicas that it could not assign to a server. */
   readonly unplaced: readonly Unplaced[]
+}
+
+/** Replicas of a tier that rules require but its servers cannot load. */
+export interface Shortage extends TierShortage {
+  readonly kind: 'do not load all replicas' | 'have no servers' | 'have too few servers'
+}
+
+/** Describes the replicas that a run could not assign, and those in tiers without servers or with too few. */
+export function shortagesOf(
+  run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers'>,
+): Shortage[] {
+  return [
+    ...run.unplaced().map(
+      ({ tier, reason, copies }): Shortage => ({
+        tier,
+        kind: 'do not load all replicas',
+        text:
+          reason === 'noRoom'
+            ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
+            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits of load queues and replication`,
+      }),
+    ),
+    ...[...run.tiersWithoutServers()].map(
+      ([tier, copies]): Shortage => ({
+        tier,
+        kind: 'have no servers',
+        text: `Tier [${tier}] has no servers for ${countOf(copies, 'replica')}`,
+      }),
+    ),
+    ...[...run.tiersWithTooFewServers()].map(
+      ([tier, copies]): Shortage => ({
+        tier,
+        kind: 'have too few servers',
+        text: `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
+      }),
+    ),
+  ]
 }
 
 // Maximum number of tiers to list. Rules may name thousands.
 const maxTiers = 20
 
-/** Describes the replicas that a run could not assign, and those in tiers without servers or with too few. */
-export function shortagesOf(
-  run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers'>,
-): string[] {
-  const ofServers = run
-    .unplaced()
-    .map(({ tier, reason, copies }) =>
-      reason === 'noRoom'
-        ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-        : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits of load queues and replication`,
-    )
-  const ofTiers = [...run.tiersWithoutServers()].map(
-    ([tier, copies]) => `Tier [${tier}] has no servers for ${countOf(copies, 'replica')}`,
-  )
-  const ofFewServers = [...run.tiersWithTooFewServers()].map(
-    ([tier, copies]) =>
-      `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
-  )
-  return [
-    ...firstOf(ofServers, 'do not load all replicas'),
-    ...firstOf(ofTiers, 'have no servers'),
-    ...firstOf(ofFewServers, 'have too few servers'),
-  ]
-}
-
-function firstOf(shortages: readonly string[], haveWhat: string): string[] {
-  const more = shortages.length - maxTiers
-  const first = shortages.slice(0, maxTiers)
-  return more > 0 ? [...first, `[${more}] more tiers ${haveWhat}`] : first
-}
+/** Returns the sentences of the first tiers of each kind, and the number of the others. */
+export const shortageSentences = (shortages: readonly Shortage[]): string[] =>
+  [...Map.groupBy(shortages, ({ kind }) => kind)].flatMap(([kind, members]) => {
+    const first = members.slice(0, maxTiers).map(({ text }) => text)
+    const more = members.length - first.length
+    return more > 0 ? [...first, `[${more}] more tiers ${kind}`] : first
+  })

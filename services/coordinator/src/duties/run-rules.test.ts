@@ -17,7 +17,7 @@ import {
   storeSegments,
   waitUntil,
 } from '@svc/shared/testing'
-import type { RunResult } from '../cluster-state/index.ts'
+import { shortageSentences } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { runRules } from './index.ts'
 
@@ -95,7 +95,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   const logger = recordingLogger()
   const waits: string[] = []
   const awaited: { name: string; tier: string }[] = []
-  const results: RunResult[] = []
+  const results: object[] = []
   const duty = runRules({
     database: gated,
     clock: { now: () => now },
@@ -110,7 +110,9 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
     waitsByDefault: false,
     isLeader: (term) => term === leadingTerm,
     leaderSinceMs: () => ledSinceMs,
-    clusterState: { beginRun: () => (result) => results.push(result) },
+    clusterState: {
+      beginRun: () => (result) => results.push({ ...result, shortages: shortageSentences(result.shortages) }),
+    },
     reportedServers: {
       reported: async () => {
         waits.push('waited')

@@ -7,6 +7,7 @@ import { ensureDefaultRules, markUnused, saveRules, sql, type UnusedCause } from
 import type { Caller } from '@svc/shared/security'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { firstDefaultRules } from '../api/rules.ts'
+import { type Shortage, shortagesOf } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
 import { createExplanations } from './index.ts'
 
@@ -14,6 +15,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
+let shortages: readonly Shortage[] = []
 const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const explanations = createExplanations({
@@ -23,7 +25,7 @@ const explanations = createExplanations({
   rules,
   reportedServers: { awaited: () => [] },
   clusterState: {
-    lastShortages: () => ({ shortages: [], unplaced: [] }),
+    lastShortages: () => ({ shortages, unplaced: [] }),
     current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
   },
   rateOf: () => undefined,
@@ -78,6 +80,21 @@ const codesOf = (answer: object) =>
   (answer as { causes: readonly { code: string }[] }).causes.map(({ code }) => code)
 
 describe('the explanation of a segment', () => {
+  it('names a tier without servers, no matter how many there are', async () => {
+    const tiers = new Map(Array.from({ length: 30 }, (_, index) => [`t${index}`, 2]))
+    shortages = shortagesOf({
+      unplaced: () => [],
+      tiersWithoutServers: () => tiers,
+      tiersWithTooFewServers: () => new Map(),
+    })
+    assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
+      'Has no servers',
+      'Tier [t29] has no servers for 2 replicas',
+    ])
+    await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
+    shortages = []
+  })
+
   it('shows the last failure of a server, but not to callers who may not read servers', async () => {
     const one = segment(1)
     await storeSegments(database, [one])
@@ -98,7 +115,10 @@ describe('the explanation of a segment', () => {
       sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
-    assert.match(sentences.join('. '), /^Is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(
+      sentences.join('. '),
+      /^Server \[\S+\] is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/,
+    )
     assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
     await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })
@@ -142,7 +162,7 @@ describe('the explanation of a segment', () => {
     for (const [index, [cause, expected]] of causes.entries()) {
       const answer = (await explanations.ofSegment('wiki', list[index]!.id, operator)) as { summary: string }
       assert.match(answer.summary, expected)
-      assert.match(answer.summary, /^Has been unused since 2026-01-01T00:00:00.000Z/)
+      assert.match(answer.summary, /^The segment has been unused since 2026-01-01T00:00:00.000Z/)
       assert.deepEqual(codesOf(answer), [cause.kind])
     }
     assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
@@ -210,8 +230,9 @@ describe('the explanation of an interval', () => {
         {
           segment: list[2]!.id,
           state: 'missing',
-          summary: 'Is not available for queries: [hot] 0 of 1. Tier [hot]: the next run requests 1 replica',
-          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run requests 1 replica' }],
+          summary:
+            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run assigns 1 replica',
+          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],
     })

@@ -23,7 +23,7 @@ import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
-import type { ClusterStateTracker } from '../cluster-state/index.ts'
+import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
   loadCoordinatorConfig,
@@ -91,9 +91,11 @@ export function createExplanations(state: ExplainedState): Explanations {
       const members = workOf(state, caller).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
       )
-      const isNamed = shortages.some((text) => text.startsWith(`Tier [${tier}]`))
+      const isNamed = shortages.some((shortage) => shortage.tier === tier)
       if (members.length === 0 && !isNamed)
-        throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
+        throw notFound(
+          `Tier [${tier}] does not exist: it has no servers, and no rule that applies refers to it`,
+        )
       return { sentences: explainTierWork(tier, members, shortages) }
     },
   }
@@ -109,7 +111,10 @@ export function createExplanations(state: ExplainedState): Explanations {
       throw notFound(
         `Datasource [${dataSource}] has no segment [${id}]: it never existed, or a kill task deleted it`,
       )
-    const state = unused.since === null ? 'Is unused' : `Has been unused since ${formatInstant(unused.since)}`
+    const state =
+      unused.since === null
+        ? 'The segment is unused'
+        : `The segment has been unused since ${formatInstant(unused.since)}`
     const cause = unusedText(unused.cause, caller.can('READ', 'CONFIG', 'CONFIG'))
     return {
       segment: id,
@@ -138,7 +143,7 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
   return explainCluster({
     ...current,
     isPaused: config.pauseCoordination,
-    shortages,
+    shortages: shortageSentences(shortages),
     servers: workOf(state, caller),
   })
 }

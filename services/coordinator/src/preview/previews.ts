@@ -23,6 +23,7 @@ import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
+import { formatInPieces } from '@svc/shared/wire'
 import type { ClusterStateTracker } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
@@ -31,7 +32,6 @@ import {
   type ServerInventory,
 } from '../inventory/index.ts'
 import type { Leadership } from '../leadership/index.ts'
-import { jsonInSlices } from './json-in-slices.ts'
 import { type LiveState, liveCluster } from './live-cluster.ts'
 import { type LoadingState, loadTimeOf } from './load-time.ts'
 import { loadUnusedInStore } from './unused-in-store.ts'
@@ -108,7 +108,7 @@ export function createPreviews(
         })
         const { withTiers, result } = decided
         const more = isOfCluster && withTiers ? { loadTime: loadTimeOf(result, loading) } : {}
-        return yield* jsonInSlices(yield* formatDecided(decided, page, more))
+        return yield* formatInPieces(yield* formatDecided(decided, page, more))
       }, signal)
     },
     summaryOf: async (dataSource, list, signal) => {

@@ -1,6 +1,7 @@
 import { missingPermission } from '@svc/domain/access'
 import { assertRunnableBy, type ClusterCompactionConfig, readCompactionConfig } from '@svc/domain/compaction'
 import { Failure, notFound } from '@svc/domain/failure'
+import { jsonObjectOfTexts } from '@svc/domain/json'
 import { formatInstant } from '@svc/domain/time'
 import {
   omittable,
@@ -19,6 +20,7 @@ import {
   jsonAnswer,
   jsonBody,
   jsonList,
+  jsonObjectOf,
   type Route,
   type RouteInput,
   route,
@@ -92,22 +94,26 @@ function stateOf({ config, suspended }: CompactionSupervisor, cluster: ClusterCo
 }
 
 const versionText = ({ spec, createdAt }: SupervisorVersion): string =>
-  `{"spec":${spec},"version":${JSON.stringify(formatInstant(createdAt))}}`
+  jsonObjectOfTexts([
+    ['spec', spec],
+    ['version', JSON.stringify(formatInstant(createdAt))],
+  ])
 
-/** Generates the JSON object of the versions of each supervisor, by ID. */
-async function* versionsById(pages: AsyncIterable<readonly SupervisorVersion[]>): AsyncGenerator<string> {
-  let currentId: string | undefined
-  for await (const page of pages) {
-    let text = ''
-    for (const version of page) {
-      if (version.id === currentId) text += ','
-      else text += `${currentId === undefined ? '{' : '],'}${JSON.stringify(version.id)}:[`
-      currentId = version.id
-      text += versionText(version)
+/** Generates the IDs of supervisors, each with the JSON list of its versions, which follow each other in `pages`. */
+async function* versionsById(
+  pages: AsyncIterable<readonly SupervisorVersion[]>,
+): AsyncGenerator<readonly [id: string, versions: AsyncGenerator<string>]> {
+  const versions = (async function* () {
+    for await (const page of pages) yield* page
+  })()
+  let next = await versions.next()
+  while (!next.done) {
+    const { id } = next.value
+    const own = async function* () {
+      for (; !next.done && next.value.id === id; next = await versions.next()) yield [versionText(next.value)]
     }
-    yield text
+    yield [id, jsonList(own())]
   }
-  yield currentId === undefined ? '{}' : ']}'
 }
 
 /** Generates the JSON list of versions. Throws notFound if there are none. */
@@ -238,7 +244,9 @@ const historyOfAllRoute = ({ database }: Parts): Route =>
     summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
     answers: [jsonAnswer(z.record(z.string(), versionsShape))],
     handle: async ({ caller }) =>
-      new JsonPieces(versionsById(supervisorVersionPages(database, { canRead: readableBy(caller) }))),
+      new JsonPieces(
+        jsonObjectOf(versionsById(supervisorVersionPages(database, { canRead: readableBy(caller) }))),
+      ),
   })
 
 function changeAllRoutes({ database, clock, changed }: Parts): Route[] {

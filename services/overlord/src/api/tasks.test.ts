@@ -147,6 +147,27 @@ describe('task lists', () => {
   })
 })
 
+describe('task lists without max', () => {
+  it('have all unfinished tasks, and the finished ones of the last day', async () => {
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
+      SELECT state || n, '', 'kill', 'old', 0, '{}', now() - n * interval '1 minute', '', state
+      FROM generate_series(1, 1500) n CROSS JOIN unnest(ARRAY['PENDING', 'RUNNING', 'SUCCESS']) state`)
+    const counts = async (query: string) =>
+      Map.groupBy((await request(`/tasks?datasource=old${query}`)).json as { id: string }[], ({ id }) =>
+        id.replace(/\d+$/, ''),
+      )
+    const all = await counts('')
+    assert.deepEqual(
+      ['PENDING', 'RUNNING', 'SUCCESS'].map((state) => all.get(state)?.length),
+      [1500, 1500, 1439],
+    )
+    assert.equal((await counts('&max=3000')).get('SUCCESS')?.length, 1000)
+    assert.equal((await counts('&state=pending')).get('PENDING')?.length, 1500)
+    assert.equal((await counts('&state=complete&max=1450')).get('SUCCESS')?.length, 1450)
+  })
+})
+
 describe('a task', () => {
   it('does not exist for users who may not read it', async () => {
     for (const path of ['/task/of%20wiki', '/task/of%20wiki/status']) {

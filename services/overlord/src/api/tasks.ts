@@ -2,12 +2,15 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { notFound } from '@svc/domain/failure'
+import { dayMs } from '@svc/domain/time'
 import { omittable, readList, readOneOf, readText, type ValuesOf } from '@svc/domain/validation'
 import type { FileStore } from '@svc/shared/deep-storage'
 import {
   authenticated,
+  JsonPieces,
   jsonAnswer,
   jsonBody,
+  jsonList,
   type Route,
   type RouteInput,
   route,
@@ -20,10 +23,10 @@ import type { InputAccess } from '@svc/shared/ingestion'
 import {
   cancelTask,
   type Database,
-  loadReadableTasks,
   loadTaskPayload,
   loadTasksShownAs,
   loadTasksShownAsAny,
+  pagesOfNewestTasks,
   type StoredTask,
   type TaskQuery,
   type TaskState,
@@ -38,8 +41,8 @@ import { describeTask, describeTaskStatus, taskIdShape, taskShape, taskStatusSha
 
 const path = (rest: string): string => `/svc/indexer/v1${rest}`
 
-// Maximum number of tasks in a list if the request sets none.
-const defaultListLength = 1000
+// Like Druid 37, lists without max leave out finished tasks that are older.
+const maxFinishedAgeMs = dayMs
 
 const statesOf = {
   running: ['RUNNING'],
@@ -87,12 +90,12 @@ export const taskRoutes = (
 
 const readsOne = statedDatasource('READ', 'the datasource of the task')
 
-async function list(
+function list(
   database: Database,
   caller: Caller,
   query: ValuesOf<typeof listQuery>,
   listed?: ListedState,
-) {
+): JsonPieces {
   if (query.datasource !== undefined && !caller.can('READ', 'DATASOURCE', query.datasource)) {
     throw missingPermission('READ', 'DATASOURCE', query.datasource)
   }
@@ -102,10 +105,15 @@ async function list(
     waiting: state === 'waiting' ? true : state === 'pending' ? false : undefined,
     dataSources: query.datasource === undefined ? undefined : [query.datasource],
     type: query.type,
-    limit: query.max ?? defaultListLength,
+    limit: query.max,
+    maxFinishedAgeMs: query.max === undefined ? maxFinishedAgeMs : undefined,
   }
   const mayRead = (dataSource: string) => caller.can('READ', 'DATASOURCE', dataSource)
-  return (await loadReadableTasks(database, wanted, mayRead)).map(describeTask)
+  const pages = async function* () {
+    for await (const tasks of pagesOfNewestTasks(database, wanted, mayRead))
+      yield tasks.map((task) => JSON.stringify(describeTask(task)))
+  }
+  return new JsonPieces(jsonList(pages()))
 }
 
 const listRoute = ({ database }: Context, name: string, summary: string, state?: ListedState): Route =>
@@ -113,7 +121,7 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     method: 'GET',
     path: path(`/${name}`),
     access: authenticated,
-    summary: `${summary}, newest first: at most max, or ${defaultListLength} if it is not set`,
+    summary: `${summary}, newest first: at most max, or without it, all except finished tasks that were created more than 24 hours ago`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.

@@ -4,7 +4,6 @@ export {
   type CompactionEngine,
   type CompactionPolicy,
   clusterConfigOf,
-  compactionEngines,
   defaultClusterConfig,
   defaultPolicies,
   formatClusterConfig,
@@ -22,11 +21,4 @@ export {
   readCompactionConfig,
 } from './datasource-config.ts'
 export type { RowFilter } from './filter.ts'
-export {
-  readGranularitySpec,
-  readIoConfig,
-  readProjections,
-  readTransformSpec,
-  readTuningConfig,
-  type TuningConfig,
-} from './specs.ts'
+export { readProjections, readTransformSpec, readTuningConfig, type TuningConfig } from './specs.ts'

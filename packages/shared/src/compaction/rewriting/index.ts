@@ -2,7 +2,6 @@
  * The work of a compaction: reads segments from deep storage, rewrites their rows with DuckDB, and stores new segments.
  */
 export {
-  type RewriteOptions,
   type RewriteOrder,
   type RewriteOrderBucket,
   type RewriteProgress,

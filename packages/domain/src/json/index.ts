@@ -1,0 +1,9 @@
+/** JSON text: composed of values that are JSON already, such as stored ones, and the same for equal values. */
+export { canonicalJson } from './canonical-json.ts'
+export {
+  type JsonMember,
+  jsonListOfTexts,
+  jsonObjectOfTexts,
+  memberText,
+  withFieldsFirst,
+} from './compose.ts'
