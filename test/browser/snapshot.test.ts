@@ -175,8 +175,20 @@ describe('the console without a cluster', { skip }, () => {
     await other.context.close()
   })
 
-  test('explains segments, previews the future, and opens another snapshot', async () => {
+  test('places the replicas of an edit where a tier has too little space', async () => {
     await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /Load by period P7D/ }).click()
+    await page.getByLabel(/^Period/).fill('P2Y')
+    await page.getByText('was P7D').waitFor()
+    // Until its replicas are placed, all of them fit.
+    await page.getByRole('row', { name: /^hot .* will not fit/ }).waitFor()
+    await page.getByText('Placing replicas').waitFor({ state: 'detached' })
+    assert.match((await page.locator('.figures').textContent())!, /Does not fit[1-9]\d* segments/)
+    assert.deepEqual(await dark.findings(), [])
+    await page.keyboard.press('Escape')
+  })
+
+  test('explains segments, previews the future, and opens another snapshot', async () => {
     await page.getByRole('group', { name: /Time axis/ }).focus()
     await page.keyboard.press('End')
     await page.keyboard.press('Enter')
