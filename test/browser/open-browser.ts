@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, firefox, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 /** Returns the first of these programs on PATH; undefined if there is none. */
 const programAmong = (...names: readonly string[]): string | undefined =>
@@ -32,11 +32,6 @@ export async function openBrowser(): Promise<Browser> {
   // Chromium has no sandbox for root, and the shared memory of a container is small.
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
   return await chromium.launch({ executablePath: chromiumFile!, args, timeout: 120_000 })
-}
-
-/** Starts Firefox as it is released. Playwright drives it over WebDriver BiDi. */
-export async function openFirefox(): Promise<Browser> {
-  return await firefox.launch({ executablePath: firefoxFile!, channel: 'moz-firefox', timeout: 120_000 })
 }
 
 /** Opens a page in a context of its own, like a tab in another window. */
