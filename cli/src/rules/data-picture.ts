@@ -1,6 +1,6 @@
+import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
 import { formatBytes } from '../terminal/index.ts'
-import type { AnsweredBuckets } from './preview-text.ts'
 import type { RuleBands } from './rule-bands.ts'
 
 /** Colors for parts of the picture. */

@@ -1,22 +1,10 @@
+import type { AnsweredRestorable } from '@svc/domain/preview'
 import { countOf, formatBytes } from '../terminal/index.ts'
 
-interface Extent {
-  readonly segments: number
-  readonly bytes: number
-}
-
-/** Unused segments that drop rules marked and that the rules keep, as returned by the coordinator. */
-export interface RestorableSegments extends Extent {
-  /** Whether the preview counts them as used. */
-  readonly included: boolean
-  /** Segments that kill tasks have deleted. */
-  readonly killed: Extent
-}
-
 /** What is marked used again, and what no longer exists, in sentences. */
-export function restorableSentences({ included, segments, bytes, killed }: RestorableSegments): string[] {
+export function restorableSentences({ included, segments, bytes, killed }: AnsweredRestorable): string[] {
   if (!included) return []
-  const amount = (one: Extent, noun: string): string =>
+  const amount = (one: Pick<AnsweredRestorable, 'segments' | 'bytes'>, noun: string): string =>
     `${countOf(one.segments, noun)} (${formatBytes(one.bytes)})`
   return [
     ...(segments > 0 ? [`${amount({ segments, bytes }, 'unused segment')} will be marked used.`] : []),

@@ -1,7 +1,7 @@
+import type { AnsweredEffects } from '@svc/domain/preview'
 import { planText } from '@svc/domain/saved-plan'
 import { useRef, useState } from 'react'
 import type { RuleJson } from '../cluster/index.ts'
-import type { AnsweredEffects } from '../preview/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 import { planOfEdit, rulesInPlan } from './plan-file.ts'

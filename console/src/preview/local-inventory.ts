@@ -19,7 +19,6 @@ import { segmentId } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import type {
-  AnsweredBuckets,
   DroppedTask,
   ExplainedSegment,
   ExplainedSegments,
@@ -93,7 +92,7 @@ export class LocalInventory {
     const names = outcome.cluster.tiers.map(({ name }) => name)
     return {
       answer,
-      buckets: buckets && (formatBuckets(buckets, names) as unknown as AnsweredBuckets),
+      buckets: buckets && formatBuckets(buckets, names),
       replicas: buckets && finish(replicaLaneOf(stored.outcome, dataSource, buckets)),
       moves,
       extent,

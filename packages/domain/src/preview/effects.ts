@@ -1,4 +1,5 @@
 import { Affected } from './affected.ts'
+import type { AnsweredEffects } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { CopyChange } from './pieces.ts'
 
@@ -56,14 +57,18 @@ export class Effects {
   }
 
   /** Returns the effects as JSON. */
-  format(): Record<EffectName, unknown> {
-    const entries = effectNames.map((name) => {
-      const affected = this.of(name).format(!effectsOnSegments.has(name))
-      if (name === 'unqueryable') affected.queryableBefore = this.queryableBefore
-      if (name === 'waitingForTier') affected.tiers = [...this.waitingTiers].sort().slice(0, maxTiersListed)
-      return [name, affected]
-    })
-    return Object.fromEntries(entries) as Record<EffectName, unknown>
+  format(): AnsweredEffects {
+    const { queryableBefore } = this
+    const tiers = [...this.waitingTiers].sort().slice(0, maxTiersListed)
+    const entries = effectNames.map((name) => [
+      name,
+      {
+        ...this.of(name).format(!effectsOnSegments.has(name)),
+        ...(name === 'unqueryable' ? { queryableBefore } : {}),
+        ...(name === 'waitingForTier' ? { tiers } : {}),
+      },
+    ])
+    return Object.fromEntries(entries) as AnsweredEffects
   }
 }
 
