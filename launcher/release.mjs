@@ -1,7 +1,7 @@
 /**
  * Prepares a release. Plain JavaScript that Node.js 22 runs directly.
  *   release.mjs assets TAG FOLDER   writes the npm package, SHA256SUMS, and notes.md (the part of CHANGELOG.md about this
- *                                   version) to a folder; fails if files name another version than the tag
+ *                                   version) to a folder; fails if files have a different version from the tag
  *   release.mjs dry-run             does the same for the current version in a temporary folder, and tries to publish it
  *                                   with --dry-run
  */

@@ -160,7 +160,7 @@ describe('the stack of a swarm', { skip }, () => {
     })
   }
 
-  test('rules and rows are still there afterwards', async () => {
+  test('rules and rows are still there afterward', async () => {
     const rules = [{ type: 'loadForever', tieredReplicants: { _default_tier: 2 } }]
     await router.post(`/svc/coordinator/v1/rules/${dataSource}`, rules)
     assert.deepEqual((await querySql(router, `SELECT d FROM "${dataSource}"`)).json, [{ d: 'x' }])

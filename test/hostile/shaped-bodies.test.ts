@@ -10,7 +10,7 @@ before(async () => {
 })
 
 describe('bodies shaped by the schema of their endpoint', () => {
-  it('are valid before one value is inflated, and JSON afterwards', () => {
+  it('are valid before one value is inflated, and JSON afterward', () => {
     const ajv = new Ajv2020({ strict: false })
     for (const { body, path: route } of endpoints) {
       const isValid = ajv.compile(body!.schema)

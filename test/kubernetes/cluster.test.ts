@@ -1,6 +1,6 @@
 // deploy/kubernetes runs on a single-node cluster on this machine: servers find each other by pod name, connect to
 // external Postgres and Redis over TLS, and keep their data while pods are killed, replaced, added, and removed. Uses the
-// current context of kubectl; creates the namespace svc, and deletes it afterwards.
+// current context of kubectl; creates the namespace svc, and deletes it afterward.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

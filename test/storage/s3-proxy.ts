@@ -26,6 +26,9 @@ export interface S3ProxyOptions {
   readonly keyStore: { readonly file: string; readonly password: string }
 }
 
+// The server writes an object to a file of such a name first, and leaves it behind if it is killed.
+const unfinished = /-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
 /** Downloads the server with Maven. */
 async function download(): Promise<string> {
   mkdirSync(build, { recursive: true })
@@ -92,7 +95,7 @@ export async function startS3Proxy({ folder, port, securePort, keyStore }: S3Pro
       readdirSync(path.join(objects, bucket), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => path.relative(path.join(objects, bucket), path.join(entry.parentPath, entry.name)))
-        .filter((key) => key.startsWith(prefix)),
+        .filter((key) => key.startsWith(prefix) && !unfinished.test(key)),
     kill,
     start,
   }

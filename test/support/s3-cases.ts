@@ -43,7 +43,7 @@ export interface S3Server {
   readonly secretKey: string
   /** Returns the keys of all objects that start with a prefix. */
   keys(prefix: string): string[]
-  /** Ends the server. Its port refuses connections afterwards. */
+  /** Ends the server. Its port refuses connections afterward. */
   kill(): Promise<void>
   /** Starts the server again, and waits until it accepts connections. */
   start(): Promise<void>

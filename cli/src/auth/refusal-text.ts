@@ -50,19 +50,19 @@ function adviceOn({ code, time, address, certificate, reason }: RefusedHandshake
       validTo < time ? `, which was ${formatDuration(Date.parse(time) - Date.parse(validTo))} before` : ''
     }`
   if (code === 'CERT_NOT_YET_VALID')
-    return `The certificate is valid from ${validFrom}, which is after the time of this server, ${time}`
-  if (code === 'CERT_REVOKED') return `Its authority [${issuer}] has revoked the certificate`
+    return `The certificate is valid from ${validFrom} on, but the time of this server is ${time}`
+  if (code === 'CERT_REVOKED') return `The authority [${issuer}] has revoked the certificate`
   if (code === 'WRONG_HOST')
     return `The certificate is valid for [${names}], but the client connected from [${address}] ([svc.server.https.validateHostnames])`
   if (untrusted.has(code))
-    return `The trust store of this server does not contain the authority [${issuer}], or the client did not send the certificates in between`
+    return `The trust store of this server does not contain the authority [${issuer}], or the client did not send the intermediate certificates`
   return `The TLS library rejected the certificate with the code [${code}]`
 }
 
 /** A row for each refused handshake. */
 export const handshakesText = (refused: readonly Recorded<RefusedHandshake>[]): string =>
   refused.length === 0
-    ? 'No handshake was refused since the servers started.\n'
+    ? 'The servers have refused no handshakes since they started.\n'
     : `${formatTable(
         ['time', 'server', 'client', 'certificate', 'code', 'ID'],
         refused.map(({ time, instance, address, certificate, code, id }) => [
@@ -85,7 +85,7 @@ export function refusedRequestText(
     return `${title}\n\nThe request had no readable credentials: its Authorization header is missing, or its scheme is not Basic.\n`
   const wrongPassword =
     status === 401 && explanation.allowed
-      ? `[${user}] may do this with the right password, so the password was wrong, or the login has changed since.\n\n`
+      ? `[${user}] may make this request with the correct password, so the password was wrong, or the user or its permissions have changed since.\n\n`
       : ''
   return `${title}\n\n${wrongPassword}${explanationText(explanation)}`
 }

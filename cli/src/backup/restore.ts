@@ -41,7 +41,7 @@ export interface RestoreResult {
 /**
  * Creates a new home from a backup; the home appears only when it is complete. Checks the secrets and virtual servers
  * against the manifest and every table against its checksum, fills the store and deep storage, and checks every file
- * against its segment. Nothing runs in the home afterwards. Throws a Failure if the backup is incomplete or the home
+ * against its segment. Nothing runs in the home afterward. Throws a Failure if the backup is incomplete or the home
  * exists, or the reason of the signal.
  */
 export async function restore(

@@ -62,7 +62,7 @@ export interface StartOptions extends WrittenOptions {
   readonly watch?: boolean | undefined
   /** Additional environment variables by instance, for tests that manipulate a process. */
   readonly environment?: ((instance: string) => Readonly<Record<string, string>>) | undefined
-  /** How long to wait for services that are running but not ready; `notReady` lists them afterwards. */
+  /** How long to wait for services that are running but not ready; `notReady` lists them afterward. */
   readonly readyTimeoutMs?: number | undefined
   /** When aborted, cancels the start and stops everything it started. */
   readonly signal?: AbortSignal | undefined

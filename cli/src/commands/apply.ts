@@ -3,19 +3,24 @@ import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
-import { parsePositiveInteger, withConnection } from '../options/index.ts'
+import {
+  type OverridePolicyOption,
+  overridePolicyOption,
+  parsePositiveInteger,
+  withConnection,
+} from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
 import { policyViolationsOf } from './plan-policy.ts'
+import { printWarnings } from './rules-output.ts'
 
-interface ApplyOptions extends ApplySource {
+interface ApplyOptions extends ApplySource, OverridePolicyOption {
   readonly yes?: boolean
   readonly wait: boolean
   readonly timeout: string
   readonly policy?: string
-  readonly overridePolicy?: boolean
   readonly author?: string
   readonly comment?: string
 }
@@ -30,15 +35,15 @@ export function addApply(program: Command): void {
     ),
   )
     .argument('[dir|plan]', 'Folder with YAML files, one of them, or a plan that ./svc plan --out saved')
-    .option('--revert <plan>', 'Undo an applied plan instead, given by its ID or its file')
+    .option('--revert <plan>', 'ID or file of an applied plan to undo instead')
     .option('--yes', 'Skip the confirmation')
     .option(
       '--no-wait',
-      'Do not wait for servers to load and drop segments, neither between phases nor at the end',
+      'Do not wait for servers to load and drop segments, either between phases or at the end',
     )
     .option('--timeout <seconds>', 'How long to wait for each phase, in seconds', '3600')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
-    .option('--override-policy', 'Change rules even if the policy of the cluster forbids it')
+    .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history; the ID of the plan is added')
     .option('--json', 'Print JSON')
@@ -51,7 +56,7 @@ add replicas, rules that move data, rules that lose data, and finally removed ro
 A saved plan is refused with status 4 if the configuration has changed since it was made, or if more data would be lost
 than it shows. After an interruption, run the same command again: it skips changes that were already applied.
 
---revert restores what a plan has changed, and marks as used the segments that its rules have marked as unused.
+--revert restores what a plan changed. Segments that its rules marked as unused are marked as used again.
 
 Examples:
   ./svc apply state
@@ -83,7 +88,8 @@ Examples:
       const headers = auditHeaders({ author, comment: `${comment} ${commentOf(plan.id)}` })
       const { overridePolicy: overridesPolicy = false, wait } = options
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
-      printResult(plan, { applied: total - remaining.done, markedUsed }, options)
+      const unrestored = reverts && (await findUnrestored(client, reverts))
+      printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
 }
 
@@ -130,7 +136,7 @@ async function applyRemaining(
       untilLoaded: untilSettled,
       onOverwritten: ({ path }) =>
         printProgress(
-          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this change was overwritten. Its history shows it.`,
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The history shows it.`,
         ),
       onApplied: ({ path }) => {
         applied += 1
@@ -155,7 +161,7 @@ async function savePlan(plan: Plan): Promise<void> {
     recordPlan(plan, process.env)
   } catch (error) {
     printProgress(
-      `svc: Warning: Failed to save the plan, so that only its file can be used to revert it: ${describeError(error)}`,
+      `svc: Warning: Failed to save the plan, so only its file can be used to revert it: ${describeError(error)}`,
     )
   }
 }
@@ -180,16 +186,27 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
   }
 }
 
+/** Returns which segments a reverted plan has left unused, in sentences. */
+async function findUnrestored(client: ClusterClient, reverts: Plan): Promise<readonly string[]> {
+  const { unrestoredSegments } = await import('../plan/index.ts')
+  return await unrestoredSegments(client, reverts).catch((error: unknown) => [
+    `Failed to check whether all segments are used again: ${describeError(error)}`,
+  ])
+}
+
 interface ApplyResult {
   readonly applied: number
   readonly markedUsed?: number | undefined
+  /** What a reverted plan has left unused. */
+  readonly unrestored?: readonly string[] | undefined
 }
 
 function printResult(
   { id, changes }: Plan,
-  { applied, markedUsed }: ApplyResult,
+  { applied, markedUsed, unrestored = [] }: ApplyResult,
   { json }: ApplyOptions,
 ): void {
+  printWarnings(unrestored)
   if (json) {
     printJson({ id, changes: changes.length, applied, ...(markedUsed === undefined ? {} : { markedUsed }) })
     return

@@ -35,16 +35,19 @@ export function addAuth(program: Command): void {
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
     .option('--authorizer <name>', 'Authorizer that decides (default: the only one configured)')
     .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
-    .option('--request <id>', 'Refused request, by the X-Request-Id of its answer or the requestId of a log')
+    .option(
+      '--request <id>',
+      'ID of a refused request: the X-Request-Id header of the response, or the requestId in a log',
+    )
     .option(
       '--handshake [id]',
-      'Refused TLS handshake, by the handshakeId of a log (default: list the last ones)',
+      'ID of a refused TLS handshake: the handshakeId in a log (default: list the latest ones)',
     )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-Servers keep the last 1,000 requests and handshakes that they refused, until they stop.
+Each server remembers the last 1,000 requests and the last 1,000 handshakes that it refused, until it stops.
 
 Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
 
@@ -58,11 +61,11 @@ Examples:
       const { request, handshake } = options
       const isAboutRefusal = request !== undefined || handshake !== undefined
       if (isAboutRefusal && (user !== undefined || (request !== undefined && handshake !== undefined)))
-        throw invalidInput('Expected one of a user and a path, --request, or --handshake')
+        throw invalidInput('Expected exactly one of: a user and a path, --request, or --handshake')
       if (handshake !== undefined) return await explainHandshake(handshake, options)
       if (request !== undefined) return await explainRequest(request, options)
       if (user === undefined || path === undefined)
-        throw invalidInput('Missing user and path: expected both, --request, or --handshake')
+        throw invalidInput('Missing user or path: expected both, or --request or --handshake')
       await explainUser(user, path, options)
     })
 }

@@ -11,7 +11,7 @@ interface BackupOptions {
 
 const setOption = [
   '--set <name=value>',
-  'Set a svc.* property, such as where deep storage is (repeatable)',
+  'Set an svc.* property, such as where deep storage is (repeatable)',
   collect,
 ] as const
 
@@ -31,7 +31,7 @@ export function addBackup(program: Command): void {
 The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
 The size and checksum of every file are verified. If a file is missing or has changed, nothing is written.
 Restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
-A cluster that is not running has its deep storage in its home. If it is in S3, repeat the --set options of ./svc up.
+If the cluster is not running, the command looks for deep storage in the home. For S3, repeat the --set options of ./svc up.
 The folder contains the passwords of the admin and of the servers. Only you can read it.
 
 Examples:
@@ -50,7 +50,8 @@ Examples:
     .addHelpText(
       'after',
       `
-The files go to the deep storage of the new cluster: its folder, or S3 if --set says so, wherever the backup was made.`,
+Files are restored to the deep storage of the new cluster: a folder in its home, or S3 if --set configures it. Where the
+original cluster stored them does not matter.`,
     )
     .action(runRestore)
 }

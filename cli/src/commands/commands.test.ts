@@ -113,11 +113,11 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     },
     {
       given: ['auth', 'explain', 'ann'],
-      stderr: /^svc: Missing user and path: expected both, --request, or/,
+      stderr: /^svc: Missing user or path: expected both, or --request or/,
     },
     {
       given: ['auth', 'explain', 'ann', '/status', '--request', 'x'],
-      stderr: /^svc: Expected one of a user and a path, --request, or --handshake/,
+      stderr: /^svc: Expected exactly one of: a user and a path, --request, or --handshake/,
     },
     { given: ['doctor'], stderr: /^svc: Missing value for \[--config\]/ },
     {
@@ -179,7 +179,7 @@ describe('svc doctor', () => {
     assert.equal(JSON.parse(changed.stdout)[0].subject, 'without a login')
     assert.equal(changed.status, 5)
     const same = await svc('doctor', 'diff', good, good)
-    assert.equal(same.stdout, 'No user may do more or less than before.\n')
+    assert.equal(same.stdout, 'No user gains or loses access.\n')
     assert.equal(same.status, 0)
   })
 })

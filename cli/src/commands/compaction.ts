@@ -47,8 +47,8 @@ function addPreview(compaction: Command): void {
   withConnection(
     compaction.command('preview').description('Preview what would be compacted, and in which order'),
   )
-    .argument('<file>', 'JSON overrides (- reads standard input)')
-    .option('--schedule', 'Simulate the next runs, and compare policies and duty with supervisors')
+    .argument('<file>', 'JSON overrides (- for standard input)')
+    .option('--schedule', 'Simulate the next runs under each policy, and compare the duty with supervisors')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -149,7 +149,7 @@ function addSet(compaction: Command): void {
       .command('set')
       .description('Set the compaction configuration of datasources or of the cluster'),
   )
-    .argument('<file>', 'JSON configuration, or list of datasource configurations (- reads standard input)')
+    .argument('<file>', 'JSON configuration, or list of datasource configurations (- for standard input)')
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')

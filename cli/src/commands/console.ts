@@ -17,7 +17,7 @@ export function addConsole(program: Command): void {
     .option('--write <folder>', 'Write the page to a new folder for any web server, instead of serving it')
     .option(
       '--druid <folder>',
-      "Serve Druid's own console from its installation instead, for a running cluster",
+      "Serve Druid's own console instead, from a Druid installation, for a running cluster",
     )
     .addHelpText(
       'after',
@@ -57,7 +57,7 @@ async function runConsole(snapshot: string | undefined, options: ConsoleOptions)
           await accessOf(options),
           number,
         )
-  process.stdout.write(`Open ${page.url} in a browser. Press Ctrl+C to stop.\n`)
+  process.stdout.write(`Open ${page.url} in a browser. Press Ctrl-C to stop.\n`)
   await requested
   page.close()
 }

@@ -17,7 +17,7 @@ export function addDatasources(program: Command): void {
     .addHelpText(
       'after',
       `
-Column loaded shows how much of what the rules require is loaded, in percent. A datasource with only unused
+The column loaded shows what percentage of the segments that rules require is loaded. A datasource with only unused
 segments is shown as unused.
 
 Examples:

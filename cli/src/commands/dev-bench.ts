@@ -25,7 +25,7 @@ export function addBench(dev: Command): void {
 function addStart(bench: Command): void {
   bench
     .command('start')
-    .description('Measure the time from the command until ready, and the memory of an idle cluster')
+    .description('Measure how long a cluster takes to start, and its memory when idle')
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')
     .option('--json', 'Print JSON')

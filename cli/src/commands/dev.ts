@@ -93,8 +93,8 @@ function addComparisons(dev: Command): void {
   const descriptions = {
     differential: 'Compare the responses of svc and Druid 37 to the same random requests',
     plans:
-      'Compare plans of random changes of the whole configuration of Druid 37 with what Druid has once they are applied',
-    previews: 'Compare previews of random rule changes on imports of Druid 37 with what Druid does',
+      'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
+    previews: 'Compare previews of random rule changes on imports of Druid 37 with what Druid then does',
   } as const
   for (const [name, description] of Object.entries(descriptions)) {
     dev

@@ -30,8 +30,8 @@ export function addDoctor(program: Command): void {
     .addHelpText(
       'after',
       `
-Reads the properties of all servers, opens their key stores and trust stores, binds and searches in their LDAP
-directories, and connects to the TLS ports of running servers. Changes nothing, and prints no password.
+Reads the properties of all servers, opens their key stores and trust stores, binds to and searches their LDAP
+directories, and connects to the TLS ports of running servers. It changes nothing and prints no passwords.
 
 Exit status: 0 if there is no error, 4 if there is one.
 
@@ -44,16 +44,16 @@ Examples:
   withSurroundings(
     doctor
       .command('diff')
-      .description('Show what users may do more or less with another configuration')
+      .description('Show which permissions users gain or lose with another configuration')
       .argument('<old>', 'Configuration folder of Druid')
-      .argument('<new>', 'The same folder with changes')
+      .argument('<new>', 'Changed copy of that folder')
       .option('--users <path>', 'File or folder with users and roles, as written by ./svc pull'),
   )
     .addHelpText(
       'after',
       `
-Compares the decision about each user at each endpoint. Without --users, only the users are known that the configuration
-creates; others stand for all users of their authenticator.
+Compares which endpoints each user may call. Without --users, svc knows only the users that the configuration creates, and
+lists all other users of an authenticator as "any other user".
 
 Exit status: 0 if nothing changes, 5 if something does.
 
@@ -72,7 +72,7 @@ const withSurroundings = (command: Command): Command =>
     .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
     .option(
       '--map <from=to>',
-      'Where a path or address of the configuration is, as seen from here (repeatable)',
+      'Path or address in the configuration, and the one to use here instead (repeatable)',
       collect,
     )
     .option('--json', 'Print JSON')

@@ -37,7 +37,7 @@ Example:
         return
       }
       if (changes.length === 0) {
-        process.stdout.write(`The cluster has the configuration in [${dir}].\n`)
+        process.stdout.write(`The cluster matches the files in [${dir}].\n`)
         return
       }
       process.stdout.write(`${room.diffText(room.blocksOf(changes)).join('\n')}\n`)

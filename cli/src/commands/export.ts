@@ -34,7 +34,7 @@ export function addExport(program: Command): void {
     .addHelpText(
       'after',
       `
-Only reads the management interface; nothing is changed. ./svc import reads the folder.
+The command only reads the management interface and changes nothing. ./svc import reads the folder.
 
 Examples:
   ./svc export inventory

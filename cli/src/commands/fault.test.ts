@@ -98,7 +98,10 @@ for (const [given, message] of [
   [['cut', 'worker', '--for', 'PT0S'], /Invalid value \[PT0S\] for \[--for\]: .* from PT0.1S to P7D,/],
   [['cut', 'worker', '--for', '-PT1S'], /Invalid value \[-PT1S\] for \[--for\]/],
   [['cut', 'worker', '--for', 'P1Y'], periods],
-  [['kill', 'worker', '--for', 'PT6M'], /from PT0.1S to PT5M, .*only coordinator cannot be ended early/],
+  [
+    ['kill', 'worker', '--for', 'PT6M'],
+    /from PT0.1S to PT5M, .*nothing can clear a kill of the only coordinator/,
+  ],
   [
     ['cut', 'worker', '--probability', '0'],
     /Invalid value \[0\] for \[--probability\]: .* above 0 and up to 1/,

@@ -38,45 +38,33 @@ import { addWorker } from './worker.ts'
 
 export { runCommandLine } from './run-command-line.ts'
 
-/** Adds all commands except those for developers, in the order in which help lists them. */
-export function addCommands(program: Command): void {
-  for (const add of [
+const groups: readonly (readonly [heading: string, ...((program: Command) => void)[]])[] = [
+  [
+    'Run a cluster:',
     addUp,
     addDown,
-    addWorker,
     addStatus,
     addWait,
     addLogs,
-    addCalls,
     addPassword,
-    addPki,
-    addUsers,
-    addAuth,
-    addDoctor,
+    addWorker,
     addReset,
-    addSample,
-    addIngest,
-    addSql,
-    addTiers,
-    addDatasources,
-    addSegments,
-    addExplain,
-    addMark,
-    addRules,
-    addCompaction,
-    addPull,
-    addPlan,
-    addApply,
-    addDrift,
-    addClock,
-    addExport,
-    addImport,
-    addImportReport,
-    addConsole,
     addBackup,
-    addDemo,
-    addSimulate,
-    addFault,
-  ])
-    add(program)
+  ],
+  ['Load and query data:', addSample, addIngest, addSql],
+  ['See what is where, and why:', addTiers, addDatasources, addSegments, addExplain],
+  ['Change rules, compaction, and segments:', addRules, addCompaction, addMark],
+  ['Review changes as YAML files:', addPull, addPlan, addApply, addDrift],
+  ['Rehearse on a copy of a cluster:', addExport, addImport, addImportReport, addConsole],
+  ['Users and security:', addUsers, addAuth, addPki, addCalls, addDoctor],
+  ['Demonstrate and simulate:', addDemo, addSimulate, addClock, addFault],
+]
+
+/** Adds all commands except those for developers, in the order in which help lists them. */
+export function addCommands(program: Command): void {
+  for (const [heading, ...commands] of groups) {
+    program.commandsGroup(heading)
+    for (const add of commands) add(program)
+  }
+  program.commandsGroup('More:').helpCommand('help [command]', 'Show help for a command')
 }

@@ -36,10 +36,10 @@ export function addPlan(program: Command): void {
       'after',
       `
 Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
-Changes nothing. A section that the files have is complete: the plan removes whatever else the cluster has there. Sections
-that the files do not have are left alone.
+It changes nothing. A section in the files is complete: the plan removes anything else that the cluster has there. Sections
+that are not in the files are left alone.
 
-Prices in the files (prices.perGibMonth) add the costs before and after. --horizon adds what happens later.
+With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
 
 Exit status: 0 without changes, 5 with changes, 4 if the policy forbids them.
 

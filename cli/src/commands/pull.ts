@@ -43,7 +43,7 @@ Examples:
       const live = await readLiveState(client, existing.length === 0 ? undefined : new Set(parts))
       const written = files.writeState(dir, existing, declared, live)
       const notices = [...live.unseen].map(
-        ([key, reason]) => `Did not read [${(JSON.parse(key) as string[]).join('.')}]: ${reason}`,
+        ([key, reason]) => `Skipped [${(JSON.parse(key) as string[]).join('.')}]: ${reason}`,
       )
       printNotices(notices)
       if (json) {

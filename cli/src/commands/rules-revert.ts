@@ -1,11 +1,18 @@
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
-import { type ConnectionOptions, connect, parsePositiveInteger, withSvcConnection } from '../options/index.ts'
+import {
+  type ConnectionOptions,
+  connect,
+  type OverridePolicyOption,
+  overridePolicyOption,
+  parsePositiveInteger,
+  withSvcConnection,
+} from '../options/index.ts'
 import { printJson, printProgress } from '../output/index.ts'
 import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
 import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
 
-interface RevertOptions extends ConnectionOptions {
+interface RevertOptions extends ConnectionOptions, OverridePolicyOption {
   readonly datasource: string
   readonly to?: string
   readonly preview?: boolean
@@ -26,13 +33,14 @@ export function addRevert(rules: Command): void {
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--to <id>', 'Restore the rules of this change (default: undo only the newest; 0: undo all)')
     .option('--preview', 'Preview what this would do, without changing anything')
+    .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
-IDs of changes are in the output of ./svc rules history. A segment is marked as used again if a drop rule marked it
+./svc rules history lists the IDs of changes. A segment is marked as used again if a drop rule marked it
 as unused and the earlier rules keep it. Segments that kill tasks have deleted cannot be restored.
 
 Examples:
@@ -40,9 +48,10 @@ Examples:
   ./svc rules revert --datasource flights
   ./svc rules revert --datasource flights --to 12 --comment "one month was too short"`,
     )
-    .action(async ({ datasource, to, preview, author, comment, json, ...connection }: RevertOptions) => {
+    .action(async ({ datasource, to, preview, author, comment, json, ...options }: RevertOptions) => {
       const room = await import('../rules/index.ts')
       const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
+      const { overridePolicy: overridesPolicy, ...connection } = options
       const client = await connect(connection)
       const history = `${room.rulesPath(datasource)}/history?full&count=${room.maxRevertedChanges}`
       const changes = (await client.send('GET', history)) as RulesChange[]
@@ -67,7 +76,7 @@ Examples:
       const headers = room.auditHeaders({ author, comment: comment ?? `Reverted change ${first.id}` })
       // An interrupted revert has already restored the rules.
       if (changes[0]?.payload !== JSON.stringify(rules))
-        await room.setRules(client, datasource, rules, headers)
+        await room.setRules(client, datasource, rules, { headers, overridesPolicy })
       const marked = await room.markKeptUsed(client, datasource, first.id, headers).catch((error) => {
         const advice = `The rules were restored, but not all segments were marked as used. To continue, add --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
         printProgress(`svc: ${advice}`)

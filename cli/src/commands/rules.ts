@@ -5,6 +5,8 @@ import {
   accessOf,
   type ConnectionOptions,
   connect,
+  type OverridePolicyOption,
+  overridePolicyOption,
   parsePositiveInteger,
   withConnection,
 } from '../options/index.ts'
@@ -27,7 +29,7 @@ interface GetOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-interface SetOptions extends ConnectionOptions {
+interface SetOptions extends ConnectionOptions, OverridePolicyOption {
   readonly datasource: string
   readonly create?: boolean
   readonly markUsed?: boolean
@@ -109,7 +111,7 @@ function addPreview(rules: Command): void {
   )
     .argument(
       '<file>',
-      'JSON list of rules, lists by datasource, or a complete request (- reads standard input)',
+      'JSON list of rules, lists by datasource, or a complete request (- for standard input)',
     )
     .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
@@ -179,7 +181,7 @@ function addDiff(rules: Command): void {
       .command('diff')
       .description('Compare the rules of a datasource with a file (exit status 5 if they differ)'),
   )
-    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .argument('<file>', 'JSON list of rules (- for standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--json', 'Print JSON')
     .addHelpText(
@@ -218,13 +220,14 @@ const createAdvice = 'To set rules before the data arrives, add --create.'
 
 function addSet(rules: Command): void {
   withConnection(rules.command('set').description('Replace all rules of a datasource'))
-    .argument('<file>', 'JSON list of rules (- reads standard input)')
+    .argument('<file>', 'JSON list of rules (- for standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--create', 'Also set rules of a datasource that does not exist yet')
     .option(
       '--mark-used',
       'Also mark segments as used if drop rules marked them as unused and the new rules keep them',
     )
+    .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')
     .option('--json', 'Print JSON')
@@ -240,15 +243,16 @@ Examples:
     .action(
       async (
         file: string,
-        { datasource, create, markUsed, author, comment, json, ...connection }: SetOptions,
+        { datasource, create, markUsed, author, comment, json, ...options }: SetOptions,
       ) => {
         const room = await import('../rules/index.ts')
         const headers = room.auditHeaders({ author, comment })
         const list = room.readRules(file)
+        const { overridePolicy: overridesPolicy, ...connection } = options
         const client = await connect(connection)
         if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
         if (markUsed) room.checkCanMarkUsed(client)
-        const warnings = await room.setRules(client, datasource, list, headers)
+        const warnings = await room.setRules(client, datasource, list, { headers, overridesPolicy })
         const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
         const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
         await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })

@@ -40,12 +40,18 @@ function createProgram(): Command {
       optionDescription: ({ description, defaultValue }) =>
         defaultValue === undefined ? description : `${description} (default: ${defaultValue})`,
     })
-    .helpCommand('help [command]', 'Show help for a command')
     .showHelpAfterError('Run ./svc <command> --help for usage.')
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) })
     .exitOverride()
+    .addHelpText('after', firstSteps)
     .addHelpText('after', exitStatusHelp())
 }
+
+const firstSteps = `
+Examples:
+  ./svc demo          See what svc does, in half a minute
+  ./svc up --detach   Start a cluster, and leave it running
+  ./svc status        See what it is doing`
 
 /** The version of svc, and of the Druid whose management interface it has. */
 function versionText(): string {

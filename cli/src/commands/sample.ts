@@ -17,7 +17,7 @@ export function addSample(program: Command): void {
   program
     .command('sample')
     .description('Write sample data up to today, to try period rules')
-    .argument('<file>', 'New CSV file (- writes standard output)')
+    .argument('<file>', 'New CSV file (- for standard output)')
     .option('--days <n>', 'Number of days until today', '90')
     .option('--rows <n>', 'Number of rows, spread evenly over the days', '20000')
     .option('--end <date>', 'End date, exclusive, for example 2026-01-31 (default: today, UTC)')

@@ -38,7 +38,7 @@ export function addUp(program: Command): void {
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither) (default: secure)')
     .option(
       '--set <name=value>',
-      'Set a svc.* property; role.name=value sets it for one role (repeatable)',
+      'Set an svc.* property; role.name=value sets it for one role (repeatable)',
       collect,
     )
     .option('--admin-password <password>', 'Initial password of the admin (default: random)')
@@ -46,15 +46,15 @@ export function addUp(program: Command): void {
       '--ldap',
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
-    .option('--config <dir>', 'Configuration folder of Druid whose security the cluster gets')
+    .option('--config <dir>', 'Druid configuration folder to take the security settings from')
     .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
     .option(
       '--map <from=to>',
-      'Where a path or address of the configuration is, as seen from here (repeatable)',
+      'Path or address in the configuration, and the one to use here instead (repeatable)',
       collect,
     )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')
-    .option('--wait', 'The same as --detach, as with docker compose')
+    .option('--wait', 'Same as --detach (as in docker compose)')
     .option('--json', 'Print one line of JSON when the cluster is ready')
     .addHelpText(
       'after',

@@ -81,7 +81,7 @@ function addCreate(users: Command): void {
     .option('--role <name>', 'Role to assign (repeatable)', collect)
     .option(
       '--new-password-file <file>',
-      'File with the password (- reads standard input; default: none, so that the user cannot log in)',
+      'File with the password (- for standard input; default: none, so that the user cannot log in)',
     )
     .action(async (name: string, options: CreateOptions) => {
       const { role: roles = [], newPasswordFile } = options

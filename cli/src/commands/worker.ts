@@ -6,7 +6,7 @@ export function addWorker(program: Command): void {
   const command = program.command('worker').description('Add a worker to a running cluster, until Ctrl-C')
   withHome(command)
     .option('--capacity <n>', 'Maximum number of concurrent tasks', '4')
-    .option('--set <name=value>', 'Set a svc.* property of the worker (repeatable)', collect)
+    .option('--set <name=value>', 'Set an svc.* property of the worker (repeatable)', collect)
     .addHelpText(
       'after',
       `

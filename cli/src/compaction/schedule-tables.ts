@@ -108,5 +108,5 @@ export function speedText({ speed, bytesPerSecond, msPerTask }: AnsweredSchedule
   const text = `${formatDuration(msPerTask)} for each task${rate}`
   return speed === 'measured'
     ? `Times use the measured speed of earlier tasks: ${text}.`
-    : `Times are assumed, because no task of compaction succeeded in the last 12 hours: ${text}.`
+    : `Times are assumed, because no compaction task succeeded in the last 12 hours: ${text}.`
 }

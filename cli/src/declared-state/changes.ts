@@ -9,7 +9,7 @@ import { fieldAt, keyOf, type LiveState, type Section, whyUnseen } from './state
 /** A difference between the declared state and a cluster. */
 export type Change = PlannedChange<SectionKind>
 
-/** The differences between a declared state and a cluster, and what prevents that they are applied. */
+/** The differences between a declared state and a cluster, and what prevents them from being applied. */
 export interface Comparison {
   readonly changes: readonly Change[]
   readonly problems: readonly Problem[]

@@ -18,7 +18,7 @@ export interface Problem {
   /** The path of the invalid value, such as `rules.wikipedia[0].period`. */
   readonly field: string
   readonly message: string
-  /** The path of an entry that is valid all the same if a cluster already has exactly this value. */
+  /** The path of an entry that is still valid if a cluster already has exactly this value. */
   readonly unlessLive?: readonly string[]
   /** The user may not read this part of the cluster. */
   readonly isDenied?: boolean

@@ -74,7 +74,7 @@ export function stateOfPlan({ changes, read }: Plan, live: LiveState): PlanState
   return { open, conflicts: conflicts.sort() }
 }
 
-/** Returns whether a change is still to be applied to the present value, is done, or another value is in its place. */
+/** Returns whether a change is still open for the current value, is done, or conflicts with another value. */
 export function progressOf(change: Change, present: unknown): 'open' | 'done' | 'conflict' {
   const { kind, path, before, after } = change
   const name = path.at(-1)!

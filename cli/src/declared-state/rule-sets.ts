@@ -35,7 +35,7 @@ export class RuleSets {
           'rules',
           rules.length,
           `${field}[${index}]`,
-          `at most ${maxRules} with those of rule sets`,
+          `at most ${maxRules}, including those of rule sets`,
         )
     }
     return rules

@@ -6,7 +6,7 @@ import { ruleListSchema, sectionDefinitions } from './sections.ts'
 
 const ruleSetReferenceSchema: JsonObject = {
   type: 'object',
-  description: 'All rules of a rule set, in this place',
+  description: 'Includes all rules of a rule set here',
   properties: { [ruleSetField]: { type: 'string' } },
   required: [ruleSetField],
   additionalProperties: false,
@@ -25,8 +25,8 @@ const descriptions: Readonly<Record<string, string>> = {
   'authorizers.*.groupMappings': 'Group patterns and roles by group mapping',
   authenticators: 'Users who can log in, by authenticator',
   'authenticators.*.users':
-    'The password of a user is in a file or an environment variable; only new users get it',
-  prices: 'Prices per GiB of replicas and month by tier, so that plans show costs',
+    'File or environment variable with the password of a user; used only to create the user',
+  prices: 'Price of one GiB of replicas per month, by tier; plans then show costs',
 }
 
 /** Returns the JSON schema of the files of a declared state. */

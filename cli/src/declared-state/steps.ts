@@ -25,7 +25,7 @@ export interface RulesEffects {
 /**
  * Returns the changes in a safe order: roles before users, rules that only add replicas before those that move or lose data,
  * and removed roles and users last. The cluster defaults follow all other rules, except those that depend on them, which
- * follow them at once.
+ * follow them immediately.
  */
 export function stepsOf(changes: readonly Change[], { effects, afterDefaults }: RulesEffects): Step[] {
   const effectOf = ({ path }: Change): RulesEffect => effects.get(path.at(-1)!) ?? 'losses'

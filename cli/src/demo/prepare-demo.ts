@@ -45,7 +45,7 @@ export async function planDemo(root: string, portOffset: string | undefined): Pr
     historicals: demoHistoricals,
     profile: 'secure',
     // Short, so that rules take effect quickly.
-    set: ['svc.coordinator.period=PT1S'],
+    set: ['svc.coordinator.period=PT0.25S'],
   }
   if (portOffset !== undefined) return { ...written, portOffset }
   try {

@@ -15,7 +15,7 @@ import { demoDays, demoSample, demoSpec, demoSteps } from './steps.ts'
 
 /** Options of the demo. */
 export interface DemoOptions {
-  /** Kept afterwards. Default: a temporary home, which is deleted. */
+  /** Kept afterward. Default: a temporary home, which is deleted. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
   /** Whether to keep a temporary home. */

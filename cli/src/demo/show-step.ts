@@ -12,7 +12,7 @@ import { rulesText } from './picture.ts'
 import { type DemoStep, demoHistoricals, demoSpec, demoTiers } from './steps.ts'
 import { missingFor, targetOf } from './target.ts'
 
-const pollMs = 250
+const pollMs = 100
 const stepTimeoutMs = 45_000
 /** A restarting service is ready within this time. */
 const retryTimeoutMs = 15_000

@@ -11,12 +11,13 @@ export function commandsDocument(program: Command): string {
   )
   const connection = withConnection(new Command())
   const common = new Set(connection.options.map(textOf))
-  const sections = program.commands
-    .filter((command) => command.name() !== 'dev')
-    .flatMap((command) => sectionsOf(command, '', common))
+  const commands = program.commands.filter((command) => command.name() !== 'dev')
+  const sections = commands.flatMap((command) => sectionsOf(command, '', common))
   return `# Commands
 
 Every command of \`./svc\` with its options, and the exit statuses. \`./svc dev docs\` writes this page from the help.
+
+${commandsTable(commands)}
 
 ## Exit statuses
 
@@ -36,6 +37,17 @@ ${optionsTable(connection.options)}
 
 ${sections.join('\n\n')}
 `
+}
+
+/** The commands by what they are for, with links to their sections. */
+function commandsTable(commands: readonly Command[]): string {
+  const rows = Object.entries(Object.groupBy(commands, (command) => command.helpGroup())).map(
+    ([group, members = []]) => {
+      const links = members.map((command) => `[\`${command.name()}\`](#${command.name()})`)
+      return `| ${group.replace(/:$/, '')} | ${links.join(', ')} |`
+    },
+  )
+  return `| purpose | commands |\n| --- | --- |\n${rows.join('\n')}`
 }
 
 const textOf = ({ flags, description }: Option): string => `${flags} ${description}`

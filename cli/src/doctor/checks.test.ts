@@ -193,6 +193,21 @@ const cases: readonly Case[] = [
     },
   },
   { code: 'trust-store-empty', stores: { 'trust.jks': emptyStore } },
+  {
+    code: 'java-trust-store-missing',
+    change: { 'javax.net.ssl.trustStore': 'java.jks' },
+    stores: { 'java.jks': { kind: 'missing', file: '/java.jks' } },
+  },
+  ...(['format', 'password'] as const).map((reason) => ({
+    code: 'java-trust-store-closed',
+    change: { 'javax.net.ssl.trustStore': 'java.p12', 'javax.net.ssl.trustStorePassword': 'java-9' },
+    stores: { 'java.p12': { kind: 'closed', reason } as const },
+  })),
+  {
+    code: 'java-trust-store-empty',
+    change: { 'javax.net.ssl.trustStore': 'java.jks' },
+    stores: { 'java.jks': emptyStore },
+  },
   { code: 'host-not-validated', change: { 'druid.client.https.validateHostnames': 'false' } },
   { code: 'path-pattern-ineffective', change: { 'druid.auth.unsecuredPaths': '["/status*"]' } },
   {
@@ -255,7 +270,7 @@ const testedWithFiles = [
   'server-certificate-old',
 ]
 
-test('a pattern of groups that matches nothing has another effect than one that breaks requests', () => {
+test('a group pattern that matches nothing has a different effect from one that breaks requests', () => {
   const effectOf = (pattern: string) =>
     findingsOf({
       change: { 'druid.auth.authorizer.roles.roleProvider.groupFilters': JSON.stringify([pattern]) },
@@ -283,7 +298,7 @@ describe('the checks', () => {
       )
     })
 
-  it('have each at least one case', () => {
+  it('each have at least one case', () => {
     const inFolders = testConfigurations().flatMap(({ findings }) => findings.map(({ code }) => code))
     const tested = new Set([...cases.map(({ code }) => code), ...inFolders, ...testedWithFiles])
     assert.deepEqual(

@@ -80,7 +80,7 @@ describe('the difference between two configurations', () => {
   it('is none without a change', () => {
     const changes = compareWith({})
     assert.deepEqual(changes, [])
-    assert.equal(accessChangesText(changes), 'No user may do more or less than before.\n')
+    assert.equal(accessChangesText(changes), 'No user gains or loses access.\n')
   })
 
   it('is none for changes of passwords and of other properties', () => {

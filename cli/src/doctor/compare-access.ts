@@ -62,7 +62,7 @@ const shownEndpoints = 5
 
 /** The changes as text: one paragraph for each subject and kind of change. */
 export function accessChangesText(changes: readonly AccessChange[]): string {
-  if (changes.length === 0) return 'No user may do more or less than before.\n'
+  if (changes.length === 0) return 'No user gains or loses access.\n'
   const paragraphs = changes.map(({ subject, before, after, endpoints }) => {
     const more = endpoints.length - shownEndpoints
     return [

@@ -17,7 +17,7 @@ export interface Property extends Place {
   readonly problem: ValueProblem | undefined
 }
 
-/** Why the value of a property is not known: it refers to something missing, or is written in a wrong way. */
+/** Why the value of a property is not known: it refers to something missing, or is malformed. */
 export interface ValueProblem {
   readonly kind: 'missing' | 'malformed'
   /** What it refers to, or what is wrong with it. Never contains a password. */

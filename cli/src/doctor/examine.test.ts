@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -14,7 +22,7 @@ import {
   readEndpoints,
   svcSettings,
 } from './index.ts'
-import { startSurroundings, testConfigurations } from './test-configurations.ts'
+import { type StoreRecipe, startSurroundings, testConfigurations } from './test-configurations.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
 const surroundings = await startSurroundings(scratch)
@@ -103,7 +111,7 @@ describe('a running server', () => {
   const recipe = metadataStore.stores['conf/tls/server.jks']!
   const old = 'server-certificate-old _common/common.runtime.properties:30'
 
-  it('with another certificate than that in its key store leads to a warning', async () => {
+  it('with a different certificate from the one in its key store leads to a warning', async () => {
     assert.deepEqual(await findingsWith(recipe), [old])
   })
 
@@ -112,6 +120,76 @@ describe('a running server', () => {
       const refused = 'server-refused query/broker/runtime.properties:4'
       assert.deepEqual(await findingsWith({ ...recipe, ...change }), [refused, old])
     })
+})
+
+describe('the trust store of Java', () => {
+  const folders = new Map(configurations.map((one) => [one.name, one]))
+
+  /** Adds options to the `jvm.config` of the broker, and returns what the doctor finds. */
+  async function findingsWith(
+    name: string,
+    lines: string,
+    recipe?: StoreRecipe,
+    changeCommon: (text: string) => string = (text) => text,
+  ) {
+    const options = surroundings.prepare(folders.get(name)!)
+    const fileOf = (end: string) =>
+      readdirSync(options.folder, { recursive: true, encoding: 'utf8' }).find((one) => one.endsWith(end))!
+    const common = path.join(options.folder, fileOf('common.runtime.properties'))
+    writeFileSync(common, changeCommon(readFileSync(common, 'utf8')))
+    const file = path.join(options.folder, path.dirname(fileOf('broker/runtime.properties')), 'jvm.config')
+    const before = existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
+    appendFileSync(file, lines)
+    if (recipe) surroundings.writeStore(path.join(scratch, name, 'java.store'), recipe)
+    const { findings } = await examine(options)
+    return findings
+      .filter(({ servers }) => servers.some((server) => server.endsWith('broker')))
+      .map(({ line, file: at, ...finding }) => ({ ...finding, line: line! - before, file: at }))
+  }
+  const store = '/opt/druid/java.store'
+  const recipe = { type: 'jks', password: 'jV3-java-trust-77', trusted: ['authority'] } as const
+
+  it('is found in a line with other options, and opened', async () => {
+    const quoted = `-Xmx1g "-Djavax.net.ssl.trustStore=${store}" -Djavax.net.ssl.trustStorePassword='${recipe.password}'\n`
+    assert.deepEqual(await findingsWith('single-server', quoted, recipe), [])
+    // Java reads the certificates of a JKS store without its password.
+    assert.deepEqual(await findingsWith('single-server', `-Djavax.net.ssl.trustStore=${store}\n`, recipe), [])
+    for (const [lines, changed, code] of [
+      ['', { ...recipe, type: 'pkcs12' }, 'closed'],
+      ['-Djavax.net.ssl.trustStorePassword=wrong', recipe, 'closed'],
+      [`-Djavax.net.ssl.trustStorePassword=${recipe.password}`, { ...recipe, trusted: [] }, 'empty'],
+      ['', undefined, 'missing'],
+    ] as const) {
+      const [finding, ...others] = await findingsWith(
+        'single-server',
+        `-Djavax.net.ssl.trustStore=${changed ? store : '/opt/druid/none'}\n${lines}\n`,
+        changed,
+      )
+      assert.deepEqual(others, [])
+      assert.equal(finding?.code, `java-trust-store-${code}`)
+      assert.match(finding.file, /broker\/jvm\.config$/)
+      assert.equal(finding.line, lines.endsWith('wrong') ? 2 : 1)
+      assert.ok(!finding.problem.includes(recipe.password))
+    }
+  })
+
+  it('does not replace a missing trust store of Druid, even if it contains the authority', async () => {
+    const lines = `-Djavax.net.ssl.trustStore=${store}\n-Djavax.net.ssl.trustStorePassword=${recipe.password}\n`
+    const [finding] = await findingsWith('ldaps-without-trust-store', lines, recipe)
+    assert.equal(finding?.code, 'directory-trust-missing')
+    assert.match(finding.effect, /Druid does not use the trust store \[\/opt\/druid\/java\.store\]/)
+    for (const authority of ['authority', 'other'] as const) {
+      const [first] = await findingsWith(
+        'single-server',
+        lines,
+        { ...recipe, trusted: [authority] },
+        (text) => text.replace(/^druid\.client\.https\.trustStorePath=.*$/m, ''),
+      )
+      assert.equal(first?.code, 'client-trust-missing')
+      const contains = authority === 'authority' ? 'contains' : 'does not contain'
+      assert.match(first.fix, new RegExp(`It ${contains} the authority of \\[`))
+    }
+  })
 })
 
 describe('a configuration folder', () => {
@@ -136,7 +214,7 @@ describe('a configuration folder', () => {
     )
   })
 
-  it('that is none is refused', async () => {
+  it('that is not one is refused', async () => {
     const { folder, ...options } = surroundings.prepare(metadataStore)
     const message = (wrong: string) =>
       examine({ ...options, folder: wrong }).catch((error: Error) => error.message)

@@ -1,19 +1,21 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { certificatesIn, readStoreEntries, type StoreEntries, withIssuers } from '@svc/shared/tls'
+import { certificatesIn, isJks, readStoreEntries, type StoreEntries, withIssuers } from '@svc/shared/tls'
 import type { Configuration } from './configuration.ts'
 import type { Facts } from './facts.ts'
 import type { LocationMap } from './location-map.ts'
-import { type StoreContent, type StoreUse, storeUses } from './stores.ts'
+import { javaTrustStore, type StoreContent, type StoreUse, storeUses } from './stores.ts'
 
 /** Opens the stores of all servers, each file once for each password. */
 export async function openStores(
   { servers }: Configuration,
   locations: LocationMap,
 ): Promise<Facts['storeOf']> {
-  const opened: { readonly use: StoreUse; readonly content: StoreContent }[] = []
+  const opened: { readonly use: StoreUse; readonly content: StoreContent | undefined }[] = []
   const find = (use: StoreUse) => opened.find((one) => isSameStore(one.use, use))?.content
-  for (const use of servers.flatMap(storeUses)) {
+  for (const use of servers.flatMap((server) =>
+    [...storeUses(server), javaTrustStore(server) ?? []].flat(),
+  )) {
     // Without its password, a key store would be reported as damaged.
     if (find(use) !== undefined || (use.kind === 'key' && use.password === undefined)) continue
     opened.push({ use, content: await openStore(use, locations.fileOf(use.path)) })
@@ -30,13 +32,18 @@ const isSameStore = (one: StoreUse, other: StoreUse): boolean =>
 const isSamePassword = (one: StoreUse['password'], other: StoreUse['password']): boolean =>
   one === undefined || other === undefined ? one === other : one.isEqual(other)
 
-async function openStore({ password, keyPassword }: StoreUse, file: string): Promise<StoreContent> {
+async function openStore(
+  { password, keyPassword }: StoreUse,
+  file: string,
+): Promise<StoreContent | undefined> {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
   } catch {
     return { kind: 'missing', file }
   }
+  // Java reads the certificates of such a store without its password.
+  if (password === undefined && isJks(bytes)) return undefined
   try {
     const entries = await readStoreEntries(bytes, password?.reveal() ?? '', keyPassword?.reveal() ?? '')
     return contentOf(entries)

@@ -95,11 +95,19 @@ function readServer(
 /** Returns the `-Dname=value` options of a `jvm.config`, which override the properties in files. */
 function systemOptions(folder: string, file: string): PropertyLine[] {
   const lines = readFileSync(path.join(folder, file), 'utf8').split(/\r?\n/)
-  return lines.flatMap((text, index) => {
-    const [, name, value] = /^\s*-D([^=\s]+)=(.*)$/.exec(text) ?? []
-    return name === undefined ? [] : [{ name, value: (value ?? '').trim(), line: index + 1 }]
-  })
+  return lines.flatMap((text, index) =>
+    argumentsIn(text).flatMap((argument) => {
+      const [, name, value = ''] = /^-D([^=]+)=(.*)$/.exec(argument) ?? []
+      return name === undefined ? [] : [{ name, value: value.trim(), line: index + 1 }]
+    }),
+  )
 }
+
+/** The arguments in a line, as `xargs` reads them in Druid's start script: separated by spaces, unless they are quoted. */
+const argumentsIn = (line: string): string[] =>
+  (line.match(/(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+/g) ?? []).map((argument) =>
+    argument.replace(/"([^"]*)"|'([^']*)'|\\(.)/g, '$1$2$3'),
+  )
 
 function repetitionsIn(file: string, lines: readonly PropertyLine[]): Repetition[] {
   return lines.flatMap(({ name, line }, index) => {

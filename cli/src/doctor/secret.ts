@@ -23,7 +23,7 @@ export class Secret {
     return this.#text === ''
   }
 
-  /** Returns whether it starts or ends with a blank, which a reader of the file does not see. */
+  /** Returns whether it starts or ends with a space or line break, which a reader of the file does not see. */
   hasOuterBlank(): boolean {
     return this.#text.trim() !== this.#text
   }

@@ -6,9 +6,8 @@ import type { Secret } from './secret.ts'
 /** The three parts of a server that have stores. */
 export type StoreOwner = 'druid.server.https' | 'druid.client.https' | 'druid.auth.basic.ssl'
 
-/** A store that a server opens. */
+/** A store that Java opens. */
 export interface StoreUse {
-  readonly owner: StoreOwner
   readonly kind: 'key' | 'trust'
   /** The property with its path, such as `druid.server.https.keyStorePath`. */
   readonly property: string
@@ -18,11 +17,23 @@ export interface StoreUse {
   readonly alias: string | undefined
 }
 
+/** A store that a server opens. */
+export interface OwnedStoreUse extends StoreUse {
+  readonly owner: StoreOwner
+}
+
 /** A private key in a store. */
 export interface StoredKey {
   readonly alias: string
   /** Whether the first certificate of the chain belongs to the key. */
   readonly matches: boolean
+  readonly chain: readonly X509Certificate[]
+}
+
+/** A certificate that a server presents, with those of its issuers. */
+export interface ServedChain {
+  readonly use: StoreUse
+  readonly certificate: X509Certificate
   readonly chain: readonly X509Certificate[]
 }
 
@@ -49,7 +60,7 @@ export const usesLdaps = (server: Server): boolean =>
   directoriesOf(server).some((one) => directoryAddress(directoryUrl(server, one))?.isTls)
 
 /** Returns the stores that a server opens, if their paths are set and known. */
-export function storeUses(server: Server): readonly StoreUse[] {
+export function storeUses(server: Server): readonly OwnedStoreUse[] {
   return [
     ...(servesTls(server) ? storesAt(server, 'druid.server.https', 'key') : []),
     ...(requestsCertificates(server) ? storesAt(server, 'druid.server.https', 'trust') : []),
@@ -59,7 +70,7 @@ export function storeUses(server: Server): readonly StoreUse[] {
   ]
 }
 
-function storesAt(server: Server, owner: StoreOwner, kind: StoreUse['kind']): StoreUse[] {
+function storesAt(server: Server, owner: StoreOwner, kind: StoreUse['kind']): OwnedStoreUse[] {
   const property = `${owner}.${kind}StorePath`
   const path = textOf(server, property)
   if (path === undefined) return []
@@ -76,6 +87,27 @@ function storesAt(server: Server, owner: StoreOwner, kind: StoreUse['kind']): St
       alias: isKey ? textOf(server, `${owner}.certAlias`) : undefined,
     },
   ]
+}
+
+/** Returns the trust store in the options of Java; undefined if there is none, or if it is not a file. */
+export function javaTrustStore(server: Server): StoreUse | undefined {
+  const property = 'javax.net.ssl.trustStore'
+  const path = textOf(server, property)
+  const type = textOf(server, `${property}Type`) ?? 'pkcs12'
+  if (path === undefined || path === 'NONE' || !/^(jks|pkcs12)$/i.test(type)) return undefined
+  const password = secretOf(server, `${property}Password`)
+  return { kind: 'trust', property, path, password, keyPassword: password, alias: undefined }
+}
+
+/** Returns the certificate that a server presents on its TLS port, with its chain. */
+export function servedChain(
+  server: Server,
+  storeOf: (use: StoreUse) => StoreContent | undefined,
+): ServedChain | undefined {
+  const use = storeUses(server).find(({ owner, kind }) => owner === 'druid.server.https' && kind === 'key')
+  const chain = use && usedKey(storeOf(use), use.alias)?.chain
+  const certificate = chain?.[0]
+  return use && chain && certificate ? { use, certificate, chain } : undefined
 }
 
 /** Returns the key that a server uses: that with the alias, or the first one. */

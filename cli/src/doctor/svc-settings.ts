@@ -136,7 +136,7 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
   const hasStores = properties.some(({ name }) => isTlsStore(name))
   return [
     ...(unsupported.length > 0
-      ? [`svc does not have these properties, and ignores them: [${list(unsupported)}]`]
+      ? [`svc does not support these properties and ignores them: [${list(unsupported)}]`]
       : []),
     ...(ignored.length > 0
       ? [`Druid ignores the values of these properties, and so does svc: [${list(ignored)}]`]
@@ -146,7 +146,7 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
       : []),
     ...(hasStores && !keepsStores
       ? [
-          'The stores are for other hosts, so this cluster uses certificates of its own for 127.0.0.1; clients need none',
+          'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1; clients need none',
         ]
       : []),
   ]

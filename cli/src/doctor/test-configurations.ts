@@ -18,7 +18,7 @@ const now = Date.parse('2026-11-01T00:00:00Z')
 const validities = { valid: [-30, 365], expired: [-30, -5], soon: [-30, 10], future: [5, 365] } as const
 
 /** A store of a configuration, which the tests create. */
-interface StoreRecipe {
+export interface StoreRecipe {
   readonly type: 'jks' | 'pkcs12'
   readonly password: string
   /** The alias and hosts of the key; none in a trust store. */

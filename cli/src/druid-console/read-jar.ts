@@ -46,5 +46,5 @@ function contentOf(bytes: Buffer, at: number, name: string): Buffer {
   const content = bytes.subarray(start, start + bytes.readUInt32LE(at + 20))
   if (method === stored) return content
   if (method === deflated) return inflateRawSync(content)
-  throw invalidInput(`Invalid jar file: [${name}] is compressed in an unknown way`)
+  throw invalidInput(`Invalid jar file: [${name}] uses an unsupported compression method`)
 }

@@ -59,7 +59,7 @@ export interface Rehearsal {
 
 /**
  * Creates a home from the inventory of a cluster; the home appears only when it is complete. Reads and checks everything,
- * then fills the home's own store. Nothing runs in the home afterwards. Throws a Failure if the home exists, the source is
+ * then fills the home's own store. Nothing runs in the home afterward. Throws a Failure if the home exists, the source is
  * unreadable, or the login sees only a part of it.
  */
 export async function createRehearsal(source: SnapshotSource, options: RehearsalOptions): Promise<Rehearsal> {

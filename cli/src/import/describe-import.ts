@@ -68,7 +68,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
             part: 'overshadowed segments',
             difference: `${overshadowed} stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
             reason:
-              'as in Druid, a new leader waits for millisToWaitBeforeDeleting; the leader of the source may have waited already',
+              'as in Druid, a new leader waits for millisToWaitBeforeDeleting; the leader of the source may already have waited',
           },
         ]),
     ...placementDifferences(stored),

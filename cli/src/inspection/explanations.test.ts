@@ -16,8 +16,8 @@ const explained = {
   segment: id,
   dataSource: 'wiki',
   state: 'partial',
-  summary: 'Lacks replicas: [hot] 1 of 2. Tier [hot]: the next run requests 1 replica',
-  causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run requests 1 replica' }],
+  summary: 'The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run assigns 1 replica',
+  causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
   rule: { number: 1, place: 0, source: 'defaults', rule: { type: 'loadForever' } },
   earlierRules: [
     {
@@ -44,7 +44,7 @@ const explained = {
   servers: [{ server: 'h1', tier: 'hot', state: 'serves', text: 'Serves it' }],
   omittedServers: 7,
   next: [
-    { code: 'load', text: 'The next run asks [h2] to load it' },
+    { code: 'load', text: 'The next run assigns it to [h2]' },
     { code: 'ruleChange', at: '2026-02-01T00:00:00.000Z', text: 'It matches rule [0] (dropForever)' },
   ],
 }
@@ -59,7 +59,7 @@ describe('the explanation of a segment', () => {
     assert.equal(
       formatExplanation(await readExplanation(client, id, undefined)),
       `${id}
-Lacks replicas: [hot] 1 of 2. Tier [hot]: the next run requests 1 replica.
+The segment is missing replicas: [hot] 1 of 2. Tier [hot]: the next run assigns 1 replica.
 
 Rules:
 - 3 earlier rules do not apply
@@ -74,7 +74,7 @@ h1      hot   Serves it
 and 7 more servers
 
 Next:
-- The next run asks [h2] to load it
+- The next run assigns it to [h2]
 - 2026-02-01T00:00:00.000Z: It matches rule [0] (dropForever)`,
     )
   })
@@ -94,12 +94,12 @@ describe('the explanation of an interval', () => {
         interval: 'I',
         segments: 2,
         summary: '2 used segments: 1 loaded, 1 missing',
-        notLoaded: [{ segment: id, state: 'missing', summary: 'Is not available for queries' }],
+        notLoaded: [{ segment: id, state: 'missing', summary: 'The segment is not available for queries' }],
       },
     })
     assert.equal(
       formatIntervalExplanation(await readIntervalExplanation(client, 'wiki', '2026-01-01/P4D')),
-      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  Is not available for queries.`,
+      `wiki I\n2 used segments: 1 loaded, 1 missing.\n\n${id}\n  The segment is not available for queries.`,
     )
   })
 })

@@ -120,7 +120,7 @@ function intervalPath(dataSource: string, interval: string): string {
 }
 
 const assumedSpeed =
-  'Expected times assume 10 MB/s for each task, because no task of compaction succeeded in the last 12 hours.'
+  'Expected times assume 10 MB/s for each task, because no compaction task succeeded in the last 12 hours.'
 
 /** Formats the explanation of compaction for a terminal. */
 export function formatCompactionExplanation({
@@ -221,7 +221,7 @@ function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplan
 }
 
 function ruleText({ place, source, rule }: AnsweredRule): string {
-  if (source === 'lastRule') return `The rule that ends every list (${rule.type})`
+  if (source === 'lastRule') return `The built-in last rule (${rule.type})`
   return `${source === 'defaults' ? 'Default rule' : 'Rule'} [${place}] ${JSON.stringify(rule)}`
 }
 

@@ -121,7 +121,7 @@ async function orUnseen<Value>(
   }
 }
 
-/** Returns the present value of one entry; undefined if there is none. */
+/** Returns the current value of one entry; undefined if there is none. */
 async function readEntry(
   client: ClusterClient,
   kind: SectionKind,
@@ -130,7 +130,7 @@ async function readEntry(
   return (await readVersioned(client, kind, path)).value
 }
 
-/** The present value of an entry. */
+/** The current value of an entry. */
 export interface VersionedValue {
   /** Undefined if there is none. */
   readonly value: unknown
@@ -138,7 +138,7 @@ export interface VersionedValue {
   readonly version: string | undefined
 }
 
-/** Returns the present value of one entry with its version, which a change can require. */
+/** Returns the current value of one entry with its version, which a change can require. */
 export async function readVersioned(
   client: ClusterClient,
   kind: SectionKind,

@@ -18,7 +18,7 @@ export interface WriteContext {
 }
 
 /**
- * Applies a change to an entry with this present value, which may be between the two values of the change. Throws conflict if
+ * Applies a change to an entry with this current value, which may be between the two values of the change. Throws conflict if
  * a cluster of svc no longer has the version of the value.
  */
 export async function writeEntry(
@@ -66,7 +66,7 @@ export async function writeEntry(
   if (password !== undefined) await send('POST', `${at}/credentials`, { password })
 }
 
-/** The header that makes a request fail with a conflict unless the version is still the present one. */
+/** The header that makes a request fail with a conflict unless the version is still the current one. */
 const requiredVersion = (version: string | undefined): Headers =>
   version === undefined ? {} : { 'If-Match': version }
 

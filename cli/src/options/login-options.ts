@@ -15,7 +15,7 @@ export interface LoginOptions {
 export function withLogin(command: Command): Command {
   return command
     .option('--user <name>', 'User name, or name:password')
-    .option('--password-file <file>', 'File with the password of the user (- reads standard input)')
+    .option('--password-file <file>', 'File with the password of the user (- for standard input)')
     .option('--trust <file>', 'PEM file of CA certificates to trust')
 }
 

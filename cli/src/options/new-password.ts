@@ -5,7 +5,7 @@ import { readPassword } from './login-options.ts'
 /** The option with which a command reads a new password. */
 export const newPasswordOption = [
   '--new-password-file <file>',
-  'File with the new password (- reads standard input; default: a prompt)',
+  'File with the new password (- for standard input; default: a prompt)',
 ] as const
 
 /** The new password in a file, or typed twice at a prompt that does not show it. */

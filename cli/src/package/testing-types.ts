@@ -54,13 +54,13 @@ export interface Cluster {
 
 /** Sends requests to the router. Paths begin with `/`. Bodies are JSON. */
 export interface Client {
-  /** Returns the body of the answer. Throws a `RequestError` if the status is not 2xx. */
+  /** Returns the body of the response. Throws a `RequestError` if the status is not 2xx. */
   get<Body = unknown>(path: string): Promise<Body>
-  /** Returns the body of the answer. Throws a `RequestError` if the status is not 2xx. */
+  /** Returns the body of the response. Throws a `RequestError` if the status is not 2xx. */
   post<Body = unknown>(path: string, body?: unknown): Promise<Body>
-  /** Returns the body of the answer. Throws a `RequestError` if the status is not 2xx. */
+  /** Returns the body of the response. Throws a `RequestError` if the status is not 2xx. */
   delete<Body = unknown>(path: string): Promise<Body>
-  /** Returns the answer, whatever its status is. */
+  /** Returns the response, whatever its status is. */
   request<Body = unknown>(request: Request): Promise<Answer<Body>>
 }
 
@@ -75,14 +75,14 @@ export interface Request {
   readonly login?: { readonly username: string; readonly password: string } | null
 }
 
-/** An answer; the body is a string if it is not JSON, and undefined if there is none. */
+/** A response; the body is a string if it is not JSON, and undefined if there is none. */
 export interface Answer<Body = unknown> {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Body
 }
 
-/** An answer with an error status. */
+/** A response with an error status. */
 export interface RequestError extends Error {
   readonly status: number
   readonly body: unknown

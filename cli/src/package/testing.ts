@@ -73,14 +73,15 @@ async function replaceState(client: Client, request: { snapshot?: string }): Pro
   const { id } = await client.post<{ id: string }>(`${testingPath}/resets`, request)
   const deadline = performance.now() + requestTimeoutMs
   for (;;) {
-    // Servers that restart do not answer.
+    // Servers that restart do not respond.
     const answer = await client
       .request<{ state: string; problem: string }>({ path: `${testingPath}/resets/${id}` })
       .catch(() => undefined)
     const { state, problem } = (answer?.status === 200 && answer.body) || {}
     if (state === 'SUCCESS') return
     if (state === 'FAILED') throw new Error(`The reset failed: ${problem}`)
-    if (performance.now() > deadline) throw new Error(`The reset did not end within ${requestTimeoutMs} ms`)
+    if (performance.now() > deadline)
+      throw new Error(`The reset did not finish within ${requestTimeoutMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, resetPollMs))
   }
 }
@@ -109,7 +110,7 @@ async function reportOf(child: ChildProcess): Promise<ClusterProcessReport> {
     child.once('message', resolve)
     child.once('error', reject)
     child.once('exit', (status, signal) =>
-      reject(new Error(`The process of the cluster ended (${signal ?? `exit status ${status}`})`)),
+      reject(new Error(`The process of the cluster exited (${signal ?? `exit status ${status}`})`)),
     )
   })
 }

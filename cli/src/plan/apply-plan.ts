@@ -76,7 +76,7 @@ export interface ApplyEvents {
   readonly untilLoaded: (next: Phase) => Promise<void>
 }
 
-/** Applies steps. Throws forbidden, with what was applied, if someone else changes the same entries meanwhile. */
+/** Applies steps. Throws forbidden, with what was applied, if someone else changes the same entries in the meantime. */
 export async function applySteps(
   context: WriteContext,
   steps: readonly Step[],
@@ -105,7 +105,7 @@ export async function applySteps(
   }
 }
 
-/** Applies changes that are made in one request. Each follows a fresh read. Throws conflict if a value is another one by now. */
+/** Applies changes that are made in one request. Each follows a fresh read. Throws conflict if a value has changed since. */
 async function applyUnit(
   context: WriteContext,
   unit: readonly Change[],

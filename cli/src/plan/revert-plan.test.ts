@@ -160,7 +160,7 @@ describe('a reverted plan', () => {
     assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
   })
 
-  test('marks the predicted segments in Druid, which has no reasons why segments are unused', async () => {
+  test('marks the predicted segments in Druid, which does not record why segments are unused', async () => {
     const sent: unknown[] = []
     const druid = {
       ...configuredCluster(),
@@ -191,7 +191,7 @@ describe('a reverted plan', () => {
     assert.deepEqual(changes, [{ kind: 'logins', path: at, action: 'add', before: undefined, after: {} }])
     assert.deepEqual(warnings, [
       '[authenticators.basic.users.ann] is created again without a password',
-      '[coordinator.newField] had no value before the plan and keeps the present one',
+      '[coordinator.newField] had no value before the plan and keeps its current one',
     ])
   })
 })

@@ -19,7 +19,7 @@ export function reversalOf({ changes }: Pick<Plan, 'changes'>): Reversal {
     const { kind, path, action, before, after } = change
     const field = fieldAt(path)
     if (isField(change) && before === undefined) {
-      warnings.push(`[${field}] had no value before the plan and keeps the present one`)
+      warnings.push(`[${field}] had no value before the plan and keeps its current one`)
       return []
     }
     if (kind === 'logins' && action === 'change') {

@@ -334,7 +334,7 @@ describe('apply', () => {
   }
   const context = (client: ConfiguredCluster) => ({ client, headers: {}, passwordOf: () => undefined })
 
-  test('changes the cluster defaults after other rules, and then at once the rules that depend on them', async () => {
+  test('changes the cluster defaults after other rules, and immediately afterward the rules that depend on them', async () => {
     const { cluster, folder } = await twoRules()
     const dependent: PreviewRules = (body) => previewWith({ a: 0, b: 'defaultRules' in body ? 0 : 1 })(body)
     const { steps } = await makePlan(cluster, await compare(cluster, folder), dependent, now)
@@ -402,7 +402,7 @@ describe('apply', () => {
     assert.deepEqual(cluster.written, [])
   })
 
-  test('stops if someone else changes an entry meanwhile, and says what was applied', async () => {
+  test('stops if someone else changes an entry in the meantime, and says what was applied', async () => {
     const { cluster, steps } = await twoRules()
     const racing = applySteps(context(cluster), steps, {
       ...events,
@@ -587,7 +587,7 @@ describe('plan', () => {
     )
   })
 
-  test('the same files and cluster make the same plan', async () => {
+  test('the same files and cluster produce the same plan', async () => {
     const cluster = configuredCluster()
     const folder = folderOf('coordinator:\n  maxSegmentsToMove: 5\n')
     const make = async () => (await makePlan(cluster, await compare(cluster, folder), preview, now)).plan

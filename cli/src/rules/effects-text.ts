@@ -52,7 +52,7 @@ function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): strin
   return `${amountOf(unqueryable)} will be unqueryable (${queryableBefore === 0 ? already : now}).`
 }
 
-/** One row per effect: in all if there are several datasources, then by datasource. */
+/** One row per effect: in total if there are several datasources, then by datasource. */
 export function effectsTable(
   total: AnsweredEffects,
   datasources: Readonly<Record<string, { readonly effects: AnsweredEffects }>>,

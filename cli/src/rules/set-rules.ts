@@ -29,6 +29,14 @@ function headerOf(option: string, name: string, value: string | undefined): Reco
   )
 }
 
+/** How rules are replaced. */
+export interface SetRulesOptions {
+  /** Author and comment for the audit history. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether a cluster of svc must change the rules even if its policy forbids it. */
+  readonly overridesPolicy: boolean | undefined
+}
+
 /**
  * Replaces the rules of a datasource. Returns the warnings of the cluster. Throws a
  * Failure if the rules are rejected.
@@ -37,8 +45,14 @@ export async function setRules(
   client: ClusterClient,
   dataSource: string,
   rules: readonly unknown[],
-  headers: Readonly<Record<string, string>>,
+  { headers, overridesPolicy }: SetRulesOptions,
 ): Promise<readonly string[]> {
-  const answer = await client.request('POST', rulesPath(dataSource), rules, headers)
+  const path = rulesPath(dataSource)
+  const answer = await client.request(
+    'POST',
+    overridesPolicy ? `${path}?overridePolicy` : path,
+    rules,
+    headers,
+  )
   return warningsOfHeader(answer.headers['x-svc-warnings'] as string | undefined)
 }

@@ -26,7 +26,7 @@ export interface SimulationOptions extends SimulationSize {
   /** Load rate of each server, for example `1GiB`. */
   readonly loadBytesPerSecond: string
   readonly failureProbability: number
-  /** Must not exist yet, and is kept afterwards, with its virtual servers. Default: a temporary home. */
+  /** Must not exist yet, and is kept afterward, with its virtual servers. Default: a temporary home. */
   readonly home?: string | undefined
   readonly portOffset?: string | undefined
   /** Whether to run two coordinators and kill the leader once everything is loaded. */

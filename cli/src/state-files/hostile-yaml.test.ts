@@ -168,7 +168,7 @@ describe('invalid files have one clear message with line and column', () => {
 
 test('very deep and very long files are refused, and many names are not', () => {
   for (const deep of ['['.repeat(20_000), '- '.repeat(10_000), `a: ${'{a: '.repeat(20_000)}`])
-    assert.match(messageFor(deep), /^state\.yaml:1:\d+: Values have too many levels/)
+    assert.match(messageFor(deep), /^state\.yaml:1:\d+: Values are nested too deeply/)
   assert.match(messageFor(`rules: "${'x'.repeat(17 * 1024 * 1024)}"`), /^state\.yaml:1:1: The file has/)
   const names = Array.from({ length: 10_000 }, (_, index) => `  d${index}: []`).join('\n')
   assert.equal(messageFor(`rules:\n${names}`), '')

@@ -64,7 +64,7 @@ function assertFlat(tokens: readonly CST.Token[], refuseAt: Refuse): void {
   for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
     const [token, level] = entry
     if (level > maxLevels)
-      throw refuseAt(token.offset, `Values have too many levels: expected at most [${maxLevels}]`)
+      throw refuseAt(token.offset, `Values are nested too deeply: expected at most [${maxLevels}] levels`)
     if (token.type === 'document' && token.value) open.push([token.value, level + 1])
     if (!('items' in token)) continue
     for (const { key, value } of token.items) {

@@ -174,7 +174,7 @@ const pairOf = (map: YAMLMap, name: string) =>
     ({ key }) => isScalar(key) && (typeof key.value === 'string' ? key.value : key.source) === name,
   )
 
-/** Replaces the rules of a new list by the equal ones of the earlier list, which have comments. */
+/** Replaces the rules of a new list with the equal ones of the earlier list, which have comments. */
 function keepNodes(list: unknown, earlier: unknown): void {
   if (!isSeq(list) || !isSeq(earlier)) return
   list.commentBefore = earlier.commentBefore ?? null

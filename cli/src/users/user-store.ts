@@ -28,7 +28,7 @@ export interface UserStore {
   list(): Promise<User[]>
   /** Throws notFound if there is no such user. */
   get(user: string): Promise<User>
-  /** Creates a user with a password and roles. If a part of it fails, there is no such user afterwards. */
+  /** Creates a user with a password and roles. If a part of it fails, there is no such user afterward. */
   create(user: string, given: NewUser): Promise<void>
   setPassword(user: string, password: string): Promise<void>
   addRole(user: string, role: string): Promise<void>

@@ -36,7 +36,7 @@ export function AccessScreen() {
         <h1>Access</h1>
         <p className="sentence">
           {countOf(Object.keys(data.users).length, 'user')}, {countOf(Object.keys(data.roles).length, 'role')}
-          , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. Names of resources are regular
+          , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. Resource names are regular
           expressions.
         </p>
         <Matrix directory={data} selected={user} onSelect={setUser} />

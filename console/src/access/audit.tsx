@@ -40,7 +40,7 @@ export function SecurityAudit() {
           {error.message}
         </Notice>
       )}
-      {data?.length === 0 && <p className="dim">No event of this kind.</p>}
+      {data?.length === 0 && <p className="dim">No events of this kind.</p>}
       {data && data.length > 0 && (
         <table>
           <thead>
@@ -80,7 +80,7 @@ export function InternalCalls() {
   if (!data || data.length === 0) return null
   return (
     <section aria-labelledby="calls-title">
-      <h2 id="calls-title">Calls of the coordinator</h2>
+      <h2 id="calls-title">Calls to and from the coordinator</h2>
       <table>
         <thead>
           <tr>

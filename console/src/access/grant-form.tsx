@@ -47,7 +47,7 @@ export function GrantForm({
       path: userRolePath,
       undo: { method: 'DELETE', path: userRolePath },
     }
-    void changes.apply(`${user} may ${level} ${dataSource} now.`, [...(isNew ? create : []), assign])
+    void changes.apply(`${user} can now ${level} ${dataSource}.`, [...(isNew ? create : []), assign])
   }
   const hasRole = directory.users[user]?.includes(role) === true
   return (

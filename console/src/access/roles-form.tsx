@@ -24,7 +24,7 @@ export function RolesForm({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const texts = [
-      ...assigned.map((role) => `${user} has the role ${role} now.`),
+      ...assigned.map((role) => `${user} now has the role ${role}.`),
       ...removed.map((role) => `${user} no longer has the role ${role}.`),
     ]
     const requests = [
@@ -79,7 +79,7 @@ function changeOf(
   return isAssigned ? { ...assign, undo: remove } : { ...remove, undo: assign }
 }
 
-/** What the user may do afterwards and no longer. */
+/** What the user may do afterward and no longer. */
 function Review({
   directory: { roles, users },
   user,

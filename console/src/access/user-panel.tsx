@@ -96,7 +96,7 @@ function DeleteUser({
     ]
     void changes
       .apply(
-        `${user} is deleted.`,
+        `Deleted user ${user}.`,
         paths.map((path) => ({ method: 'DELETE', path })),
       )
       .then((isDone) => isDone && onDeleted())
@@ -144,7 +144,7 @@ export function NewUserForm({
     const user = encodeURIComponent(name)
     const create = (path: string): Change => ({ method: 'POST', path, undo: { method: 'DELETE', path } })
     void changes
-      .apply(`${name} can log in now, and has no permissions yet.`, [
+      .apply(`${name} can now log in, but has no permissions yet.`, [
         create(`${loginsPath}/${user}`),
         create(`${accountsPath}/users/${user}`),
         { method: 'POST', path: `${loginsPath}/${user}/credentials`, body: { password } },

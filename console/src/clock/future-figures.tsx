@@ -11,7 +11,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
     <>
       {lost.segments > 0 && (
         <Notice kind="loss">
-          <b>{countOf(lost.segments, 'segment')} become unqueryable</b> ({formatDays(lost.interval!)};{' '}
+          <b>{countOf(lost.segments, 'segment')} will become unqueryable</b> ({formatDays(lost.interval!)};{' '}
           {formatBytes(lost.bytes)}).
           {unused.segments > 0 &&
             ` ${unused.segments === lost.segments ? 'All' : formatCount(unused.segments)} of them are marked unused.`}
@@ -22,7 +22,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         {formatBytes(loaded.bytes + moved.bytes)}) and drop {formatCount(dropped.copies! + moved.copies!)} (
         {formatBytes(dropped.bytes + moved.bytes)}).
         {doesNotFit.segments > 0 &&
-          ` ${countOf(doesNotFit.copies!, 'replica')} (${formatBytes(doesNotFit.bytes)}) do not fit.`}
+          ` ${countOf(doesNotFit.copies!, 'replica')} (${formatBytes(doesNotFit.bytes)}) will not fit.`}
       </p>
       <p className="hint">
         This preview contains today’s data only. Data that arrives later is not predicted.
@@ -66,7 +66,7 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
                     color={colors.get(tier)}
                   />
                   {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
-                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}
+                  {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} will not fit`}
                 </span>
               )}
             </td>

@@ -82,7 +82,7 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
   const awaiting = sum((one) => one.intervalCountAwaitingCompaction)
   return (
     <p className="sentence">
-      {countOf(statuses.length, 'datasource is', 'datasources are')} compacted.{' '}
+      Compaction covers {countOf(statuses.length, 'datasource')}.{' '}
       {awaiting === 0
         ? 'Nothing awaits compaction.'
         : `${countOf(awaiting, 'interval')} (${formatBytes(sum((one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}

@@ -11,7 +11,7 @@ const compact = (object: Json): Json =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null))
 
 const partitionings = [
-  ['none', 'of the engine (default)'],
+  ['none', 'engine default'],
   ['dynamic', 'dynamic: by rows only'],
   ['range', 'range: sorted by columns'],
 ] as const

@@ -92,7 +92,7 @@ function useStore(dataSource: string, stored: CompactionConfigJson | undefined, 
       })
       await queries.invalidateQueries()
       onStored()
-      const text = config === undefined ? 'Compaction is stopped.' : 'Applied.'
+      const text = config === undefined ? 'Stopped compaction.' : 'Applied.'
       setApplied(isUndo ? undefined : { before: stored, text })
     } catch (error) {
       setProblem((error as Error).message)

@@ -212,7 +212,7 @@ function ChangedByOther({
   const last = history?.[0]
   return (
     <div className="notice warning" role="alert">
-      <b>These rules have changed while you were editing.</b>{' '}
+      <b>These rules changed while you were editing.</b>{' '}
       {last && (
         <>
           <Name>{last.auditInfo.author || last.auditInfo.identity}</Name> stored the rules below{' '}

@@ -95,7 +95,7 @@ export function parseList(list: readonly object[]): ParsedList {
 export interface RuleBand {
   readonly start: number
   readonly end: number
-  /** Index in the list; -1 for the rule that ends every list. */
+  /** Index in the list; -1 for the built-in last rule. */
   readonly index: number
 }
 

@@ -125,7 +125,7 @@ function Rules({ explained }: { readonly explained: SegmentExplanation }) {
 }
 
 function ruleName({ place, source, rule }: NonNullable<SegmentExplanation['rule']>): string {
-  if (source === 'lastRule') return 'No rule matches, and the rule that ends every list'
+  if (source === 'lastRule') return 'No rule matches, so the built-in last rule'
   const { what, scope, where } = describeRule(rule)
   const text = `${what} ${scope}${where === '' ? '' : ` → ${where}`}`
   return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place} (${text})`

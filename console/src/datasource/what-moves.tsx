@@ -135,7 +135,7 @@ function Fill({
       <Meter label="Fill" value={bytesAfter} max={capacityBytes} color={color} />
       <span>
         {formatShare(bytesAfter, capacityBytes)} of {formatBytes(capacityBytes)}
-        {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} do not fit`}
+        {doesNotFit.copies > 0 && `, ${formatBytes(doesNotFit.bytes)} will not fit`}
       </span>
     </span>
   )

@@ -125,7 +125,7 @@ export interface WorkerCalls {
   readonly future: { readonly input: { readonly now: number }; readonly output: PreviewAnswer }
   /** What changes to the servers do under the stored rules. */
   readonly changeServers: { readonly input: ServerChanges; readonly output: ServerChangesPreview }
-  /** Replaces the cluster by a snapshot. */
+  /** Replaces the cluster with a snapshot. */
   readonly openSnapshot: { readonly input: SnapshotPlace; readonly output: OpenedSnapshot }
   /** A request to the API of the opened snapshot. */
   readonly request: {
@@ -133,7 +133,7 @@ export interface WorkerCalls {
     readonly output: LocalAnswer
   }
   readonly explain: { readonly input: ExplainTask; readonly output: ExplainedSegments }
-  /** Starts or stops to follow the changes of the cluster. */
+  /** Starts or stops following the changes of the cluster. */
   readonly follow: { readonly input: { readonly isOn: boolean }; readonly output: null }
 }
 

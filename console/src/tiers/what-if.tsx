@@ -80,7 +80,8 @@ function Consequences({
       )}
       {misfits > 0 && (
         <Notice kind="warning">
-          {countOf(misfits, 'replica')} ({formatBytes(sum(({ doesNotFit }) => doesNotFit.bytes))}) do not fit.
+          {countOf(misfits, 'replica')} ({formatBytes(sum(({ doesNotFit }) => doesNotFit.bytes))}) will not
+          fit.
         </Notice>
       )}
       <p className="sentence">

@@ -64,7 +64,7 @@ describe('a task with deep storage and logs in S3', () => {
 
   for (const [what, status, code, problem] of [
     ['refuses to store it', 403, 'AccessDenied', 'AccessDenied (HTTP 403)'],
-    ['is full', 507, 'XMinioStorageFull', 'no space left in the store'],
+    ['is full', 507, 'XMinioStorageFull', 'the S3 service has no space left'],
   ] as const) {
     it(`fails with a clear message if S3 ${what}, and leaves nothing behind`, async (scope) => {
       const worker = await startWorker(scope, stores, folders, { properties })

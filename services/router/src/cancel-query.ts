@@ -19,7 +19,7 @@ export async function cancelEverywhere(
   const answers = origins.map(send)
   const canceled = answers.map(async (one) => {
     const answer = await one
-    if (answer.statusCode !== 202) throw new Error('The query does not run on this broker')
+    if (answer.statusCode !== 202) throw new Error('The query is not running on this broker')
     return answer
   })
   return await Promise.any(canceled).catch(async () =>

@@ -4,7 +4,7 @@ import { differences } from './differences.ts'
 export function differencesPage(): string {
   return `# How svc differs from Druid 37
 
-This page lists where the management interface of svc answers differently from Druid 37, and why.
+This page lists where the management interface of svc responds differently from Druid 37, and why.
 \`npm run test:differential -- --page\` writes it from \`test/druid/differential/differences.ts\`.
 
 A test builds the same random state in both systems, sends both the same random requests, and compares the answers and

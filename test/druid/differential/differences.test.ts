@@ -38,6 +38,15 @@ test('names of differences are unique', () => {
   assert.deepEqual([...new Set(names)], names)
 })
 
+test('segments of different seeds have different IDs', () => {
+  const idsOf = (seed: number) =>
+    randomState(choicesFrom(seededRandom(seed)), 1_780_000_000_000, serverNames).segments.map(
+      ({ payload }) => payload.identifier,
+    )
+  const ids = Array.from({ length: 50 }, (_, seed) => idsOf(seed)).flat()
+  assert.equal(new Set(ids).size, ids.length)
+})
+
 test('the same seed has the same state and requests', () => {
   const draw = () => {
     const choices = choicesFrom(seededRandom(7))
@@ -58,6 +67,22 @@ describe('two answers', () => {
     const [one, other] = [answer(200, ['a', 'b']), answer(200, ['b', 'a'])]
     assert.ok(isSame(exchange(list, one, other)))
     assert.ok(!isSame(exchange(rules, one, other)))
+  })
+
+  test('are the same unused segments in another order, unless it was requested', () => {
+    const unused = `GET ${coordinator}/metadata/datasources/:dataSource/unusedSegments`
+    const [one, other] = [answer(200, ['a', 'b']), answer(200, ['b', 'a'])]
+    assert.ok(isSame(exchange(unused, one, other)))
+    assert.ok(!isSame(exchange(unused, one, other, '/x?sortOrder=ASC')))
+  })
+
+  test('are the same unused segments if they are as many as a limit allows, unless their order was requested', () => {
+    const unused = `GET ${coordinator}/metadata/datasources/:dataSource/unusedSegments`
+    const sameWith = (path: string, other: readonly string[]) =>
+      isSame(exchange(unused, answer(200, ['a']), answer(200, other), path))
+    assert.ok(sameWith('/x?limit=1', ['b']))
+    assert.ok(!sameWith('/x?limit=1', []))
+    assert.ok(!sameWith('/x?limit=1&sortOrder=ASC', ['b']))
   })
 
   test('differ by a value', () => {
@@ -144,7 +169,7 @@ const examples: readonly Example[] = [
     druid: [404],
     svc: [200, { latestStatus: [] }],
     otherDruid: [404],
-    otherSvc: [200, { latestStatus: [{ dataSource: 'a' }] }],
+    otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
   },
   {
     name: 'compaction status of a datasource without segments',
@@ -153,6 +178,22 @@ const examples: readonly Example[] = [
     svc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 0 }] }],
     otherDruid: [200, { latestStatus: [] }],
     otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
+  },
+  {
+    name: 'compaction status of one datasource as a list',
+    endpoint: 'GET /druid/indexer/v1/compaction/status/datasources/:dataSource',
+    druid: [200, { dataSource: 'a', bytesCompacted: 1 }],
+    svc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
+    otherDruid: [200, { dataSource: 'a', bytesCompacted: 2 }],
+    otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
+  },
+  {
+    name: 'sums over no segments',
+    endpoint: `GET ${coordinator}/intervals/:interval`,
+    druid: [200, {}],
+    svc: [200, { size: 0, count: 0 }],
+    otherDruid: [200, {}],
+    otherSvc: [200, { size: 1, count: 1 }],
   },
   {
     name: 'rows of unused segments',
@@ -237,6 +278,15 @@ const examples: readonly Example[] = [
     svc: [200, { numChangedSegments: 0 }],
     otherDruid: [200, { numChangedSegments: 0 }],
     otherSvc: [200, { numChangedSegments: 1 }],
+  },
+  {
+    name: 'unknown segments to mark as used',
+    endpoint: `POST ${ofDatasource}/markUsed`,
+    json: { segmentIds: ['a'] },
+    druid: [400],
+    svc: [200, { numChangedSegments: 0 }],
+    otherDruid: [404],
+    otherSvc: [200, { numChangedSegments: 0 }],
   },
 ]
 

@@ -115,22 +115,55 @@ export const differences: readonly Difference[] = [
   },
   {
     name: 'compaction status of a datasource without segments',
-    endpoint: '`GET …/compaction/status`, `GET …/compaction/status/datasources`',
+    endpoint:
+      '`GET …/compaction/status`, `GET …/compaction/status/datasources`, `GET …/compaction/progress`, also for one datasource',
     condition: 'a datasource has a compaction configuration, and no used segments',
-    druid: 'omits it',
+    druid: 'omits it; 404 if only this datasource is requested',
     svc: 'lists it as `RUNNING`, with counts of 0',
     reason: 'The documented answer lists all datasources for which automatic compaction is enabled.',
-    explains: bothSucceed((exchange) => {
-      if (!/\/compaction\/status(\/datasources)?$/.test(exchange.request.endpoint)) return false
-      const statusOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
-      const known = new Set(statusOf(exchange.druid).map(({ dataSource }) => dataSource))
-      const isEmpty = (status: object) =>
-        Object.values(status).every((value) => typeof value !== 'number' || value === 0)
-      const latestStatus = statusOf(exchange.svc).filter(
-        (status) => known.has(status.dataSource) || !isEmpty(status),
+    explains: (exchange) => {
+      const { request, druid, svc } = exchange
+      if (!/\/compaction\/(status(\/datasources(\/:dataSource)?)?|progress)$/.test(request.endpoint))
+        return false
+      if (svc.status !== 200) return false
+      if (druid.status === 404) return isWithoutFigures(svc.json)
+      const known = new Set(statusesOf(druid).map(({ dataSource }) => dataSource))
+      const latestStatus = statusesOf(svc).filter(
+        (status) => known.has(status.dataSource) || !isWithoutFigures(status),
       )
-      return isSame({ ...exchange, svc: { ...exchange.svc, json: { latestStatus } } })
-    }),
+      return isSame({ ...exchange, svc: { ...svc, json: { latestStatus } } })
+    },
+  },
+  {
+    name: 'compaction status of one datasource as a list',
+    endpoint: '`GET /druid/indexer/v1/compaction/status/datasources/{dataSource}`',
+    condition: 'the datasource has a compaction status',
+    druid: 'the status',
+    svc: '`{"latestStatus":[…]}` with the status',
+    reason: 'The documented answer is a list with zero or one entry.',
+    explains: bothSucceed(
+      (exchange) =>
+        exchange.request.endpoint.endsWith('/compaction/status/datasources/:dataSource') &&
+        isSame({
+          ...exchange,
+          druid: { ...exchange.druid, json: { latestStatus: [exchange.druid.json] } },
+        }),
+    ),
+  },
+  {
+    name: 'sums over no segments',
+    endpoint: '`GET …/intervals/{interval}`',
+    condition: 'no segment in the interval is served',
+    druid: '`{}`',
+    svc: '`{"size":0,"count":0}`',
+    reason: 'The documented fields are always present.',
+    explains: bothSucceed(
+      ({ request, druid, svc }) =>
+        request.endpoint.endsWith('/v1/intervals/:interval') &&
+        druid.text === '{}' &&
+        namesOf(svc).join() === 'size,count' &&
+        isWithoutFigures(svc.json),
+    ),
   },
   {
     name: 'rows of unused segments',
@@ -276,7 +309,29 @@ export const differences: readonly Difference[] = [
         countOf(druid) > countOf(svc),
     ),
   },
+  {
+    name: 'unknown segments to mark as used',
+    endpoint: '`POST …/markUsed`, by ID',
+    condition: 'a segment does not exist',
+    druid: '400; marks none of the segments',
+    svc: 'marks the others',
+    reason: 'Kill tasks may erase some segments before the others are marked as used.',
+    explains: ({ request, druid, svc, state }) => {
+      if (!request.endpoint.endsWith('/markUsed') || druid.status !== 400 || svc.status !== 200) return false
+      const stored = new Set(state.segments.map(({ payload }) => payload.identifier))
+      const { segmentIds = [] } = (request.json ?? {}) as { segmentIds?: readonly string[] }
+      return segmentIds.some((id) => !stored.has(id))
+    },
+  },
 ]
+
+const statusesOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
+
+/** Whether all numbers in a value are 0. */
+const isWithoutFigures = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).every(isWithoutFigures)
+    : typeof value !== 'number' || value === 0
 
 /** The condition for requests that succeed with the same status in both systems. */
 function bothSucceed(applies: Difference['explains']): Difference['explains'] {

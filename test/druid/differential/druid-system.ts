@@ -12,7 +12,7 @@ import {
   type SentRequest,
   waitUntil,
 } from '@svc/shared/testing'
-import { basicProperties, passwords } from './logins.ts'
+import { authenticator, basicProperties, passwords } from './logins.ts'
 import type { StoredSegment, WantedServer } from './state.ts'
 
 /** A system under test: a cluster whose state can be replaced, and whose duties run on request. */
@@ -90,7 +90,9 @@ const properties: Readonly<Record<string, string>> = {
   'druid.coordinator.loadqueuepeon.http.repeatDelay': 'PT0.05S',
   // Compaction by supervisors requires the cache.
   'druid.manager.segments.useIncrementalCache': 'always',
-  'druid.manager.segments.pollDuration': 'PT0.2S',
+  'druid.manager.segments.pollDuration': 'PT0.05S',
+  // Every request calculates the hash of its password.
+  [`druid.auth.authenticator.${authenticator}.credentialIterations`]: '10',
   ...basicProperties('druid'),
 }
 

@@ -12,8 +12,11 @@ export interface Exchange {
 }
 
 // The order of these lists means something; that of all others is arbitrary in Druid.
-const orderedEndpoints =
-  /\/rules(\/:dataSource)?$|\/history$|\/datasources\/:dataSource\/intervals$|unusedSegments$/
+const orderedEndpoints = /\/rules(\/:dataSource)?$|\/history$|\/datasources\/:dataSource\/intervals$/
+
+/** Whether the order of the list means something. Druid sorts unused segments only on request. */
+const isOrdered = ({ endpoint, path }: DifferentialRequest): boolean =>
+  orderedEndpoints.test(endpoint) || (endpoint.endsWith('unusedSegments') && path.includes('sortOrder='))
 
 const time = '<time>'
 const timeNames = new Set(['auditTime', 'createdTime', 'usedStatusLastUpdatedDate'])
@@ -32,20 +35,27 @@ const isConfirmation = ({ json }: Answer): boolean => isDeepStrictEqual(json, { 
 /** Returns the body without what must differ: times of changes, addresses, and arbitrary orders. */
 export function normalize({ json, text }: Answer, request: DifferentialRequest, state: State): unknown {
   if (json === undefined) return text
-  const isOrdered = orderedEndpoints.test(request.endpoint)
-  return normalizeValue(json, isOrdered, isRandom(request, state))
+  if (isArbitrarySelection(request) && Array.isArray(json)) return json.length
+  return normalizeValue(json, isOrdered(request), isRandom(request, state))
 }
+
+/** Whether Druid returns any of the requested segments: as many as the limit, in no order. */
+const isArbitrarySelection = ({ endpoint, path }: DifferentialRequest): boolean =>
+  endpoint.endsWith('unusedSegments') && path.includes('limit=') && !path.includes('sortOrder=')
 
 /** Whether Druid chooses at random what the answer contains. */
 const isRandom = ({ endpoint }: DifferentialRequest, { isPlacementFixed }: State): boolean =>
-  !isPlacementFixed && /v1\/servers|segments\/:segment$|intervals\/:interval$/.test(endpoint)
+  !isPlacementFixed &&
+  /^GET .*v1\/(servers|datasources\/:dataSource\/(segments\/:segment$|intervals)|intervals\/:interval$)/.test(
+    endpoint,
+  )
 
-function normalizeValue(value: unknown, isOrdered: boolean, isRandomPlacement: boolean): unknown {
+function normalizeValue(value: unknown, keepsOrder: boolean, isRandomPlacement: boolean): unknown {
   if (typeof value === 'string') return value.replaceAll('druid_system', 'svc_system')
   if (Array.isArray(value)) {
     if (isRandomPlacement) return ['<placement>']
-    const items = value.map((item) => normalizeValue(item, isOrdered, isRandomPlacement))
-    return isOrdered ? items : items.sort((left, right) => (canonical(left) < canonical(right) ? -1 : 1))
+    const items = value.map((item) => normalizeValue(item, keepsOrder, isRandomPlacement))
+    return keepsOrder ? items : items.sort((left, right) => (canonical(left) < canonical(right) ? -1 : 1))
   }
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
@@ -59,7 +69,7 @@ function normalizeValue(value: unknown, isOrdered: boolean, isRandomPlacement: b
       // Of a server, by ID.
       if (isRandomPlacement && (name === 'segments' || typeof inner === 'number'))
         return [[name, '<placement>']]
-      return [[name, normalizeValue(inner, isOrdered, isRandomPlacement)]]
+      return [[name, normalizeValue(inner, keepsOrder, isRandomPlacement)]]
     }),
   )
 }

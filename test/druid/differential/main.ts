@@ -4,6 +4,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
 import { differencesPage } from './differences-page.ts'
+import { hasPassed } from './report.ts'
 import { runDifferential } from './run.ts'
 
 const usage = `Usage: npm run test:differential -- [--seeds N] [--requests M] [--from SEED] [--json FILE] [--page]
@@ -59,5 +60,5 @@ else {
   mkdirSync(path.dirname(options.json), { recursive: true })
   writeFileSync(options.json, `${JSON.stringify(report, undefined, 2)}\n`)
   process.stdout.write(`Wrote ${options.json}\n`)
-  if (report.unlisted.length > 0 || report.tooFrequent.length > 0) process.exitCode = 1
+  if (!hasPassed(report)) process.exitCode = 1
 }

@@ -1,12 +1,15 @@
 import { differences, invalidInput } from './differences.ts'
 import { differingParts, normalize } from './exchange.ts'
-import type { SeedResult, UnlistedDifference } from './run-seed.ts'
+import type { SeedResult, SpentMs, UnlistedDifference } from './run-seed.ts'
 
 /** What a run found, as it is written to the report. */
 export interface Report {
   readonly seeds: readonly number[]
+  /** Seeds whose state could not be built, or whose requests could not be sent. */
+  readonly failedSeeds: readonly number[]
   readonly requests: number
   readonly unsettled: number
+  readonly spentMs: SpentMs
   /** Number and share of the requests in percent, by the name of the listed difference. */
   readonly listed: Readonly<Record<string, { readonly requests: number; readonly percent: number }>>
   /** Listed differences that cover too many requests. */
@@ -18,18 +21,30 @@ export interface Report {
 const maxPercent = 2
 
 /** Summarizes the results of all seeds. `minimized` are the unlisted differences to show. */
-export function summarize(results: readonly SeedResult[], minimized: readonly UnlistedDifference[]): Report {
-  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+export function summarize(
+  results: readonly SeedResult[],
+  minimized: readonly UnlistedDifference[],
+  failedSeeds: readonly number[],
+): Report {
+  const total = (figure: (result: SeedResult) => number) =>
+    results.reduce((sum, result) => sum + figure(result), 0)
+  const requests = total((result) => result.requests)
   const listed = Object.fromEntries(
     differences.map(({ name }) => {
-      const count = results.reduce((sum, result) => sum + (result.listed.get(name) ?? 0), 0)
+      const count = total((result) => result.listed.get(name) ?? 0)
       return [name, { requests: count, percent: Math.round((10_000 * count) / requests) / 100 }]
     }),
   )
   return {
     seeds: results.map(({ seed }) => seed),
+    failedSeeds,
     requests,
-    unsettled: results.reduce((sum, result) => sum + result.unsettled, 0),
+    unsettled: total(({ unsettled }) => unsettled),
+    spentMs: {
+      state: total(({ spentMs }) => spentMs.state),
+      duties: total(({ spentMs }) => spentMs.duties),
+      requests: total(({ spentMs }) => spentMs.requests),
+    },
     listed,
     tooFrequent: Object.entries(listed)
       .filter(([name, { percent }]) => name !== invalidInput && percent > maxPercent)
@@ -37,6 +52,10 @@ export function summarize(results: readonly SeedResult[], minimized: readonly Un
     unlisted: minimized.map(describe),
   }
 }
+
+/** Whether all seeds ran, and all differences are listed and rare enough. */
+export const hasPassed = ({ failedSeeds, unlisted, tooFrequent }: Report): boolean =>
+  failedSeeds.length + unlisted.length + tooFrequent.length === 0
 
 /** Returns a difference as it is shown and written. */
 export function describe({ seed, exchange, changes }: UnlistedDifference) {

@@ -211,6 +211,10 @@ function randomClusterCompactionConfig(choices: Choices): unknown {
   return { ...Object.fromEntries(chosen), useSupervisors: false }
 }
 
+const versionsOf = ({ segments }: State): string[] => [
+  ...new Set(segments.map(({ payload }) => payload.version)),
+]
+
 /** A body that selects segments to mark. */
 function randomFilter(choices: Choices, state: State, dataSource: string): unknown {
   if (choices.chance(0.1))
@@ -227,7 +231,7 @@ function randomFilter(choices: Choices, state: State, dataSource: string): unkno
     return {
       interval: intervalOf(choices, state, '/'),
       ...(choices.chance(0.3)
-        ? { versions: choices.one([[], ['2026-01-01T00:00:00.000Z'], ['x'], null]) }
+        ? { versions: choices.one([[], versionsOf(state).slice(0, 1), ['x'], null]) }
         : {}),
     }
   return {

@@ -31,7 +31,11 @@ export interface SeedResult {
   readonly unlisted: readonly UnlistedDifference[]
   /** How often a system did not settle within its runs; answers that depend on duties are not compared then. */
   readonly unsettled: number
+  readonly spentMs: SpentMs
 }
+
+/** The time in milliseconds that a seed took to build its state, to run duties, and to send requests. */
+export type SpentMs = Readonly<Record<'state' | 'duties' | 'requests', number>>
 
 const dayMs = 86_400_000
 const changesPerRound = 8
@@ -48,10 +52,17 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
   let sent = 0
   let unsettled = 0
   let changes: DifferentialRequest[] = []
+  const spentMs = { state: 0, duties: 0, requests: 0 }
+  const measured = async <Result>(kind: keyof SpentMs, work: Promise<Result>): Promise<Result> => {
+    const startedAt = performance.now()
+    const result = await work
+    spentMs[kind] += performance.now() - startedAt
+    return result
+  }
 
-  /** Sends a request; returns whether both systems are in the same state afterwards. */
+  /** Sends a request; returns whether both systems are in the same state afterward. */
   const compare = async (request: DifferentialRequest): Promise<boolean> => {
-    const exchange = await send(systems, request, state)
+    const exchange = await measured('requests', send(systems, request, state))
     sent += 1
     if (isSame(exchange)) return true
     const known = differences.find((difference) => difference.explains(exchange))
@@ -61,24 +72,24 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
     return request.method === 'GET' || isSuccess(exchange.druid.status) === isSuccess(exchange.svc.status)
   }
 
-  await resetBoth(systems, state)
+  await measured('state', resetBoth(systems, state))
   while (sent < requests) {
     for (let number = 0; number < changesPerRound && sent < requests; number++) {
       const request = randomRequest(choices, state, 'change')
       if (await compare(request)) changes.push(request)
       else {
-        await resetBoth(systems, state)
+        await measured('state', resetBoth(systems, state))
         changes = []
       }
-      if (choices.chance(0.4)) await compare(randomRequest(choices, state, 'stable'))
+      if (choices.chance(0.4) && sent < requests) await compare(randomRequest(choices, state, 'stable'))
     }
-    const [isDruidSettled, isSvcSettled] = await settleBoth(systems)
+    const [isDruidSettled, isSvcSettled] = await measured('duties', settleBoth(systems))
     if (!isDruidSettled || !isSvcSettled) unsettled += 1
     const kind: Kind = isDruidSettled && isSvcSettled ? 'settled' : 'stable'
     for (let number = 0; number < readsPerRound && sent < requests; number++)
       await compare(randomRequest(choices, state, kind))
   }
-  return { seed, requests: sent, listed, unlisted, unsettled }
+  return { seed, requests: sent, listed, unlisted, unsettled, spentMs }
 }
 
 /** Replays a difference with fewer changes before it, and returns it with the fewest that were found. */

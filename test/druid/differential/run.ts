@@ -1,5 +1,5 @@
 import { startDruidSystem } from './druid-system.ts'
-import { describe, kindOf, type Report, summarize } from './report.ts'
+import { describe, hasPassed, kindOf, type Report, summarize } from './report.ts'
 import { minimize, runSeed, type SeedResult, type UnlistedDifference } from './run-seed.ts'
 import { startSvc } from './svc-system.ts'
 
@@ -11,6 +11,9 @@ export interface DifferentialOptions {
   readonly requests: number
 }
 
+// More of them mean that a system no longer works.
+const maxFailedSeeds = 3
+
 /** Starts both systems, runs all seeds, and reports their differences. Always stops both. */
 export async function runDifferential(
   { firstSeed, seeds, requests }: DifferentialOptions,
@@ -21,10 +24,16 @@ export async function runDifferential(
     const svc = await startSvc()
     try {
       const results: SeedResult[] = []
+      const failedSeeds: number[] = []
       const minimized = new Map<string, UnlistedDifference>()
       for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
         const startedAt = performance.now()
-        const result = await runSeed({ druid, svc }, seed, requests)
+        const result = await runSeed({ druid, svc }, seed, requests).catch((error: Error) => {
+          print(`Seed ${seed} failed: ${error.message}`)
+          failedSeeds.push(seed)
+          if (failedSeeds.length > maxFailedSeeds) throw error
+        })
+        if (result === undefined) continue
         results.push(result)
         const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
         print(
@@ -37,7 +46,7 @@ export async function runDifferential(
           print(JSON.stringify(describe(small)))
         }
       }
-      const report = summarize(results, [...minimized.values()])
+      const report = summarize(results, [...minimized.values()], failedSeeds)
       printSummary(report, print)
       return report
     } finally {
@@ -52,12 +61,18 @@ function printSummary(report: Report, print: (line: string) => void): void {
   print(
     `\n${report.requests} requests over ${report.seeds.length} seeds, ${report.unsettled} times not settled`,
   )
+  const { state, duties, requests: sending } = report.spentMs
+  const seconds = (durationMs: number): string => `${(durationMs / 1000).toFixed(0)} s`
+  const perSecond = (1000 * report.requests) / (state + duties + sending)
+  print(
+    `${perSecond.toFixed(1)} requests per second: ${seconds(state)} to build states, ${seconds(duties)} for duties, ${seconds(sending)} for requests`,
+  )
   for (const [name, { requests, percent }] of Object.entries(report.listed))
     print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)}%  ${name}`)
   for (const name of report.tooFrequent) print(`The listed difference [${name}] covers too many requests`)
   print(
-    report.unlisted.length === 0
+    hasPassed(report)
       ? 'passed'
-      : `FAILED: ${report.unlisted.length} kinds of unlisted differences`,
+      : `FAILED: ${report.unlisted.length} kinds of unlisted differences, ${report.failedSeeds.length} failed seeds`,
   )
 }

@@ -33,12 +33,24 @@ const names = ['wikipedia', 'koalas', 'web-events', 'a.b_c', 'Wikipedia', 'über
 export const tiers = ['_default_tier', 'hot', 'cold'] as const
 const versions = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T12:34:56.789Z']
 
+/**
+ * Returns versions that no other state has, so that its segments have other IDs: Druid keeps the first metadata of an ID
+ * that it has seen while anything uses it.
+ */
+function ownVersions(choices: Choices): string[] {
+  const afterMs = choices.whole(0, dayMs)
+  return versions.map((version) => new Date(Date.parse(version) + afterMs).toISOString())
+}
+
 /** Returns a random state. `now` is in epoch milliseconds, `serverNames` are the possible names of servers. */
 export function randomState(choices: Choices, now: number, serverNames: readonly string[]): State {
   const dataSources = choices.some(names, 3)
   if (dataSources.length === 0) dataSources.push('wikipedia')
   const isPlacementFixed = choices.chance(0.7)
-  const segments = dataSources.flatMap((dataSource) => randomSegments(choices, dataSource, now))
+  const possibleVersions = ownVersions(choices)
+  const segments = dataSources.flatMap((dataSource) =>
+    randomSegments(choices, { dataSource, possibleVersions, now }),
+  )
   const servers: WantedServer[] = []
   for (const tier of tiers) {
     const count = choices.chance(0.15) ? 0 : isPlacementFixed ? 1 : choices.whole(1, 2)
@@ -59,9 +71,16 @@ export function randomState(choices: Choices, now: number, serverNames: readonly
 // the same version to overlap partially.
 const lengthsMs = [dayMs, 7 * dayMs, 30 * dayMs, dayMs / 24]
 
-function randomSegments(choices: Choices, dataSource: string, now: number): StoredSegment[] {
+function randomSegments(
+  choices: Choices,
+  {
+    dataSource,
+    possibleVersions,
+    now,
+  }: { dataSource: string; possibleVersions: readonly string[]; now: number },
+): StoredSegment[] {
   const stored = new Map<string, StoredSegment>()
-  for (const version of choices.some(versions, 3)) {
+  for (const version of choices.some(possibleVersions, 3)) {
     const lengthMs = choices.one(lengthsMs)
     const intervals = choices.whole(1, 4)
     for (let index = 0; index < intervals; index++) {

@@ -8,8 +8,12 @@ import { basicProperties, passwords } from './logins.ts'
 import type { StoredSegment } from './state.ts'
 
 const credentials = `admin:${passwords.admin}`
-const maxRuns = 15
 const settleTimeoutMs = 5000
+
+interface ClusterState {
+  readonly settled: boolean
+  readonly reasons: readonly string[]
+}
 
 /** Starts svc with virtual servers. Its paths start with `druid`, and duties run only on request and after changes. */
 export async function startSvc(): Promise<System> {
@@ -67,18 +71,16 @@ export async function startSvc(): Promise<System> {
       )
     },
     settle: async () => {
-      for (let run = 0; run < maxRuns; run++) {
+      const endsAt = performance.now() + settleTimeoutMs
+      while (performance.now() < endsAt) {
         await coordinator.post('/svc/simulation/v1/run', {})
-        const isSettled = await waitUntil(
-          'svc is settled',
-          () => coordinator.get<{ settled: boolean }>('/svc/coordinator/v1/clusterState'),
-          ({ settled }) => settled,
-          { timeoutMs: settleTimeoutMs / maxRuns, pollMs: 50 },
-        ).then(
-          () => true,
-          () => false,
-        )
-        if (isSettled) return true
+        const { settled } = await waitUntil(
+          'load queues of svc are empty',
+          () => coordinator.get<ClusterState>('/svc/coordinator/v1/clusterState'),
+          ({ reasons }) => !reasons.some((reason) => reason.startsWith('Load queues')),
+          { timeoutMs: settleTimeoutMs, pollMs: 10 },
+        ).catch(() => ({ settled: false }))
+        if (settled) return true
       }
       return false
     },
@@ -131,8 +133,9 @@ async function insertSegments(store: Database, segments: readonly StoredSegment[
   await copyManySegments(store, rows, Date.now())
   const unused = segments.filter(({ used }) => !used).map(({ payload }) => payload.identifier)
   await store.query(sql`UPDATE segments SET used = false WHERE id = ANY(${unused})`)
-  for (const { payload, created } of segments) {
-    await store.query(sql`
-      UPDATE segments SET created_at = ${created}::timestamptz WHERE id = ${payload.identifier}`)
-  }
+  await store.query(sql`
+    UPDATE segments SET created_at = given.created_at::timestamptz
+    FROM unnest(${segments.map(({ payload }) => payload.identifier)}::text[],
+      ${segments.map(({ created }) => created)}::text[]) AS given (id, created_at)
+    WHERE segments.id = given.id`)
 }

@@ -30,7 +30,7 @@ export interface PreviewOptions {
   readonly changes: number
 }
 
-/** A change for which Druid has another state than predicted. */
+/** A change for which Druid has a different state from the predicted one. */
 export interface WrongPreview {
   readonly seed: number
   readonly servers: Case['servers']

@@ -284,6 +284,36 @@ export const phrases: readonly Phrase[] = [
     found: ['a query of nobody'],
     allowed: ['nobody is the user'],
   },
+  {
+    pattern: /\bprevents? that( [a-z]+){1,3} (is|are|has|have)\b/,
+    instead: 'prevents … from, keeps … from',
+    found: ['what prevents that they are applied'],
+    allowed: ['an added server prevents that', 'what prevents them from being applied'],
+  },
+  {
+    pattern: /\bstops? to (?!(wait|think))[a-z]+\b/,
+    instead: 'stops …ing',
+    found: ['when a rule stops to apply'],
+    allowed: ['when a rule stops applying', 'a user never stops to think'],
+  },
+  {
+    pattern: /\breplac(e|es|ed|ing) [^.,;:()]{1,60}? by (an?|the|those|its|their|none)\b/,
+    instead: 'replaces … with',
+    found: ['Replaces the state of the cluster by a snapshot'],
+    allowed: ['Replaces the state of the cluster with a snapshot', 'the file was replaced, by hand'],
+  },
+  {
+    pattern: /\b[a-z]+ since\.$|\b(is|are|was|were) [a-z]+ since\./,
+    instead: 'now …, has … since then',
+    found: ['The list is read in pages since.'],
+    allowed: ['The list is now read in pages.', 'The list has changed since then.'],
+  },
+  {
+    pattern: /\banother [a-z]+ than\b/,
+    instead: 'a different … from',
+    found: ['presents another certificate than that in the store'],
+    allowed: ['presents a different certificate from the one in the store'],
+  },
 ]
 
 /** Parts of identifiers to replace. */

@@ -34,7 +34,7 @@ export const authorizerChecks: readonly Check[] = [
             fix:
               near === undefined
                 ? `Set [${prefixOf(name)}.type].`
-                : `Write [${near}], which has a type, or set [${prefixOf(name)}.type].`,
+                : `Use [${near}], which has a type, or set [${prefixOf(name)}.type].`,
           }
         }),
   },
@@ -67,7 +67,7 @@ export const authorizerChecks: readonly Check[] = [
             at: placeOf(server, server.properties.has(property) ? property : `${prefixOf(authorizer)}.type`),
             problem: `The authorizer [${authorizer}] of the directory [${name}] does not map groups, because [${property}] is not ldap`,
             effect:
-              'Users of the directory have only roles that are assigned to their names; without them, every request gets 403.',
+              'Users of the directory have only the roles that are assigned to their names; without one, each of their requests gets 403.',
             fix: `Set [${property}] to ldap, unless you assign roles to each user.`,
           },
         ]
@@ -91,7 +91,7 @@ function unknownAuthorizers(server: Server): Hit[] {
         authorizer === undefined
           ? `[${prefix}.authorizerName] is not set`
           : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] is [${authorizers.join(', ')}]`,
-      effect: `Nothing decides what users of [${name}] may do: each of their requests is refused, although the login succeeds.`,
+      effect: `No authorizer decides what users of [${name}] may do, so each of their requests is refused, although the login succeeds.`,
       fix: `Set [${prefix}.authorizerName] to one of [${authorizers.join(', ')}].`,
     }))
 }
@@ -116,11 +116,11 @@ function invalidPatterns(server: Server): Hit[] {
       .filter(({ pattern }) => !isDruidPattern(pattern))
       .map(({ property, pattern }) => ({
         at: placeOf(server, property),
-        problem: `[${property}] contains [${pattern}], which is not a pattern of groups`,
+        problem: `[${property}] contains [${pattern}], which is not a valid group pattern`,
         effect: isHarmless(pattern)
           ? 'It matches no group, so nobody gets a role from it.'
           : 'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
-        fix: 'Write a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
+        fix: 'Use a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
       }))
   })
 }

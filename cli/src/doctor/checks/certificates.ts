@@ -3,7 +3,8 @@ import { isIP } from 'node:net'
 import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import { hostOf } from '../served-tls.ts'
-import { type StoreUse, servesTls, storeUses, trustIn, usedKey } from '../stores.ts'
+import { type StoreUse, servedChain, servesTls, storeUses, trustIn, usedKey } from '../stores.ts'
+import { javaTrustStoreNoteOfServers } from './java-trust-store.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 /** Certificates that expire sooner are reported. */
@@ -13,17 +14,6 @@ const soonDays = 30
 interface UsedCertificate {
   readonly use: StoreUse
   readonly certificate: X509Certificate
-}
-
-/** Returns the certificate that a server presents on its TLS port, with its chain. */
-function servedChain(
-  server: Server,
-  { facts }: CheckInput,
-): (UsedCertificate & { readonly chain: readonly X509Certificate[] }) | undefined {
-  const use = storeUses(server).find(({ owner, kind }) => owner === 'druid.server.https' && kind === 'key')
-  const chain = use && usedKey(facts.storeOf(use), use.alias)?.chain
-  const certificate = chain?.[0]
-  return use && chain && certificate ? { use, certificate, chain } : undefined
 }
 
 /** Returns the certificates of keys with their issuers, and trusted ones. */
@@ -60,7 +50,7 @@ const dateCheck = (
     }),
 })
 
-const failsConnections = 'Every TLS connection that needs the certificate fails.'
+const failsConnections = 'Every TLS connection that uses the certificate fails.'
 
 /** Checks of certificates: dates, host names, and whether other servers accept them. */
 export const certificateChecks: readonly Check[] = [
@@ -123,7 +113,7 @@ export const certificateChecks: readonly Check[] = [
 /** Other servers call a server by its `druid.host`. */
 function wrongHost(server: Server, input: CheckInput): Hit[] {
   const host = hostOf(server)
-  const served = servedChain(server, input)
+  const served = servedChain(server, input.facts.storeOf)
   if (host === undefined || !served || !flagOf(server, 'druid.client.https.validateHostnames', true))
     return []
   const { certificate, use } = served
@@ -140,7 +130,7 @@ function wrongHost(server: Server, input: CheckInput): Hit[] {
 
 /** Compares what a server presents with what the servers that call it trust. */
 function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incomplete'): Hit[] {
-  const served = servedChain(server, input)
+  const served = servedChain(server, input.facts.storeOf)
   if (!served) return []
   const callers = input.configuration.servers.filter((caller) => {
     const use = storeUses(caller).find((one) => one.property === 'druid.client.https.trustStorePath')
@@ -159,7 +149,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
     kind === 'untrusted'
       ? {
           at: placeOf(server, served.use.property),
-          problem: `The certificate in [${served.use.path}] comes from [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
+          problem: `The certificate in [${served.use.path}] was issued by [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
           effect,
           fix: 'Import that authority into the trust stores, or use a certificate of an authority that they contain.',
         }
@@ -167,7 +157,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
           at: placeOf(server, served.use.property),
           problem: `The chain in [${served.use.path}] ends with [${subjectOf(top)}]: the certificate of its issuer is missing`,
           effect,
-          fix: 'Import the certificates of the intermediate authorities into the key store, after that of the server.',
+          fix: 'Import the intermediate certificates into the key store, after the certificate of the server.',
         },
   ]
 }
@@ -207,7 +197,7 @@ export const tlsChecks: readonly Check[] = [
   {
     code: 'client-trust-missing',
     severity: 'error',
-    find: (server) =>
+    find: (server, input) =>
       servesTls(server) && !server.properties.has('druid.client.https.trustStorePath')
         ? [
             {
@@ -215,7 +205,7 @@ export const tlsChecks: readonly Check[] = [
               problem: '[druid.enableTlsPort] is true, but [druid.client.https.trustStorePath] is not set',
               effect:
                 'Servers cannot call each other, or themselves: duties fail with [no sslContext], although the servers start.',
-              fix: 'Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].',
+              fix: `Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].${javaTrustStoreNoteOfServers(server, input)}`,
             },
           ]
         : [],

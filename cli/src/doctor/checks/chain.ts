@@ -119,7 +119,7 @@ function undefinedAuthenticators(server: Server): Hit[] {
         fix:
           near === undefined
             ? `Set [${prefix}.type], or remove [${name}] from the chain.`
-            : `Write [${near}], which has a type, or set [${prefix}.type].`,
+            : `Use [${near}], which has a type, or set [${prefix}.type].`,
       }
     })
 }

@@ -3,6 +3,7 @@ import { flagOf, placeOf } from '../configuration.ts'
 import type { Check } from '../findings.ts'
 import { usesLdaps } from '../stores.ts'
 import { nobodyLogsIn, ofDirectory } from './directory-check.ts'
+import { javaTrustStoreNote } from './java-trust-store.ts'
 
 /** Checks of the properties of LDAP directories. */
 export const directoryChecks: readonly Check[] = [
@@ -12,10 +13,10 @@ export const directoryChecks: readonly Check[] = [
     return [
       hit('url', {
         problem: server.properties.has(property('url'))
-          ? `[${property('url')}] is not a URL such as ldaps://ldap.example.com:636, without a login`
+          ? `[${property('url')}] is not a URL such as ldaps://ldap.example.com:636 without credentials`
           : `[${property('url')}] is not set`,
         effect: nobodyLogsIn,
-        fix: 'Write ldaps://host:port, or ldap://host:port.',
+        fix: 'Use ldaps://host:port or ldap://host:port.',
       }),
     ]
   }),
@@ -38,7 +39,7 @@ export const directoryChecks: readonly Check[] = [
               ? 'The URL starts with ldaps://, but port 389 is the port without TLS'
               : 'The URL starts with ldap://, but port 636 is the port with TLS',
             effect: nobodyLogsIn,
-            fix: address.isTls ? 'Use port 636.' : 'Write ldaps:// instead.',
+            fix: address.isTls ? 'Use port 636.' : 'Use ldaps:// instead.',
           }),
         ]
       : [],
@@ -54,7 +55,7 @@ export const directoryChecks: readonly Check[] = [
             ? `[${property('baseDn')}] is not set`
             : `[${property('baseDn')}] is [${baseDn}], which is not a distinguished name`,
         effect: nobodyLogsIn,
-        fix: 'Write the name below which users are, such as ou=users,dc=example,dc=com.',
+        fix: 'Use the name of the entry that contains the users, such as ou=users,dc=example,dc=com.',
       }),
     ]
   }),
@@ -73,7 +74,7 @@ export const directoryChecks: readonly Check[] = [
       hit('userSearch', {
         problem: `[${property('userSearch')}] is [${filter}]: ${problem}`,
         effect: nobodyLogsIn,
-        fix: 'Write a filter in parentheses, such as (&(uid=%s)(objectClass=inetOrgPerson)).',
+        fix: 'Use a filter in parentheses, such as (&(uid=%s)(objectClass=inetOrgPerson)).',
       }),
     ]
   }),
@@ -84,18 +85,18 @@ export const directoryChecks: readonly Check[] = [
           hit('bindUser', {
             problem: `[${property('bindUser')}] is set, but [${property('bindPassword')}] is not`,
             effect:
-              'Directories take a bind without a password as anonymous, and most of them do not let anonymous users search.',
+              'Directories treat a bind without a password as anonymous, and most of them do not let anonymous users search.',
             fix: `Set [${property('bindPassword')}].`,
           }),
         ],
   ),
-  ofDirectory('directory-trust-missing', 'error', ({ hit, address }, server) =>
+  ofDirectory('directory-trust-missing', 'error', ({ hit, address }, server, input) =>
     !address?.isTls || server.properties.has('druid.auth.basic.ssl.trustStorePath')
       ? []
       : [
           hit('url', {
             problem: 'The URL starts with ldaps://, but [druid.auth.basic.ssl.trustStorePath] is not set',
-            effect: `${nobodyLogsIn} The trust store of Java is not used.`,
+            effect: `${nobodyLogsIn}${javaTrustStoreNote(server, input) || " Druid does not use Java's trust store for directories."}`,
             fix: 'Set [druid.auth.basic.ssl.trustStorePath] to a store with the authority of the directory.',
           }),
         ],

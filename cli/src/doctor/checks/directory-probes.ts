@@ -18,13 +18,13 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     end: 'url',
     problem: ({ address }) =>
       `The directory at [${address?.host}:${address?.port}] cannot be reached from here`,
-    fix: 'Check host, port, and firewalls. With --map, another address can be used from here; --offline skips the attempt.',
+    fix: 'Check the host, the port, and firewalls. If its address is different from here, add --map; --offline skips the connection.',
   },
   untrusted: {
     code: 'directory-untrusted',
     end: 'url',
-    problem: () => 'The certificate of the directory is not accepted',
-    fix: 'Put the authority of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name of its certificate.',
+    problem: () => 'The certificate of the directory is not trusted, or is for another host',
+    fix: 'Import the authority of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name in its certificate.',
   },
   bindRefused: {
     code: 'directory-bind-refused',
@@ -36,13 +36,13 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     code: 'directory-base-unknown',
     end: 'baseDn',
     problem: ({ text }) => `The directory has no entry [${text('baseDn')}]`,
-    fix: 'Write the name of an existing entry that contains the users.',
+    fix: 'Use the name of an existing entry that contains the users.',
   },
   searchRefused: {
     code: 'directory-search-refused',
     end: 'baseDn',
     problem: ({ text }) => `The directory refuses a search below [${text('baseDn')}]`,
-    fix: 'Give the bind user the permission to search, or set a bind user.',
+    fix: 'Allow the bind user to search, or set a bind user.',
   },
 }
 
@@ -63,7 +63,7 @@ export const directoryProbeChecks: readonly Check[] = [
           hit('userSearch', {
             problem: `No entry below [${text('baseDn')}] matches [${property('userSearch')}] for any name`,
             effect: nobodyLogsIn,
-            fix: 'Check the attribute names in the filter, the class of users, and the base.',
+            fix: 'Check the attribute names and the object class in the filter, and the base DN.',
           }),
         ],
   ),
@@ -78,7 +78,7 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
   if (result.found.includes(user)) return []
   return [
     hit('userSearch', {
-      problem: `The directory does not find [${user}], the user of [druid.escalator.internalClientUsername], and no authenticator stores users`,
+      problem: `The directory has no user [${user}], whom [druid.escalator.internalClientUsername] names, and no authenticator stores users`,
       effect:
         'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.',
       fix: 'Create the user in the directory, or put an authenticator that stores users before it, with skipOnFailure=true.',

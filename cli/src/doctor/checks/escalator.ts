@@ -65,8 +65,8 @@ export const escalatorChecks: readonly Check[] = [
         {
           at: placeOf(server, userProperty),
           problem: `[${userProperty}] is [${user}], but [initialInternalClientPassword] only creates the user [${createdInternalUser}]`,
-          effect: `${cannotCall} This is so until someone creates the user and gives it all permissions.`,
-          fix: `Set [${userProperty}] to ${createdInternalUser}, unless the user exists already.`,
+          effect: `${cannotCall} This lasts until someone creates the user and gives it all permissions.`,
+          fix: `Set [${userProperty}] to ${createdInternalUser}, unless the user already exists.`,
         },
       ]
     },
@@ -82,7 +82,7 @@ export const escalatorChecks: readonly Check[] = [
         {
           at: placeOf(server, authorizerProperty),
           problem: `[${authorizerProperty}] is [${name}], but [${authorizersProperty}] is [${known.join(', ')}]`,
-          effect: 'Work that a server does for itself, such as system queries, is refused.',
+          effect: 'Requests that a server sends as itself, such as system queries, are refused.',
           fix: `Set [${authorizerProperty}] to one of [${known.join(', ')}].`,
         },
       ]
@@ -103,9 +103,9 @@ function differences(server: Server, { configuration: { servers, commonFile } }:
     return [
       {
         at: placeOf(server, property),
-        problem: `[${property}] of [${server.name}] is not the same as at the other servers, such as [${usual.name}]`,
+        problem: `[${property}] of [${server.name}] differs from that of the other servers, such as [${usual.name}]`,
         effect: `[${server.name}] cannot log in to the other servers, and they cannot log in to it.`,
-        fix: `Remove the property from [${server.file}], so that the one of the common file applies.`,
+        fix: `Remove the property from [${server.file}], so that the one in the common file applies.`,
       },
     ]
   })
@@ -144,7 +144,7 @@ function wrongPassword(server: Server, input: CheckInput): Hit[] {
       at: placeOf(server, passwordProperty),
       problem: `[${passwordProperty}] is not the password in [${first.property}]`,
       effect: cannotCall,
-      fix: 'Write the same password in both. If you changed the password of the internal user through the API, change the initial password as well: it is used again with a new metadata store.',
+      fix: 'Use the same password in both. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store uses it again.',
     },
   ]
 }
@@ -161,7 +161,7 @@ function differentLogins(server: Server, { configuration }: CheckInput): Hit[] {
   return [
     {
       at: placeOf(server, chainProperty),
-      problem: `The authenticators of [${server.name}] are not the same as at the other servers, such as [${usual.name}]`,
+      problem: `The authenticators of [${server.name}] differ from those of the other servers, such as [${usual.name}]`,
       effect:
         'A user who can log in at one server is rejected by another, and the router forwards logins unchanged.',
       fix: `Configure authenticators only in [${configuration.commonFile}].`,

@@ -26,8 +26,8 @@ export const exposureChecks: readonly Check[] = [
         .map((path) => ({
           at: placeOf(server, pathsProperty),
           problem: `[${pathsProperty}] contains [${path}], which matches no path`,
-          effect: 'The paths that are meant still require a login.',
-          fix: 'Write a complete path, or a prefix that ends in /*.',
+          effect: 'The intended paths still require a login.',
+          fix: 'Use a complete path, or a prefix that ends in /*.',
         })),
   },
   {
@@ -45,7 +45,7 @@ export const exposureChecks: readonly Check[] = [
               ),
               problem: `[druid.enableTlsPort] is true, but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also true' : 'not set, which means true'}`,
               effect:
-                'The same API is open without TLS, so passwords and data can still be sent unencrypted.',
+                'The API is also available without TLS, so passwords and data can still be sent unencrypted.',
               fix: 'Set [druid.enablePlaintextPort] to false.',
             },
           ]
@@ -91,8 +91,8 @@ export const exposureChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.javascript.enabled'),
               problem: '[druid.javascript.enabled] is true',
-              effect: 'Anyone who may send a query or a task can run any code on the servers.',
-              fix: 'Set it to false, unless every user is trusted with the servers.',
+              effect: 'Anyone who may send a query or a task can run arbitrary code on the servers.',
+              fix: 'Set it to false, unless you trust every user with control of the servers.',
             },
           ]
         : [],

@@ -6,6 +6,7 @@ import { directoryChecks } from './directories.ts'
 import { directoryProbeChecks } from './directory-probes.ts'
 import { escalatorChecks } from './escalator.ts'
 import { exposureChecks } from './exposure.ts'
+import { javaTrustStoreChecks } from './java-trust-store.ts'
 import { nameChecks } from './names.ts'
 import { passwordChecks } from './passwords.ts'
 import { runningServerChecks } from './running-servers.ts'
@@ -21,6 +22,7 @@ export const allChecks: readonly Check[] = [
   ...directoryProbeChecks,
   ...tlsChecks,
   ...storeChecks,
+  ...javaTrustStoreChecks,
   ...certificateChecks,
   ...runningServerChecks,
   ...exposureChecks,

@@ -49,8 +49,8 @@ export const nameChecks: readonly Check[] = [
           {
             at: property,
             problem: `[${property.name}] is not a property of Druid; [${near}] is`,
-            effect: 'Druid ignores it without a message, so the default applies.',
-            fix: `Write [${near}].`,
+            effect: 'Druid silently ignores it, so the default applies.',
+            fix: `Use [${near}].`,
           },
         ]
       }),

@@ -38,8 +38,8 @@ export const passwordChecks: readonly Check[] = [
         .filter(({ secret }) => secret?.isOneOf(publicPasswords))
         .map((property) => ({
           at: property,
-          problem: `[${property.name}] is a password that Druid's documentation or common examples contain`,
-          effect: 'Anyone who tries the usual passwords has all permissions.',
+          problem: `[${property.name}] is a password from Druid's documentation or common examples`,
+          effect: 'Anyone who tries well-known passwords gets all permissions.',
           fix: 'Choose a random password, and change it with the API as well if the cluster has already started: an initial password is used only once.',
         })),
   },
@@ -64,9 +64,9 @@ export const passwordChecks: readonly Check[] = [
         .filter(({ secret }) => secret?.hasOuterBlank())
         .map((property) => ({
           at: property,
-          problem: `The password in [${property.name}] starts or ends with a blank or line break`,
-          effect: 'The blank is part of the password, so the password that everyone else knows is wrong.',
-          fix: 'Remove the blank, which is usually at the end of the line or of the file with the password.',
+          problem: `The password in [${property.name}] starts or ends with a space or line break`,
+          effect: 'The space or line break is part of the password, so logins without it fail.',
+          fix: 'Remove it. It is usually at the end of the line or of the file with the password.',
         })),
   },
   {
@@ -80,7 +80,7 @@ export const passwordChecks: readonly Check[] = [
                 at: property,
                 problem: `The value of [${property.name}] is invalid: ${property.problem.text}`,
                 effect: 'Servers do not start.',
-                fix: 'Write the password itself, or {"type":"environment","variable":"NAME"}.',
+                fix: 'Use the password itself, or {"type":"environment","variable":"NAME"}.',
               },
             ]
           : [],
@@ -97,7 +97,7 @@ export const passwordChecks: readonly Check[] = [
                 at: property,
                 problem: `[${property.name}] refers to ${property.problem.text}, which is not available here`,
                 effect:
-                  'Everything that depends on the value is not checked. A server without it does not start.',
+                  'svc cannot check anything that depends on the value. A server without it does not start.',
                 fix: 'Run the command where it is available, or use --variables or --map.',
               },
             ]

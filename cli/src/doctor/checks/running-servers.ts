@@ -18,8 +18,8 @@ export const runningServerChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, keyStore),
-          problem: `The running server presents another certificate than that in [${use.path}]`,
-          effect: 'What was changed in the key store is not in effect.',
+          problem: `The running server presents a different certificate from the one in [${use.path}]`,
+          effect: 'Changes to the key store are not in effect yet.',
           fix: 'Restart the server, or copy the key store to it.',
         },
       ]

@@ -1,8 +1,8 @@
 import { placeOf, type Server } from '../configuration.ts'
 import type { Check, CheckInput, Hit, Severity } from '../findings.ts'
-import { type StoreContent, type StoreOwner, type StoreUse, storeUses, usedKey } from '../stores.ts'
+import { type OwnedStoreUse, type StoreContent, type StoreOwner, storeUses, usedKey } from '../stores.ts'
 
-const effects: Readonly<Record<`${StoreOwner} ${StoreUse['kind']}`, string>> = {
+const effects: Readonly<Record<`${StoreOwner} ${OwnedStoreUse['kind']}`, string>> = {
   'druid.server.https key': 'The server does not start, or every TLS connection to it fails.',
   'druid.server.https trust': 'The server does not start, or rejects every client certificate.',
   'druid.client.https trust':
@@ -13,7 +13,7 @@ const effects: Readonly<Record<`${StoreOwner} ${StoreUse['kind']}`, string>> = {
 }
 
 /** What a store is for, in words. */
-const purposeOf = ({ kind }: StoreUse): string => (kind === 'key' ? 'key store' : 'trust store')
+const purposeOf = ({ kind }: OwnedStoreUse): string => (kind === 'key' ? 'key store' : 'trust store')
 
 type OpenContent = Extract<StoreContent, { kind: 'open' }>
 
@@ -22,7 +22,7 @@ const ofStore = (
   code: string,
   severity: Severity,
   find: (
-    use: StoreUse,
+    use: OwnedStoreUse,
     content: StoreContent | undefined,
     server: Server,
     input: CheckInput,
@@ -45,7 +45,7 @@ const ofStore = (
 const ofOpenStore = (
   code: string,
   find: (
-    use: StoreUse,
+    use: OwnedStoreUse,
     content: OpenContent,
     server: Server,
     input: CheckInput,
@@ -59,7 +59,7 @@ const hasKey = (content: StoreContent | undefined): boolean =>
   content?.kind === 'open' && content.keys.length > 0
 
 /** Returns the store of the same owner that has the other kind. */
-const counterpartOf = ({ owner, kind }: StoreUse, server: Server): StoreUse | undefined =>
+const counterpartOf = ({ owner, kind }: OwnedStoreUse, server: Server): OwnedStoreUse | undefined =>
   storeUses(server).find((other) => other.owner === owner && other.kind !== kind) ??
   storeUses(server).find((other) => other.kind !== kind)
 
@@ -69,7 +69,7 @@ export const storeChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] of [${use.property}] does not exist`,
-          fix: 'Write the path of an existing file. If it is elsewhere on this machine, use --map.',
+          fix: 'Use the path of an existing file. If it is elsewhere on this machine, add --map.',
         }
       : undefined,
   ),

@@ -120,13 +120,15 @@ describe('a compaction preview answer', () => {
       })),
     ),
   })
-  const plan = planCompaction({
-    cluster: request.cluster!,
-    configs: request.configs!,
-    segmentsOf: () => request.segments!,
-    locks: [],
-    workerCapacity: 4,
-  })
+  const planFor = (segments: typeof request.segments) =>
+    planCompaction({
+      cluster: request.cluster!,
+      configs: request.configs!,
+      segmentsOf: () => segments!,
+      locks: [],
+      workerCapacity: 4,
+    })
+  const plan = planFor(request.segments)
 
   it('lists selected, postponed, and skipped intervals', () => {
     const id = (day: number, rest = '') =>
@@ -181,5 +183,10 @@ describe('a compaction preview answer', () => {
       [status.segmentCountAwaitingCompaction, status.segmentCountSkipped, status.intervalCountSkipped],
       [2, 4, 2],
     )
+  })
+
+  it('has a message only of a datasource with data, as in Druid 37', () => {
+    assert.equal(describeStatus(plan, 'wiki').message, null)
+    assert.ok(!('message' in describeStatus(planFor([]), 'wiki')))
   })
 })

@@ -13,9 +13,12 @@ export function describeStatus(plan: CompactionPlan, dataSource: string) {
   if (counts === undefined) throw new Error(`No compaction plan for datasource [${dataSource}]`)
   const { compacted, awaiting } = counts
   const skipped = addFigures(addFigures(counts.skipped, counts.ineligible), counts.leftOut)
+  const hasData = compacted.segments + awaiting.segments + skipped.segments > 0
   return {
     dataSource,
     scheduleStatus: 'RUNNING' as const,
+    // As in Druid 37, which has no status of a datasource without data.
+    ...(hasData ? { message: null } : {}),
     bytesAwaitingCompaction: awaiting.bytes,
     bytesCompacted: compacted.bytes,
     bytesSkipped: skipped.bytes,

@@ -26,7 +26,7 @@ export function summarizeCompaction(
   const sentences: string[] = []
   if (awaiting.length > 0)
     sentences.push(
-      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) wait, and running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'slot')}`,
+      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) waiting; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'slot')}`,
     )
   if (withoutSlots > 0)
     sentences.push(
@@ -34,12 +34,12 @@ export function summarizeCompaction(
     )
   if (postponed > 0)
     sentences.push(
-      `Compaction of ${countOf(postponed, 'interval')} failed or changed nothing and is retried later`,
+      `Compaction of ${countOf(postponed, 'interval')} failed or changed nothing, and will be retried later`,
     )
   const [first] = locked
   if (first !== undefined)
     sentences.push(
-      `Compaction waits for locks on ${countOf(locked.length, 'interval')}, for example of [${first.dataSource}]: ${first.reason}`,
+      `Compaction is waiting for locks on ${countOf(locked.length, 'interval')}, for example in [${first.dataSource}]: ${first.reason}`,
     )
   return sentences
 }

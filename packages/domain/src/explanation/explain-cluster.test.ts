@@ -118,7 +118,7 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
   ...more,
 })
 const first =
-  'Is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report came 2 s ago'
+  'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report arrived 2 s ago'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   ['idle', facts(work('h', 'hot')), [first]],
   [
@@ -134,30 +134,30 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
     ),
     [
       first,
-      'Is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
-      'Is dropping 1 segment',
-      'Gets no more loads until its queue is shorter than [5]',
+      'It is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
+      'It is dropping 1 segment',
+      'It gets no more loads until its queue is shorter than [5]',
     ],
   ],
   [
     'failing',
     facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
-    [first, 'Failed to load 1 segment and will retry: disk full'],
+    [first, 'Server [h] failed to load 1 segment and will retry: disk full'],
   ],
   [
     'decommissioning',
     facts(work('h', 'hot', { decommissioning: true })),
-    [first, 'Is decommissioning: it gets no loads, and drops a segment once other servers have it'],
+    [first, 'It is decommissioning: it gets no loads, and drops a segment once other servers have it'],
   ],
   [
     'a clone',
     facts(work('h', 'hot'), { cloneOf: 'h2' }),
-    [first, 'Copies the segments of [h2], and gets no others'],
+    [first, 'It copies the segments of [h2] and gets no others'],
   ],
   [
     'full',
     facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
-    [first.replace('0 B of', '1.0 GB of'), 'Gets no loads, because it is full'],
+    [first.replace('0 B of', '1.0 GB of'), 'It gets no loads, because it is full'],
   ],
 ]
 for (const [name, given, sentences] of serverCases)
@@ -172,9 +172,9 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
   ]
   const shortages = ['hot', 'cold'].map((tier) => ({ tier, text: `Tier [${tier}] has no space` }))
   assert.deepEqual(explainTierWork('hot', members, shortages), [
-    'Has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
+    'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
     'Tier [hot] is loading 1 segment (1.0 kB)',
     'Tier [hot] has no space',
   ])
-  assert.deepEqual(explainTierWork('warm', [], []), ['Has no servers'])
+  assert.deepEqual(explainTierWork('warm', [], []), ['Tier [warm] has no servers'])
 })

@@ -84,13 +84,13 @@ export function explainServerWork(facts: ServerFacts): string[] {
   const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
   const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
   return [
-    `Is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report came ${formatDuration(lastReportAgeMs)} ago`,
-    ...(cloneOf === undefined ? [] : [`Copies the segments of [${cloneOf}], and gets no others`]),
+    `Server [${server.name}] is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report arrived ${formatDuration(lastReportAgeMs)} ago`,
+    ...(cloneOf === undefined ? [] : [`It copies the segments of [${cloneOf}] and gets no others`]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
-    ...(queuedDrops > 0 ? [`Is dropping ${countOf(queuedDrops, 'segment')}`] : []),
-    ...failureSentences([facts]).map((text) => text.replace(`Server [${server.name}] failed`, 'Failed')),
+    ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
+    ...failureSentences([facts]),
     ...(decommissioning
-      ? ['Is decommissioning: it gets no loads, and drops a segment once other servers have it']
+      ? ['It is decommissioning: it gets no loads, and drops a segment once other servers have it']
       : cloneOf === undefined
         ? obstacleSentences(facts)
         : []),
@@ -105,16 +105,16 @@ function serverQueueSentence(facts: ServerFacts): string {
   const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
   const oldest =
     oldestLoadAgeMs === undefined ? '' : `. The oldest was requested ${formatDuration(oldestLoadAgeMs)} ago`
-  return `Is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
+  return `It is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
 }
 
 function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
-  if (maxSizeBytes === 0) return ['Has no storage for segments, so it gets none']
-  if (type === 'broker') return ['Gets only segments that a broadcast rule loads, because it is a broker']
+  if (maxSizeBytes === 0) return ['It has no storage for segments, so it gets none']
+  if (type === 'broker') return ['It gets only segments that a broadcast rule loads, because it is a broker']
   if (queuedLoads >= maxLoadsPerServer)
-    return [`Gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
-  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['Gets no loads, because it is full']
+    return [`It gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
+  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['It gets no loads, because it is full']
   return []
 }
 
@@ -138,8 +138,8 @@ export function explainTierWork(
   const own = shortages.filter((shortage) => shortage.tier === tier)
   return [
     members.length === 0
-      ? 'Has no servers'
-      : `Has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
+      ? `Tier [${tier}] has no servers`
+      : `Tier [${tier}] has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
     ...queueSentences(tier, members),
     ...failureSentences(members),
     ...own.map(({ text }) => text),

@@ -10,11 +10,11 @@ import { addPeriod, dayMs, formatInstant, formatPeriod, type Interval } from '..
 
 /** A rule of a datasource, and where it is. */
 export interface PlacedRule {
-  /** Position in the datasource's own rules, continued through the default rules and the rule that ends every list. */
+  /** Position in the datasource's own rules, continued through the default rules and the built-in last rule. */
   readonly number: number
   /** Position in its own list. */
   readonly place: number
-  /** The list: the datasource's own, the cluster's default rules, or the rule that ends every list. */
+  /** The list: the datasource's own, the cluster's default rules, or the built-in last rule. */
   readonly source: 'dataSource' | 'defaults' | 'lastRule'
   readonly rule: Rule
 }
@@ -24,7 +24,7 @@ export interface PassedRule extends PlacedRule {
   readonly text: string
 }
 
-/** The rules from the view of a segment. */
+/** The rules of a datasource, as they apply to a segment. */
 export interface RuleFindings {
   /** The first rule that applies. */
   readonly matched: PlacedRule
@@ -82,7 +82,7 @@ function whyNot(rule: Rule, { start, end }: Interval, now: number): string {
   return `The segment ends at ${formatInstant(end)}, and the rule applies to segments that end at ${formatInstant(region.endUpTo)} or earlier`
 }
 
-/** Returns when the matched rule stops to apply or an earlier one starts to. */
+/** Returns when the matched rule stops applying or an earlier one starts applying. */
 function nextChange(
   all: readonly PlacedRule[],
   matched: number,
@@ -96,7 +96,7 @@ function nextChange(
   return rule.number === matched ? undefined : { at, rule }
 }
 
-/** Returns when a rule starts or stops to apply to an interval; Infinity if it never does. */
+/** Returns when a rule starts or stops applying to an interval; Infinity if it never does. */
 function nextFlip(rule: Rule, interval: Interval, now: number): number {
   if (!('period' in rule)) return Number.POSITIVE_INFINITY
   const applies = ruleApplies(rule, interval, now)
@@ -119,6 +119,6 @@ export function describeRule({ place, source, rule }: PlacedRule): string {
       : 'interval' in rule
         ? ` ${formatInstant(rule.interval.start)}/${formatInstant(rule.interval.end)}`
         : ''
-  if (source === 'lastRule') return `the rule that ends every list (${rule.type})`
+  if (source === 'lastRule') return `the built-in last rule (${rule.type})`
   return `${source === 'defaults' ? 'default ' : ''}rule [${place}] (${rule.type}${scope})`
 }

@@ -220,9 +220,9 @@ describe('the explanation of a segment', () => {
         [
           't0-1',
           'clone',
-          'Is a clone of [t0-0], which has it, and loads it when its queue and its storage have space',
+          'Clone of [t0-0], which has the segment: the clone loads it when its queue and storage have space',
         ],
-        ['t0-2', 'clone', 'Is a clone of [gone], which is unavailable, so it stays as it is'],
+        ['t0-2', 'clone', 'Clone of [gone], which is unavailable, so the clone changes nothing'],
       ],
     )
     assert.equal(tiers[0]!.served, 1)
@@ -230,7 +230,7 @@ describe('the explanation of a segment', () => {
     const [source, target] = without.servers
     const clone = { target: target!, source: source!.number, sourceName: source!.name }
     const found = explainSegment({ ...without, servers: [source!], clones: [clone] }, other)
-    assert.match(found.servers[1]!.text, /which does not have it, and loads nothing else$/)
+    assert.match(found.servers[1]!.text, /which does not have the segment: the clone loads nothing else$/)
   })
 
   it('names the rule that applies, why earlier ones do not, and when that changes', () => {
@@ -257,7 +257,7 @@ describe('the explanation of a segment', () => {
         text: 'It matches rule [1] (dropBeforeByPeriod P2M)',
       },
     ])
-    assert.equal(summary, 'Has all its replicas: [t0] 1 of 1')
+    assert.equal(summary, 'The segment has all its replicas: [t0] 1 of 1')
   })
 
   it('predicts the next rule for any list of rules', () => {

@@ -181,9 +181,9 @@ function nextCause(
   return isThrottled
     ? cause(
         'replicationThrottled',
-        `${countOf(count, 'additional replica')} wait for later runs, because a run loads only [replicationThrottleLimit] of them`,
+        `${countOf(count, 'additional replica')} waiting for later runs: a run loads at most [replicationThrottleLimit] of them`,
       )
-    : cause('nextRun', `the next run requests ${countOf(count, 'replica')}`)
+    : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
 }
 
 function stateOf(wanted: WantedCopies, tiers: readonly TierFinding[]): SegmentExplanation['state'] {
@@ -210,10 +210,11 @@ function summaryOf(
   const reasons = causes.map(({ text }) => text).join('. ')
   switch (state) {
     case 'loaded':
-      return `Has all its replicas: ${counts.join(', ')}`
+      return `The segment has all its replicas: ${counts.join(', ')}`
     case 'partial':
     case 'missing': {
-      const first = state === 'partial' ? 'Is missing replicas' : 'Is not available for queries'
+      const first =
+        state === 'partial' ? 'The segment is missing replicas' : 'The segment is not available for queries'
       return `${first}: ${counts.join(', ')}. ${reasons}`
     }
     default:
@@ -255,26 +256,26 @@ function nextEvents(
 ): NextEvent[] {
   const nameOf = new Map(servers.map(({ number, name }) => [number, name]))
   const events: NextEvent[] = []
-  const request = (code: 'load' | 'cancelLoad' | 'drop', numbers: readonly number[], verb: string) => {
+  const request = (code: 'load' | 'cancelLoad' | 'drop', numbers: readonly number[], action: string) => {
     const names = numbers.map((number) => `[${nameOf.get(number)}]`)
     if (names.length > 0)
       events.push({
         code,
-        text: `The next run requests that ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''} ${verb} it`,
+        text: `The next run ${action} ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`,
       })
   }
   if (plan !== undefined && !cluster.isPaused) {
     if (wanted.action === 'drop') events.push({ code: 'markUnused', text: 'The next run marks it unused' })
-    request('load', plan.loads.servers, 'load')
-    request('cancelLoad', plan.cancelledLoads.servers, 'stop loading')
-    request('drop', plan.drops.servers, 'drop')
+    request('load', plan.loads.servers, 'assigns it to')
+    request('cancelLoad', plan.cancelledLoads.servers, 'cancels its load on')
+    request('drop', plan.drops.servers, 'drops it from')
   }
   for (const { server, failure } of listed)
     if (failure !== undefined)
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `A run may request it from [${server}] again`,
+        text: `A later run may assign it to [${server}] again`,
       })
   if (next !== undefined)
     events.push({

@@ -20,9 +20,12 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
   const flags = cluster.table.copies.flags(row, number)
   const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
   const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
-  if ((flags & dropping) !== 0) return finding('drops', `Drops it${isLeaving}`)
+  if ((flags & dropping) !== 0) return finding('drops', `Is dropping it${isLeaving}`)
   if ((flags & loading) !== 0)
-    return finding('loads', `Has it in its queue of ${countOf(server.queuedLoads, 'load')}${isLeaving}`)
+    return finding(
+      'loads',
+      `Has it in its load queue of ${countOf(server.queuedLoads, 'segment')}${isLeaving}`,
+    )
   if ((flags & served) !== 0) return finding('serves', `Serves it${isLeaving}`)
   const failure = cluster.failureOf(number, cluster.table.idOf(row))
   const obstacle = obstacleOf(cluster, row, server, flags, failure)
@@ -44,17 +47,17 @@ export function explainClone(
   const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
   const flags = table.copies.flags(row, number)
   const as = `as a clone of [${sourceName}]`
-  if ((flags & dropping) !== 0) return finding('drops', `Drops it ${as}`)
-  if ((flags & loading) !== 0) return finding('loads', `Has it in its queue ${as}`)
+  if ((flags & dropping) !== 0) return finding('drops', `Is dropping it ${as}`)
+  if ((flags & loading) !== 0) return finding('loads', `Has it in its load queue ${as}`)
   if ((flags & served) !== 0) return finding('serves', `Serves it ${as}, which does not count as a replica`)
   const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
   const why =
     source === undefined
-      ? 'which is unavailable, so it stays as it is'
+      ? 'which is unavailable, so the clone changes nothing'
       : isAtSource
-        ? 'which has it, and loads it when its queue and its storage have space'
-        : 'which does not have it, and loads nothing else'
-  return { ...finding('cannotLoad', `Is a clone of [${sourceName}], ${why}`), obstacle: 'clone' }
+        ? 'which has the segment: the clone loads it when its queue and storage have space'
+        : 'which does not have the segment: the clone loads nothing else'
+  return { ...finding('cannotLoad', `Clone of [${sourceName}], ${why}`), obstacle: 'clone' }
 }
 
 /** Why a server that is not a clone cannot load a segment. */
@@ -82,15 +85,15 @@ function obstacleText(
 ): string {
   switch (obstacle) {
     case 'decommissioning':
-      return 'Is decommissioning, so it loads nothing'
+      return 'Decommissioning, so it loads nothing'
     case 'loadFailed':
       return failure === undefined
         ? 'Failed to load it or did not respond; it will be retried later'
         : `Failed to load it at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
     case 'noSpace':
-      return `Has no space: ${freeText(server)}, and the segment has ${formatBytes(table.sizeOf[row]!)}`
+      return `Not enough space: ${freeText(server)}, and the segment needs ${formatBytes(table.sizeOf[row]!)}`
     case 'queueFull':
-      return `Has a full load queue: ${server.queuedLoads} of ${limits.maxLoadsPerServer}`
+      return `Load queue is full: ${server.queuedLoads} of ${limits.maxLoadsPerServer}`
   }
 }
 

@@ -2,7 +2,7 @@ import type { SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer, PlanLimits, ServerClone, Unplaced } from '../loading/index.ts'
 import type { RulesByName } from '../rules/index.ts'
 
-/** A load of a segment that a server has failed. */
+/** A failed load of a segment. */
 export interface LoadFailure {
   readonly error: string
   /** When the server reported the failure, in epoch milliseconds. */

@@ -61,7 +61,7 @@ interface Queue {
 
 // After this many runs, the rest takes as long in proportion.
 const maxRuns = 10_000
-// How many points of the curve are after the last run, and in all.
+// How many points of the curve are after the last run, and in total.
 const finalPoints = 8
 const maxPoints = 24
 

@@ -66,7 +66,7 @@ describe('a policy', () => {
       'limits the percentage of a datasource',
       { maxUnusedPercent: 19.9 },
       [
-        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, which is 20.0 %, but at most 19.9 % may be ([maxUnusedPercent])',
+        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, which is 20.0%, but at most 19.9% may be ([maxUnusedPercent])',
       ],
     ],
     [
@@ -74,7 +74,7 @@ describe('a policy', () => {
       { maxTotalUnusedBytes: 0, maxTotalUnusedPercent: 1 },
       [
         'All datasources: 2 segments (20.0 GB) would be marked unused, but at most 0 B may be ([maxTotalUnusedBytes])',
-        'All datasources: 2 segments (20.0 GB) would be marked unused, which is 2.0 %, but at most 1 % may be ([maxTotalUnusedPercent])',
+        'All datasources: 2 segments (20.0 GB) would be marked unused, which is 2.0%, but at most 1% may be ([maxTotalUnusedPercent])',
       ],
     ],
     [
@@ -144,7 +144,7 @@ describe('a policy', () => {
     const { used: _, ...summary } = summaryOf({ wiki })
     assert.match(
       policyViolations(readRulesPolicy({ maxTotalUnusedPercent: 50 }, ''), new Map(), summary)[0]!,
-      /without READ on STATE it is unknown/,
+      /without READ on STATE, svc cannot check/,
     )
   })
 

@@ -120,8 +120,8 @@ function lossViolations(
   if (percent > maxPercent)
     violations.push(
       used === undefined
-        ? `${lost}, and without READ on STATE it is unknown whether that is more than ${maxPercent} % ([${percentName}])`
-        : `${lost}, which is ${percent.toFixed(1)} %, but at most ${maxPercent} % may be ([${percentName}])`,
+        ? `${lost}, and without READ on STATE, svc cannot check whether that is more than ${maxPercent}% ([${percentName}])`
+        : `${lost}, which is ${percent.toFixed(1)}%, but at most ${maxPercent}% may be ([${percentName}])`,
     )
   return violations
 }

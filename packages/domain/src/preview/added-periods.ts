@@ -13,7 +13,7 @@ export interface AddedPeriods {
 
 /**
  * Returns load rules with increasing periods if the rules drop what is older than the longest one. `[P1M]` and then
- * `[P3M]` keep three months in all, not four. `following` are the rules after the list.
+ * `[P3M]` keep three months in total, not four. `following` are the rules after the list.
  */
 export function findAddedPeriods(
   rules: readonly Rule[],

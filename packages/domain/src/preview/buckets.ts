@@ -14,7 +14,7 @@ export interface Buckets {
   readonly count: number
   /** Bytes of all replicas, in the order of the cluster's tiers. Undefined for tiers without replicas. */
   readonly tiers: readonly (TierBuckets | undefined)[]
-  /** Bytes of visible segments without any replica afterwards. */
+  /** Bytes of visible segments without any replica afterward. */
   readonly unqueryable: readonly number[]
   /** Bytes of visible segments that a drop rule marks unused. */
   readonly unused: readonly number[]

@@ -5,7 +5,7 @@ import type { CopyChange } from './pieces.ts'
 
 /** What a rule change does to segments. A segment may count for several effects. */
 export const effectNames = [
-  /** Visible segments without any replica afterwards, used or not. */
+  /** Visible segments without any replica afterward, used or not. */
   'unqueryable',
   /** Visible segments that a drop rule marks unused. */
   'unused',

@@ -141,7 +141,7 @@ export function* piecesOf({
   return { ends, changeAt, changes: changes.list }
 }
 
-/** Returns the first position after `from` where a column has another value than there. */
+/** Returns the first position after `from` where a column differs from its value there. */
 function endOfEqual(columns: readonly Uint16Array[], from: number, limit: number): number {
   let end = limit
   for (const column of columns) {

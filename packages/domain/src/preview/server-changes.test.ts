@@ -99,7 +99,7 @@ test('a drained server keeps its segments available, and they are loaded elsewhe
   assert.deepEqual([hot.serversAfter, hot.bytesAfter], [2, 100])
 })
 
-test('a tier that loses its servers has no replicas afterwards', () => {
+test('a tier that loses its servers has no replicas afterward', () => {
   const { cold, unavailableSegments } = previewOf({ failed: ['cold-1'] })
   assert.equal(unavailableSegments, 5)
   assert.deepEqual([cold.serversAfter, cold.capacityBytesAfter, cold.bytesAfter], [0, 0, 0])

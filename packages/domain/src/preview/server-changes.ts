@@ -112,7 +112,7 @@ const membersOf = (servers: readonly PreviewServer[], name: string): readonly Pr
 const capacityOf = (servers: readonly PreviewServer[]): number =>
   servers.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0)
 
-/** Returns how the replicas of a tier change. A tier that loses all of its servers has none afterwards. */
+/** Returns how the replicas of a tier change. A tier that loses all of its servers has none afterward. */
 function changeOf(
   { tiers, datasources }: PreviewResult,
   place: number | undefined,

@@ -51,7 +51,7 @@ export function readRule(json: unknown, field: string): Rule {
   }
 }
 
-/** The rule that ends every list. It loads all segments that no other rule matches. */
+/** The built-in last rule, which ends every list. It loads all segments that no other rule matches. */
 export const defaultRule: Rule = readRule({ type: 'loadForever' }, 'rule')
 
 /**
@@ -119,7 +119,7 @@ function formatField(name: string, value: unknown): unknown {
 /** Name of the cluster's default rules among the rules of datasources. */
 export const defaultRulesName = '_default'
 
-/** Returns all rules for a datasource: its own, the cluster's default rules, and the rule that ends every list. */
+/** Returns all rules for a datasource: its own, the cluster's default rules, and the built-in last rule. */
 export function effectiveRules(own: readonly Rule[], clusterDefaults: readonly Rule[]): Rule[] {
   return [...own, ...clusterDefaults, defaultRule]
 }

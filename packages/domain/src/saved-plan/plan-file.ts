@@ -14,7 +14,7 @@ export interface PlannedChange<Kind extends string = string> {
 
 /** Segments that a datasource loses. */
 export interface Loss {
-  /** Segments that are queryable now and no longer afterwards. */
+  /** Segments that are queryable now and no longer afterward. */
   readonly unqueryable: number
   readonly unused: number
 }

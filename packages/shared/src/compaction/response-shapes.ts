@@ -97,7 +97,7 @@ const forecastTotals = z.object({
   tasks: z.int(),
   segments: z.int(),
   bytes: z.int(),
-  slotSeconds: z.int().describe('Task slots times the seconds for which they are used'),
+  slotSeconds: z.int().describe('Number of task slots multiplied by the seconds for which they are in use'),
   endsAt: z.string().optional(),
 })
 const scheduleDifferences = {
@@ -124,12 +124,18 @@ export const compactionScheduleShape = z
   .object({
     speed: z
       .enum(['measured', 'assumed'])
-      .describe('Whether times use the speed of earlier tasks, or an assumed one because there are none'),
+      .describe(
+        'Whether times use the measured speed of earlier tasks, or an assumed speed because there are none',
+      ),
     msPerTask: z.int(),
     bytesPerSecond: z.int().nullable(),
     variants: z.array(
       z.object({
-        name: z.string().describe('current, given, the type of a policy, duty, or supervisors'),
+        name: z
+          .string()
+          .describe(
+            'Name of the variant: current, given (the configuration in the request), a policy type, duty, or supervisors',
+          ),
         driver: z.enum(['duty', 'supervisors']),
         clusterConfig: z.looseObject({}),
         slots: z.int(),

@@ -550,14 +550,18 @@ export const properties = {
 
   'svc.storage.type': property(
     oneOf('local', 's3'),
-    'type of deep storage: a folder that all servers share, or S3',
+    'type of deep storage: local (a folder that all servers share) or s3',
     'local',
   ),
-  'svc.storage.storageDirectory': property(text, 'folder of deep storage, if it is one', 'var/svc/segments'),
+  'svc.storage.storageDirectory': property(
+    text,
+    'folder of deep storage, if its type is local',
+    'var/svc/segments',
+  ),
   'svc.storage.bucket': onlyWhere(conditions.storesInS3, property(text, 'bucket of deep storage')),
   'svc.storage.baseKey': onlyWhere(
     conditions.storesInS3,
-    property(keyPrefix, 'start of the keys of all segment files in the bucket; empty for no prefix', ''),
+    property(keyPrefix, 'prefix of the keys of all segment files in the bucket; empty for none', ''),
   ),
   'svc.s3.accessKey': onlyWhere(
     conditions.usesS3,
@@ -569,11 +573,11 @@ export const properties = {
   'svc.s3.secretKey': onlyWhere(conditions.usesS3, property(password, 'secret key for S3')),
   'svc.s3.endpoint.url': onlyWhere(
     conditions.usesS3,
-    property(httpUrl, 'URL of the S3 service; the one of AWS for the region if not set'),
+    property(httpUrl, 'URL of the S3 service; AWS in the region if not set'),
   ),
   'svc.s3.endpoint.signingRegion': onlyWhere(
     conditions.usesS3,
-    property(text, 'region of the bucket, for which requests are signed', 'us-east-1'),
+    property(text, 'region of the bucket, which is part of the signature of requests', 'us-east-1'),
   ),
   'svc.s3.enablePathStyleAccess': onlyWhere(
     conditions.usesS3,
@@ -620,7 +624,7 @@ export const properties = {
 
   'svc.coordinator.rules.policy': property(
     rulesPolicyFile,
-    'YAML file with limits for changes of retention rules, which are refused if they exceed them; see [Declared state](declared-state.md#policies)',
+    'YAML file with limits for changes to retention rules; changes that exceed them are rejected; see [Declared state](declared-state.md#policies)',
   ),
 
   'svc.coordinator.kill.on': property(
@@ -738,13 +742,13 @@ export const properties = {
   ),
   'svc.indexer.logs.directory': property(
     text,
-    'folder for task logs, if they are stored in one',
+    'folder for task logs, if their type is file',
     'var/svc/indexing-logs',
   ),
   'svc.indexer.logs.s3Bucket': onlyWhere(conditions.logsToS3, property(text, 'bucket for task logs')),
   'svc.indexer.logs.s3Prefix': onlyWhere(
     conditions.logsToS3,
-    property(keyPrefix, 'start of the keys of all task logs in the bucket; empty for no prefix', ''),
+    property(keyPrefix, 'prefix of the keys of all task logs in the bucket; empty for none', ''),
   ),
   'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
@@ -834,7 +838,7 @@ export const properties = {
   'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'maximum memory for the running queries of one caller, each query counts as using svc.query.memoryLimit; further queries wait, but one may always run',
+    'maximum memory for the running queries of one caller, where each query counts as svc.query.memoryLimit; further queries wait, but one may always run',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),

@@ -11,7 +11,7 @@ export interface S3Connection {
   /** Default: the endpoint of AWS for the region. */
   readonly endpointUrl: string | undefined
   readonly region: string
-  /** Default: the credentials that the SDK of AWS finds in the environment, in its files, or on the machine. */
+  /** Default: the credentials that the AWS SDK finds in the environment, in its files, or on the machine. */
   readonly accessKey: string | undefined
   readonly secretKey: string | undefined
   /** Whether the bucket is in the path of URLs, instead of in the host name. */
@@ -118,7 +118,7 @@ async function* limitIdleTime(
   try {
     for (;;) {
       const timer = setTimeout(() => {
-        const error = new Error(`The store sent nothing for [${idleTimeoutMs}] ms`)
+        const error = new Error(`The S3 service sent nothing for [${idleTimeoutMs}] ms`)
         body.destroy(Object.assign(error, { name: 'TimeoutError' }))
       }, idleTimeoutMs)
       const next = await chunks.next().finally(() => clearTimeout(timer))

@@ -25,7 +25,7 @@ const isFull = (error: unknown): boolean =>
 export const isMissingObject = (error: unknown): boolean =>
   statusOf(error) === 404 && describedBy(error).name !== 'NoSuchBucket'
 
-/** Whether the requested bytes are behind the end of the object. */
+/** Whether the requested bytes are past the end of the object. */
 export const isBehindEnd = (error: unknown): boolean => statusOf(error) === 416
 
 /**
@@ -48,7 +48,7 @@ export function isTemporary(error: unknown): boolean {
 export function s3Failure(what: string, file: string, error: unknown): Failure {
   const status = statusOf(error)
   if (isFull(error))
-    return unavailable(`${what}: no space left in the store`, { reason: diskFullReason, file }, error)
+    return unavailable(`${what}: the S3 service has no space left`, { reason: diskFullReason, file }, error)
   if (status === undefined) return storageFailure(what, file, error)
   const { name = 'unknown error' } = describedBy(error)
   return unavailable(`${what}: ${name} (HTTP ${status})`, { file }, error)

@@ -109,7 +109,7 @@ describe('a request to S3', () => {
       ({ method }) => method === 'PUT',
     )
     await assert.rejects(storeWith().put(file, 'x/0'), (error: Error) => {
-      assert.equal(error.message, `${named} cannot be written: no space left in the store`)
+      assert.equal(error.message, `${named} cannot be written: the S3 service has no space left`)
       return isDiskFull(error)
     })
   })

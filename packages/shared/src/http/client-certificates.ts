@@ -70,7 +70,7 @@ const failedHandshakes: Readonly<Record<string, string>> = {
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: 'the client does not accept the certificate of this server',
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: 'the client does not accept the certificate of this server',
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: 'the certificate of this server has expired',
-  ERR_TLS_HANDSHAKE_TIMEOUT: 'the client did not complete it in time',
+  ERR_TLS_HANDSHAKE_TIMEOUT: 'the client did not complete the handshake in time',
 }
 
 interface HandshakeProblem {

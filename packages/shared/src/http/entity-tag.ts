@@ -9,7 +9,7 @@ export const entityTag = (version: string | number): { readonly ETag: string } =
 export const versionOfText = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
-/** Checks the present version of what a request changes, in the transaction of the change. */
+/** Checks the current version of what a request changes, in the transaction of the change. */
 export type CheckVersion = (version: string | number) => void
 
 /**

@@ -57,7 +57,7 @@ const send = (method: 'GET' | 'POST', path: string, authorization?: string) =>
     headers: authorization === undefined ? {} : { Authorization: authorization },
   })
 
-it('keeps requests that were refused because of the login or a permission, with the ID of the answer', async () => {
+it('keeps requests that were refused because of the login or a permission, with the ID of the response', async () => {
   const right = basicHeader('ann', 'right-password')
   assert.equal((await send('GET', '/open')).status, 200)
   assert.equal((await send('GET', '/read', right)).status, 200)

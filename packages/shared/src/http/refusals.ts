@@ -28,14 +28,14 @@ export interface RefusedHandshake {
 
 /** A request that was refused because of its login or a missing permission. */
 export interface RefusedRequest {
-  /** The value of the header X-Request-Id of the answer. */
+  /** The value of the X-Request-Id header of the response. */
   readonly id: string
   readonly time: string
   readonly address: string
   readonly method: string
   readonly path: string
   readonly status: number
-  /** The typed user name; empty without credentials. */
+  /** The user name in the credentials; empty without credentials. */
   readonly user: string
   readonly message: string
 }

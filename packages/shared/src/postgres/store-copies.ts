@@ -46,7 +46,7 @@ export async function copyStore(
 }
 
 /**
- * Replaces the content of the store by a copy. No server may use the store at that time. Requires a superuser of
+ * Replaces the content of the store with a copy. No server may use the store at that time. Requires a superuser of
  * Postgres, because triggers and foreign keys are off meanwhile: everything is replaced.
  */
 export async function restoreStore(transaction: Transaction, copy: string): Promise<void> {

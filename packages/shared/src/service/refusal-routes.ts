@@ -32,13 +32,13 @@ const handshakeShape = z
 
 const requestShape = z
   .object({
-    id: z.string().describe('The header X-Request-Id of the answer'),
+    id: z.string().describe('The X-Request-Id header of the response'),
     time: z.string(),
     address: z.string(),
     method: z.string(),
     path: z.string(),
     status: z.int(),
-    user: z.string().describe('The typed user name; empty without credentials'),
+    user: z.string().describe('The user name in the credentials; empty without credentials'),
     message: z.string(),
   })
   .meta({ title: 'RefusedRequest' })
@@ -50,7 +50,8 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
       method: 'GET',
       path: '/svc/internal/v1/refusedHandshakes',
       access: securityConfig('READ'),
-      summary: 'List the last TLS handshakes that this server refused, newest first, or the one with an ID',
+      summary:
+        'List the last TLS handshakes that this server refused, newest first, or only the one with the given ID',
       query,
       answers: [jsonAnswer(z.array(handshakeShape))],
       handle: ({ query: { count, id } }) => matching(handshakes, count, id),
@@ -60,7 +61,7 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
       path: '/svc/internal/v1/refusedRequests',
       access: securityConfig('READ'),
       summary:
-        'List the last requests that this server refused because of their login or a missing permission, newest first, or the ones with an ID',
+        'List the last requests that this server refused because of their login or a missing permission, newest first, or only those with the given ID',
       query,
       answers: [jsonAnswer(z.array(requestShape))],
       handle: ({ query: { count, id } }) => matching(requests, count, id),

@@ -60,7 +60,7 @@ export function startSecurityEventBatches(
       if (performance.now() >= deadline) break
       await wait(stopRetryMs)
     }
-    logger.error('Stopped without the audit entries that the metadata store did not accept', {
+    logger.error('Stopped before the metadata store accepted all audit entries', {
       events: pending.unwritten(),
     })
   }

@@ -3,6 +3,9 @@ import type { StoreEntries } from './store-entries.ts'
 /** First bytes of a JKS store. Anything else is read as PKCS12. */
 const jksMagic = 0xfeedfeed
 
+/** Returns whether a store is a JKS store. */
+export const isJks = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32BE(0) === jksMagic
+
 /**
  * Returns the entries of a JKS or PKCS12 store. The format is detected from the content: a `.jks` file may be either,
  * as with Java. Throws if a password is wrong or the bytes are in neither format.
@@ -13,7 +16,7 @@ export async function readStoreEntries(
   keyPassword: string,
 ): Promise<StoreEntries> {
   // Loaded on first use: development clusters use PEM only.
-  if (bytes.length < 4 || bytes.readUInt32BE(0) !== jksMagic) {
+  if (!isJks(bytes)) {
     const { readPkcs12 } = await import('./pkcs12.ts')
     return readPkcs12(bytes, password)
   }

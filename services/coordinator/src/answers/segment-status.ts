@@ -1,6 +1,6 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import { withFieldsFirst } from '@svc/domain/json'
-import { type RuleBoundaries, ruleBoundariesOf } from '@svc/domain/rules'
+import { type RuleBoundaries, ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
 import { pagesOfUsedSegments } from '@svc/shared/postgres'
 import type { ClusterView } from '../cluster-view.ts'
 
@@ -12,11 +12,12 @@ interface RulesView {
 
 /** Yields the payloads of a datasource as JSON. Each one starts with the status of the segment. */
 export async function* payloadsWithStatus(
-  { context, segments, rules }: Pick<ClusterView, 'context' | 'segments' | 'rules'>,
+  { context, segments, servers, rules }: Pick<ClusterView, 'context' | 'segments' | 'servers' | 'rules'>,
   dataSource: string,
 ): AsyncGenerator<string[]> {
   const boundaries = ruleBoundariesOf(await rules.current(), dataSource, context.clock.now())
-  const { overshadowed, copies } = viewRules(segments.table, dataSource, boundaries)
+  const historicals = servers.servers().filter(({ type }) => type === 'historical').length
+  const { overshadowed, copies } = viewRules(segments.table, dataSource, boundaries, historicals)
   for await (const page of pagesOfUsedSegments(context.database, dataSource))
     yield page.map(({ id, totalRows, text }) =>
       withFieldsFirst(
@@ -31,7 +32,12 @@ export async function* payloadsWithStatus(
     )
 }
 
-function viewRules(table: SegmentTable, dataSource: string, boundaries: RuleBoundaries): RulesView {
+function viewRules(
+  table: SegmentTable,
+  dataSource: string,
+  boundaries: RuleBoundaries,
+  historicals: number,
+): RulesView {
   const number = table.datasourceNumber(dataSource)
   const overshadowed = new Set<string>()
   const copies = new Map<string, number>()
@@ -39,8 +45,7 @@ function viewRules(table: SegmentTable, dataSource: string, boundaries: RuleBoun
   const wantedCopies = (rule: number): number => {
     let count = wantedByRule.get(rule)
     if (count === undefined) {
-      const wanted = boundaries.wantedBy(rule)
-      count = wanted.action === 'load' ? sumOf(wanted.tieredReplicants.values()) : 0
+      count = requiredBy(boundaries.wantedBy(rule), historicals)
       wantedByRule.set(rule, count)
     }
     return count
@@ -57,6 +62,14 @@ function viewRules(table: SegmentTable, dataSource: string, boundaries: RuleBoun
   }
   return { overshadowed, copies }
 }
+
+/** Returns how many replicas a rule requires of each segment; a broadcast rule requires one on each historical. */
+const requiredBy = (wanted: WantedCopies, historicals: number): number =>
+  wanted.action === 'load'
+    ? sumOf(wanted.tieredReplicants.values())
+    : wanted.action === 'broadcast'
+      ? historicals
+      : 0
 
 const sumOf = (counts: Iterable<number>): number => {
   let sum = 0

@@ -36,7 +36,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes of segments, rules, and servers as server-sent events, for the datasources that the caller may read; servers only with READ on STATE. since is the id of the last known event, and the stream has what changed after it, for up to a minute. Without it, the only event is start, with the id to begin with; if it is unknown, the only event is reset, and anything may have changed',
+        'Follow changes of segments, rules, and servers as server-sent events, for the datasources that the caller may read; servers only with READ on STATE. since is the id of the last known event; the stream contains all later changes and lasts up to a minute. Without since, the only event is start, which has the id to begin with. If the id is unknown, the only event is reset: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],
@@ -88,7 +88,7 @@ async function follow(since: string, stream: Stream): Promise<void> {
         : stopping.aborted
           ? 'This server is stopping'
           : timeout.aborted
-            ? 'A stream takes at most a minute: continue with the last id'
+            ? 'A stream lasts at most a minute: continue with the last id'
             : undefined
     if (reason !== undefined) return await writer.write({ name: 'end', data: { reason } })
     const changes = feed.since(last)

@@ -36,7 +36,9 @@ const tierShape = z.object({
   candidates: z
     .record(z.string(), z.int())
     .optional()
-    .describe('Servers without the segment, by whether they can load it or why not; requires READ on STATE'),
+    .describe(
+      'Number of servers without the segment, by whether they can load it or why they cannot; requires READ on STATE',
+    ),
 })
 
 const serverShape = z.object({

@@ -340,6 +340,7 @@ describe('a cluster with known content', () => {
   for (const [method, requestedPath, body] of [
     ['GET', '/metadata/datasources/wiki/segments/nosuch', undefined],
     ['GET', `/metadata/datasources/wiki/segments/${koalas1.id}`, undefined],
+    ['GET', `/metadata/datasources/wiki/unusedSegments?lastSegmentId=${koalas1.id}`, undefined],
     ['POST', '/datasources/wiki/segments/nosuch', undefined],
     ['DELETE', `/datasources/wiki/segments/${koalas1.id}`, undefined],
     ['POST', '/datasources/wiki/markUsed', { segmentIds: [wiki1a.id, 'nosuch'] }],
@@ -350,7 +351,7 @@ describe('a cluster with known content', () => {
       assert.equal(status, 400)
       assert.match(
         answer,
-        /Invalid value \[.*\] for \[segment(Ids)?\]: expected the ID of a segment of datasource \[wiki\]/,
+        /Invalid value \[.*\] for \[(segment(Ids)?|lastSegmentId)\]: expected the ID of a segment of datasource \[wiki\]/,
       )
     })
 
@@ -417,6 +418,17 @@ describe('a change of the cluster', () => {
     >
     assert.deepEqual(queues['cold:2'], { segmentsToLoad: [wiki1b.id], segmentsToDrop: [wiki1a.id] })
     assert.deepEqual(queues['hot:1']?.segmentsToLoad.sort(), [wiki1b.id, wiki3.id].sort())
+  })
+
+  it('requires a replica on each historical for segments of a broadcast rule', async () => {
+    const audit = { author: '', comment: '', identity: '', ip: '' }
+    await saveRules(database, 'wiki', '[{"type":"broadcastForever"}]', audit, 0)
+    rules.invalidate()
+    const shown = JSON.parse(await text('/metadata/segments?datasources=wiki&includeOvershadowedStatus'))
+    assert.deepEqual(
+      (shown as { replicationFactor: number }[]).map(({ replicationFactor }) => replicationFactor),
+      [3, 3, 3, 3],
+    )
   })
 
   it('shows overshadowed segments in the metadata', async () => {
@@ -564,6 +576,7 @@ describe('marking segments', () => {
     assert.deepEqual(await pageOf('?limit=3'), shown(wiki1a, wiki1b, wiki2))
     assert.deepEqual(await pageOf(`?limit=3&lastSegmentId=${wiki2.id}`), shown(wiki3))
     assert.deepEqual(await pageOf('?limit=1&sortOrder=desc'), shown(wiki3))
+    assert.deepEqual(await pageOf(`?limit=1&sortOrder=desc&lastSegmentId=${wiki2.id}`), shown(wiki1b))
     assert.deepEqual(await pageOf(`?interval=${path(days(2, 3))}`), shown(wiki2, wiki3))
   })
 

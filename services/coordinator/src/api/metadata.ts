@@ -116,7 +116,7 @@ function datasourceListRoutes(database: Database): Route[] {
 /** The used segments of all or some datasources. */
 const usedSegmentsRoute = (
   database: Database,
-  view: Pick<ClusterView, 'context' | 'segments' | 'rules'>,
+  view: Pick<ClusterView, 'context' | 'segments' | 'servers' | 'rules'>,
 ): Route =>
   route({
     method: 'GET',
@@ -187,8 +187,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       answers: [jsonAnswer(segmentShape)],
       handle: async ({ params, query }) => {
         const { dataSource = '', segment = '' } = params
-        if (!parseSegmentId(dataSource, segment))
-          throw refuse('segment', segment, `the ID of a segment of datasource [${dataSource}]`)
+        checkSegmentId('segment', segment, dataSource)
         const used = query.includeUnused ? undefined : true
         const [found] = await loadSegmentRecords(database, { dataSource, ids: [segment], used })
         if (!found) throw notFound(`Segment [${segment}] does not exist in datasource [${dataSource}]`)
@@ -196,6 +195,12 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       },
     }),
   ]
+}
+
+/** Throws if no segment of the datasource can have this ID. */
+function checkSegmentId(field: string, id: string, dataSource: string): void {
+  if (!parseSegmentId(dataSource, id))
+    throw refuse(field, id, `the ID of a segment of datasource [${dataSource}]`)
 }
 
 const unusedQuery = {
@@ -215,12 +220,14 @@ const unusedSegmentsRoute = (database: Database): Route =>
       'List the unused segments of a datasource; pass a limit and the last segment ID to page through them',
     query: unusedQuery,
     answers: [jsonAnswer(z.array(unusedSegmentShape))],
-    handle: async ({ params, query }) => {
+    handle: async ({ params: { dataSource = '' }, query }) => {
+      const { lastSegmentId } = query
+      if (lastSegmentId !== undefined) checkSegmentId('lastSegmentId', lastSegmentId, dataSource)
       const records = await loadSegmentRecords(database, {
-        dataSource: params.dataSource,
+        dataSource,
         used: false,
         within: query.interval === undefined ? undefined : pathInterval(query.interval),
-        after: query.lastSegmentId,
+        after: lastSegmentId,
         limit: query.limit,
         order: query.sortOrder,
       })

@@ -187,7 +187,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary:
-        'Replace the rules of a datasource, or the cluster default rules under _default. If-Match requires the ETag of the present rules; overridePolicy changes them although the policy of the cluster forbids it',
+        'Replace the rules of a datasource, or the cluster default rules under _default. With If-Match, they are replaced only if the ETag is current. overridePolicy replaces them even if the policy of the cluster forbids it',
       query: replaceRulesQuery,
       body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],

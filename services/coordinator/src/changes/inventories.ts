@@ -52,7 +52,7 @@ interface Reading {
   readonly position: FeedPosition
 }
 
-// Sending everything is faster than so many changes.
+// Sending everything is faster than sending this many changes.
 const maxChanges = 100_000
 
 /** Creates the inventories of the state that the leader knows. */

@@ -4,7 +4,7 @@ import { StreamLimit } from './index.ts'
 
 const caller = (identity: string) => ({ authenticator: 'metadata', identity })
 
-it('limits streams per caller and in all, until some end', () => {
+it('limits streams per caller and in total, until some end', () => {
   const limit = new StreamLimit(3, 2)
   const leaveFirst = limit.enter(caller('ann'))
   limit.enter(caller('ann'))
@@ -15,7 +15,7 @@ it('limits streams per caller and in all, until some end', () => {
   limit.enter(caller('ben'))
   assert.throws(() => limit.enter(caller('ben')), {
     code: 'busy',
-    message: 'Too many streams: expected at most [3] in all',
+    message: 'Too many streams: expected at most [3] in total',
   })
   leaveFirst()
   limit.enter(caller('ann'))

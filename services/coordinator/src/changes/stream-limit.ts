@@ -1,7 +1,7 @@
 import { busy } from '@svc/domain/failure'
 import type { Caller } from '@svc/shared/security'
 
-/** Limits the number of streams, in all and of one caller. */
+/** Limits the number of streams, in total and per caller. */
 export class StreamLimit {
   private readonly max: number
   private readonly maxPerCaller: number
@@ -19,7 +19,7 @@ export class StreamLimit {
     const own = this.countOf.get(key) ?? 0
     if (own >= this.maxPerCaller)
       throw busy(`Too many streams of user [${identity}]: expected at most [${this.maxPerCaller}]`)
-    if (this.count >= this.max) throw busy(`Too many streams: expected at most [${this.max}] in all`)
+    if (this.count >= this.max) throw busy(`Too many streams: expected at most [${this.max}] in total`)
     this.count += 1
     this.countOf.set(key, own + 1)
     return () => {

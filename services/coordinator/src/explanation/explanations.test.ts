@@ -88,7 +88,7 @@ describe('the explanation of a segment', () => {
       tiersWithTooFewServers: () => new Map(),
     })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
-      'Has no servers',
+      'Tier [t29] has no servers',
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
@@ -115,7 +115,10 @@ describe('the explanation of a segment', () => {
       sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
-    assert.match(sentences.join('. '), /^Is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/)
+    assert.match(
+      sentences.join('. '),
+      /^Server \[\S+\] is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/,
+    )
     assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
     await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })
@@ -159,7 +162,7 @@ describe('the explanation of a segment', () => {
     for (const [index, [cause, expected]] of causes.entries()) {
       const answer = (await explanations.ofSegment('wiki', list[index]!.id, operator)) as { summary: string }
       assert.match(answer.summary, expected)
-      assert.match(answer.summary, /^Has been unused since 2026-01-01T00:00:00.000Z/)
+      assert.match(answer.summary, /^The segment has been unused since 2026-01-01T00:00:00.000Z/)
       assert.deepEqual(codesOf(answer), [cause.kind])
     }
     assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
@@ -227,8 +230,9 @@ describe('the explanation of an interval', () => {
         {
           segment: list[2]!.id,
           state: 'missing',
-          summary: 'Is not available for queries: [hot] 0 of 1. Tier [hot]: the next run requests 1 replica',
-          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run requests 1 replica' }],
+          summary:
+            'The segment is not available for queries: [hot] 0 of 1. Tier [hot]: the next run assigns 1 replica',
+          causes: [{ code: 'nextRun', tier: 'hot', text: 'Tier [hot]: the next run assigns 1 replica' }],
         },
       ],
     })

@@ -93,7 +93,9 @@ export function createExplanations(state: ExplainedState): Explanations {
       )
       const isNamed = shortages.some((shortage) => shortage.tier === tier)
       if (members.length === 0 && !isNamed)
-        throw notFound(`No server is in tier [${tier}], and no rule that applies names it`)
+        throw notFound(
+          `Tier [${tier}] does not exist: it has no servers, and no rule that applies refers to it`,
+        )
       return { sentences: explainTierWork(tier, members, shortages) }
     },
   }
@@ -109,7 +111,10 @@ export function createExplanations(state: ExplainedState): Explanations {
       throw notFound(
         `Datasource [${dataSource}] has no segment [${id}]: it never existed, or a kill task deleted it`,
       )
-    const state = unused.since === null ? 'Is unused' : `Has been unused since ${formatInstant(unused.since)}`
+    const state =
+      unused.since === null
+        ? 'The segment is unused'
+        : `The segment has been unused since ${formatInstant(unused.since)}`
     const cause = unusedText(unused.cause, caller.can('READ', 'CONFIG', 'CONFIG'))
     return {
       segment: id,

@@ -105,7 +105,7 @@ describe('the segment inventory', () => {
     assert.deepEqual(seen(inventory), { wiki: [one.id] })
   })
 
-  it('keeps its segments while the store is unavailable and catches up afterwards', async (context) => {
+  it('keeps its segments while the store is unavailable and catches up afterward', async (context) => {
     const port = stores.settings('coordinator').get('svc.metadata.storage.connector.port')
     const gate = await startTcpGate(context, port)
     const gated = createDatabase(

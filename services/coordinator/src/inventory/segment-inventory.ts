@@ -38,7 +38,7 @@ export function createSegmentInventory(database: Database, table = new SegmentTa
       table.settleTimeline()
       cursor = next
     } catch (error) {
-      // A partial first read cannot be updated, because nothing shows which segments are gone since.
+      // A partial first read cannot be updated, because nothing shows which segments have gone since then.
       if (isFirst && readFor === resets) table.removeAll()
       throw error
     }

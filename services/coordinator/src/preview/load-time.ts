@@ -94,7 +94,7 @@ function assumptionsOf({
   replicationThrottleLimit,
 }: LoadTimeLimits): string[] {
   return [
-    'Servers load as fast as measured before; a server without measurements is as fast as the others in its tier',
+    'Servers load as fast as in earlier measurements; a server without measurements is as fast as the others in its tier',
     `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `A server has up to ${countOf(maxLoadsPerServer, 'load')} in its queue`

@@ -153,6 +153,7 @@ describe('the compaction status', () => {
     assert.deepEqual(status, {
       dataSource: 'wiki',
       scheduleStatus: 'RUNNING',
+      message: null,
       bytesAwaitingCompaction: 200,
       bytesCompacted: 100,
       bytesSkipped: 0,

@@ -22,15 +22,10 @@ export async function compactionStatusOf(
   return live.findings.has(dataSource) ? statusIn(live, dataSource, false) : undefined
 }
 
-function statusIn({ plan, findings, cluster }: LivePlan, dataSource: string, full: boolean): object {
-  const { dataSource: name, scheduleStatus, ...figures } = describeStatus(plan, dataSource)
+function statusIn({ plan, findings }: LivePlan, dataSource: string, full: boolean): object {
   const found = findings.get(dataSource)
   return {
-    dataSource: name,
-    scheduleStatus,
-    // As in Druid 37, only supervisors have a message.
-    ...(cluster.useSupervisors ? { message: null } : {}),
-    ...figures,
+    ...describeStatus(plan, dataSource),
     ...(full && found ? { intervals: describeIntervals(plan, found) } : {}),
   }
 }

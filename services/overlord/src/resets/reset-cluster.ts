@@ -52,7 +52,7 @@ export async function takeSnapshot({ settings, database }: ResetContext, name: s
 }
 
 /**
- * Begins to replace the state of the cluster by a snapshot, or by the initial state. Returns the ID of the reset. Throws
+ * Starts replacing the state of the cluster with a snapshot, or with the initial state. Returns the ID of the reset. Throws
  * notFound if there is no such snapshot, and conflict if another reset is in progress.
  */
 export async function beginReset(context: ResetContext, snapshot: string | undefined): Promise<string> {
@@ -92,7 +92,7 @@ interface Reset {
   readonly nodes: readonly AnnouncedNode[]
 }
 
-/** Uses only a connection of its own, because this server restarts meanwhile. */
+/** Uses only a connection of its own, because this server restarts in the meantime. */
 async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Reset): Promise<void> {
   const { settings, logger } = context
   const database = createDatabase(settings, { connections: 1, applicationName: 'svc reset' })
@@ -118,7 +118,7 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
   }
 }
 
-/** Requests all servers to restart: this one last, because it sends the requests. */
+/** Restarts all servers: this one last, because it sends the requests. */
 async function restartServers(
   { client, node }: Pick<ResetContext, 'client' | 'node'>,
   nodes: readonly AnnouncedNode[],

@@ -46,7 +46,7 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'POST',
       path: path('/resets'),
       access: securityConfig('WRITE'),
-      summary: 'Begin to replace the state of the cluster by a snapshot, or by the state of its first start',
+      summary: 'Start replacing the state of the cluster with a snapshot, or with its initial state',
       body: jsonBody(readReset),
       answers: [jsonAnswer(begunShape)],
       failures: ['conflict', 'notFound'],

@@ -22,7 +22,7 @@ export async function keepFiles(settings: Settings, snapshot: string, isNew: boo
   }
 }
 
-/** Replaces the files by those of a snapshot; without a snapshot, by none. */
+/** Replaces the files with those of a snapshot; without a snapshot, deletes them. */
 export async function restoreFiles(settings: Settings, snapshot: string | undefined): Promise<void> {
   for (const folder of foldersOf(settings)) {
     await emptyFolder(folder, (name) => name === snapshotsFolder)

@@ -124,7 +124,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
           throw refuse(
             'granularitySpec.segmentGranularity',
             granularity,
-            `a granularity with at most [${maxBuckets}] intervals of segments. Use a coarser one, or compact a shorter interval`,
+            `a granularity with at most [${maxBuckets}] segment intervals. Use a coarser one, or compact a shorter interval`,
           )
         }
         at = bucket.end

@@ -56,7 +56,7 @@ const explanationShape = z
         usesThisAuthorizer: z.boolean(),
       }),
     ),
-    directory: z.array(directoryStepShape).describe('What was requested from directories, in order'),
+    directory: z.array(directoryStepShape).describe('Requests to directories, in order'),
     groups: z.array(z.object({ group: z.string(), counts: z.boolean() })),
     mappings: z.array(z.object({ mapping: z.string(), group: z.string(), roles: z.array(z.string()) })),
     roles: z.array(z.object({ role: z.string(), from: z.array(z.string()), exists: z.boolean() })),

@@ -27,6 +27,7 @@ import org.apache.curator.test.TestingServer;
 import org.apache.druid.audit.AuditInfo;
 import org.apache.druid.cli.CliCoordinator;
 import org.apache.druid.client.DruidServer;
+import org.apache.druid.client.ImmutableDruidDataSource;
 import org.apache.druid.client.ServerInventoryView;
 import org.apache.druid.common.config.JacksonConfigManager;
 import org.apache.druid.discovery.DiscoveryDruidNode;
@@ -35,6 +36,7 @@ import org.apache.druid.guice.StartupInjectorBuilder;
 import org.apache.druid.guice.annotations.Json;
 import org.apache.druid.guice.annotations.Smile;
 import org.apache.druid.java.util.common.DateTimes;
+import org.apache.druid.java.util.common.Intervals;
 import org.apache.druid.java.util.common.lifecycle.Lifecycle;
 import org.apache.druid.metadata.MetadataRuleManager;
 import org.apache.druid.metadata.MetadataStorageTablesConfig;
@@ -57,7 +59,7 @@ import org.apache.druid.timeline.DataSegment;
 public class Reference {
   private static final int MAX_RUNS = 15;
   private static final long MAX_WAIT_MS = 5_000;
-  private static final long MAX_SETTLE_MS = 15_000;
+  private static final long MAX_SETTLE_MS = 8_000;
 
   private final Injector injector;
   private final ObjectMapper json;
@@ -165,8 +167,8 @@ public class Reference {
               }
               return null;
             });
-    // Druid's cache of segments does not notice a row that was replaced by an older one.
     awaitCache();
+    clearCache();
     connector
         .getDBI()
         .withHandle(
@@ -177,6 +179,16 @@ public class Reference {
     awaitCache();
     pollStore();
     return Map.of("segments", body.get("segments").size());
+  }
+
+  /** Removes all segments from Druid's cache, which keeps those that were marked as used in the last 10 seconds. */
+  private void clearCache() throws Exception {
+    SegmentMetadataCache cache = injector.getInstance(SegmentMetadataCache.class);
+    for (ImmutableDruidDataSource known : cache.getDataSourcesSnapshot().getDataSourcesWithAllUsedSegments()) {
+      cache.writeCacheForDataSource(
+          known.getName(),
+          cached -> cached.deleteSegments(cached.findUsedSegmentIdsOverlapping(Intervals.ETERNITY)));
+    }
   }
 
   private void insert(Connection connection, String table, JsonNode rows) throws Exception {
@@ -231,21 +243,23 @@ public class Reference {
   private Object settle(JsonNode body) throws Exception {
     DruidCoordinator coordinator = injector.getInstance(DruidCoordinator.class);
     int limit = body == null ? MAX_RUNS : body.path("runs").asInt(MAX_RUNS);
-    Object before = null;
     long end = System.currentTimeMillis() + MAX_SETTLE_MS;
+    Object before = readState();
     for (int run = 1; run <= limit && System.currentTimeMillis() < end; run++) {
-      // Otherwise, the duties would not see the last changes.
-      awaitCache();
-      pollStore();
       for (Runnable duties : dutiesOf(coordinator)) duties.run();
       boolean isIdle = await(() -> queued(coordinator) == 0 && isInventoryCurrent());
-      awaitCache();
-      pollStore();
-      Object after = List.of(inventory(), usedSegments());
+      Object after = readState();
       if (isIdle && after.equals(before)) return Map.of("settled", true, "runs", run);
       before = after;
     }
     return Map.of("settled", false, "runs", limit);
+  }
+
+  /** Lets the duties see the last changes, and returns what they may change: segments by server, and used segments. */
+  private Object readState() {
+    awaitCache();
+    pollStore();
+    return List.of(inventory(), usedSegments());
   }
 
   /** Waits for a complete read of the segments that starts after now. */

@@ -1,0 +1,179 @@
+import { parseSegmentId, type SegmentKey } from '@svc/domain/segment'
+import { bucketOf, formatInterval, type Interval, overlapsOf, parseInstant } from '@svc/domain/time'
+import { analyzeTimeline } from '@svc/domain/timeline'
+import type { ClusterClient } from '../client/index.ts'
+import type { Plan } from '../declared-state/index.ts'
+import { countOf } from '../terminal/index.ts'
+
+/** A segment that is unused now. */
+export interface UnusedSegment extends SegmentKey {
+  /** When it was marked as unused; undefined if the cluster does not know. */
+  readonly changedAt: number | undefined
+}
+
+/** The segments of one datasource after a plan was reverted. */
+export interface RevertedDatasource {
+  readonly dataSource: string
+  /** What the plan expected its rules to mark as unused. */
+  readonly predicted: readonly SegmentKey[]
+  /** What is used in these intervals now. */
+  readonly used: readonly SegmentKey[]
+  readonly unused: readonly UnusedSegment[]
+}
+
+/**
+ * Returns which segments are unused since a plan was made, although it was reverted, and why, one sentence for each reason.
+ * Segments that newer used ones replace are left out. `createdAt` is when the plan was made.
+ */
+export function unrestoredText(
+  { dataSource, predicted, used, unused }: RevertedDatasource,
+  createdAt: number,
+): string[] {
+  const keyOf = ({ interval, version, partitionNum }: SegmentKey): string =>
+    `${formatInterval(interval)}/${version}/${partitionNum}`
+  const keysOfList = (list: readonly SegmentKey[]): ReadonlySet<string> => new Set(list.map(keyOf))
+  const [expected, present, existing] = [keysOfList(predicted), keysOfList(used), keysOfList(unused)]
+  const later = overlapsOf(rangesOf(predicted), unused)
+    .flat()
+    .filter((one) => !expected.has(keyOf(one)) && one.changedAt !== undefined && one.changedAt >= createdAt)
+  const missing = predicted.filter((one) => !present.has(keyOf(one)))
+  // Druid lists segments by ID, so that the size of a partition set is unknown: it counts as complete.
+  const all = [...used, ...later, ...missing].map((one) => ({ ...one, partitions: 0 }))
+  const { overshadowed } = analyzeTimeline(all)
+  const visible = (list: readonly SegmentKey[], first: number): readonly SegmentKey[] =>
+    list.filter((_, index) => !overshadowed[first + index])
+  const lost = visible(missing, used.length + later.length)
+  const groups: [segments: readonly SegmentKey[], reason: string][] = [
+    [
+      visible(later, used.length),
+      'because they were created or marked as used after the plan was made, for example by compaction, and Druid does not record why segments are unused. If they should be used, run ./svc mark-used',
+    ],
+    [
+      lost.filter((one) => existing.has(keyOf(one))),
+      'although the plan listed them: the rules drop them now, or someone marked them as unused',
+    ],
+    [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted them'],
+  ]
+  return groups
+    .filter(([segments]) => segments.length > 0)
+    .map(
+      ([segments, reason]) =>
+        `${countOf(segments.length, 'segment')} of [${dataSource}] in ${intervalsText(segments)} stayed unused, ${reason}`,
+    )
+}
+
+const maxShownIntervals = 3
+
+function intervalsText(segments: readonly SegmentKey[]): string {
+  const ranges = rangesOf(segments).map(formatInterval)
+  const shown = ranges.slice(0, maxShownIntervals)
+  const others = ranges.length > shown.length ? `, and ${ranges.length - shown.length} more` : ''
+  return `[${shown.join(', ')}${others}]`
+}
+
+/** The intervals of segments, without gaps and overlaps, earliest first. */
+function rangesOf(segments: readonly Pick<SegmentKey, 'interval'>[]): Interval[] {
+  const ranges: { start: number; end: number }[] = []
+  for (const { interval } of segments.toSorted((a, b) => (a.interval.start < b.interval.start ? -1 : 1))) {
+    const last = ranges.at(-1)
+    if (last !== undefined && interval.start <= last.end) last.end = Math.max(last.end, interval.end)
+    else ranges.push({ ...interval })
+  }
+  return ranges
+}
+
+/**
+ * Returns which segments are unused in a Druid cluster although the plan that dropped them was reverted, one sentence for each
+ * datasource and reason. A cluster of svc records why segments are unused, so there, none are left.
+ */
+export async function unrestoredSegments(client: ClusterClient, applied: Plan): Promise<string[]> {
+  if (client.interfaceName !== 'druid') return []
+  if (applied.unusedSegments === undefined) {
+    const unused = Object.values(applied.losses).reduce((sum, loss) => sum + loss.unused, 0)
+    return unused === 0
+      ? []
+      : [
+          `${countOf(unused, 'segment')} stayed unused, because the plan marked too many to list them, and Druid does not record why segments are unused. To use them, run ./svc mark-used`,
+        ]
+  }
+  const createdAt = parseInstant(applied.createdAt)
+  const warnings: string[] = []
+  for (const [dataSource, ids] of Object.entries(applied.unusedSegments)) {
+    const predicted = keysOf(dataSource, ids)
+    const [used, unused] = await Promise.all([
+      readUsed(client, dataSource, rangesOf(predicted)),
+      readUnused(client, dataSource, rangesOf(predicted)),
+    ])
+    warnings.push(...unrestoredText({ dataSource, predicted, used, unused }, createdAt))
+  }
+  return warnings
+}
+
+const pathOf = (dataSource: string): string =>
+  `/svc/coordinator/v1/metadata/datasources/${encodeURIComponent(dataSource)}`
+
+const keysOf = (dataSource: string, ids: readonly string[]): SegmentKey[] =>
+  ids.flatMap((id) => parseSegmentId(dataSource, id) ?? [])
+
+// Few enough for one request.
+const maxIntervals = 1000
+
+async function readUsed(
+  client: ClusterClient,
+  dataSource: string,
+  ranges: readonly Interval[],
+): Promise<SegmentKey[]> {
+  const found = new Set<string>()
+  for (let start = 0; start < ranges.length; start += maxIntervals) {
+    const intervals = ranges.slice(start, start + maxIntervals).map(formatInterval)
+    const ids = (await client.send('POST', `${pathOf(dataSource)}/segments`, intervals)) as string[]
+    for (const id of ids) found.add(id)
+  }
+  return keysOf(dataSource, [...found])
+}
+
+interface AnsweredUnused {
+  readonly dataSegment: { readonly identifier: string }
+  readonly usedStatusLastUpdatedDate?: string | null
+}
+
+const pageSize = 10_000
+
+async function readUnused(
+  client: ClusterClient,
+  dataSource: string,
+  ranges: readonly Interval[],
+): Promise<UnusedSegment[]> {
+  const unused: UnusedSegment[] = []
+  for (const interval of yearsOf(ranges)) {
+    let last: string | undefined
+    do {
+      const query = new URLSearchParams({ interval, limit: String(pageSize), sortOrder: 'ASC' })
+      if (last !== undefined) query.set('lastSegmentId', last)
+      const page = (await client.send(
+        'GET',
+        `${pathOf(dataSource)}/unusedSegments?${query}`,
+      )) as AnsweredUnused[]
+      for (const { dataSegment, usedStatusLastUpdatedDate: changed } of page) {
+        const key = parseSegmentId(dataSource, dataSegment.identifier)
+        if (key !== undefined) unused.push({ ...key, changedAt: changed ? parseInstant(changed) : undefined })
+      }
+      last = page.length === pageSize ? page.at(-1)!.dataSegment.identifier : undefined
+    } while (last !== undefined)
+  }
+  return unused
+}
+
+/**
+ * The full years of intervals, each in the notation of a query. Druid lists the unused segments that are within an interval, and
+ * compaction may have replaced segments with those of longer intervals.
+ */
+function yearsOf(ranges: readonly Interval[]): string[] {
+  const years = ranges.map(({ start, end }) => ({
+    interval: {
+      start: Number.isFinite(start) ? bucketOf('YEAR', start).start : start,
+      end: Number.isFinite(end) ? bucketOf('YEAR', end - 1).end : end,
+    },
+  }))
+  return rangesOf(years).map((range) => formatInterval(range).replace('/', '_'))
+}
