@@ -478,7 +478,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     const [listed, unlisted] = used as [string, string]
     await mark('mark-unused', unlisted)
     await succeed('plan', fileOf('lossy.yaml', `rules:\n  flights: ${drop}\n`), '--out', plan, ...druid)
-    // As if compaction had replaced one segment by the other.
+    // As if compaction had replaced one segment with the other.
     await mark('mark-used', unlisted)
     await mark('mark-unused', listed)
     await succeed('apply', plan, ...yes)

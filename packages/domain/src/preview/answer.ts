@@ -1,4 +1,4 @@
-import type { EffectName } from './effects.ts'
+import type { EffectName } from './effect-names.ts'
 import type { Tally } from './segments.ts'
 import type { CopyTally, TierChange } from './tallies.ts'
 
