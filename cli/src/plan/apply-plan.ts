@@ -23,8 +23,7 @@ import {
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
 import { lossesOf } from './rules-effects.ts'

@@ -20,14 +20,8 @@ import {
   stepsOf,
 } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import {
-  type AnsweredPreview,
-  isKnown,
-  knownDatasources,
-  unknownDatasource,
-  unknownReason,
-} from '../rules/index.ts'
+import { type AnsweredPreview, isKnown, type PreviewRules, unknownReason } from '../preview/index.ts'
+import { knownDatasources, unknownDatasource } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'

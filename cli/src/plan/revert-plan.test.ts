@@ -9,8 +9,7 @@ import { planText } from '@svc/domain/saved-plan'
 import fc from 'fast-check'
 import { isNothing, meaningOf, type Plan } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { type ClusterConfiguration, type ConfiguredCluster, configuredCluster } from '../testing/index.ts'
 import {
   applySteps,

@@ -15,8 +15,7 @@ import {
   stateOfPlan,
   stepsOf,
 } from '../declared-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './index.ts'
 
 type Rules = Readonly<Record<string, readonly object[]>>

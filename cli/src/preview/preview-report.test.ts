@@ -4,6 +4,7 @@ import type { AnsweredBuckets } from '@svc/domain/preview'
 import { effectNames } from '@svc/domain/preview'
 import { defaultRule, parseRules } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
+import { ruleBandsOf } from '../rules/index.ts'
 import {
   type AnsweredPreview,
   bucketsIn,
@@ -11,7 +12,6 @@ import {
   previewHtml,
   previewMarkdown,
   reportOf,
-  ruleBandsOf,
   stepsTable,
 } from './index.ts'
 
