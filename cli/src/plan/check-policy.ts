@@ -1,6 +1,6 @@
 import { Failure } from '@svc/domain/failure'
-import { policyViolations, type RulesPolicy } from '@svc/domain/policy'
 import { parseRules, type Rule } from '@svc/domain/rules'
+import { policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
 import type { Change } from '../declared-state/index.ts'
 import type { AnsweredPreview } from '../preview/index.ts'
 

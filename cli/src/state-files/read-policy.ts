@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Failure, notFound } from '@svc/domain/failure'
-import { type RulesPolicy, readRulesPolicy } from '@svc/domain/policy'
+import { type RulesPolicy, readRulesPolicy } from '@svc/domain/rules-policy'
 import { problemsFailure, readStateFile } from './state-files.ts'
 
 /** Reads a file with a policy for retention rules. Throws a Failure with file, line, and column. */
