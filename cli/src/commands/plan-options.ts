@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import { accessOf, type ConnectionOptions, collect } from '../options/index.ts'
 import type { CompareOptions } from '../plan/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
+import type { PreviewRules } from '../preview/index.ts'
 import { pictureColumns } from './rules-output.ts'
 
 /** Which part of a declared state a command is about. */
@@ -37,10 +37,9 @@ export interface PlannedCluster {
 /** Connects to the cluster of a command. */
 export async function connectForPlan(options: ConnectionOptions): Promise<PlannedCluster> {
   const access = await accessOf(options)
-  const [{ clientOf }, { previewsOf }, { bucketsIn }] = await Promise.all([
+  const [{ clientOf }, { bucketsIn, previewsOf }] = await Promise.all([
     import('../client/index.ts'),
-    import('../previews/index.ts'),
-    import('../rules/index.ts'),
+    import('../preview/index.ts'),
   ])
   const client = clientOf(access)
   return { client, preview: previewsOf(client, access, { buckets: bucketsIn(pictureColumns()) }) }

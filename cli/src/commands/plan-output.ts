@@ -16,13 +16,13 @@ export async function printPlan(
   { plan, steps, preview, warnings }: MadePlan,
   { json, markdown, html, prices }: PlanFormat,
 ): Promise<void> {
-  const [room, rules] = await Promise.all([import('../plan/index.ts'), import('../rules/index.ts')])
+  const [room, { reportOf }] = await Promise.all([import('../plan/index.ts'), import('../preview/index.ts')])
   const lists = plan.changes.filter(({ kind }) => kind === 'rules')
   const [only] = lists.length === 1 ? lists : []
   const bands =
     preview && only && (await bandsOf(client, preview, only.path.at(-1)!, (only.after ?? []) as unknown[]))
   const costs = prices && preview && room.costsOf(prices, preview)
-  const shown = preview && rules.reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
+  const shown = preview && reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
   const report = room.planReport(plan, warnings, shown)
   if (html !== undefined) writeFileSync(html, room.planHtml(report))
   if (json) {

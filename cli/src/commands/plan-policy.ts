@@ -1,5 +1,5 @@
 import type { Change } from '../declared-state/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview } from '../preview/index.ts'
 
 /** Returns why the policy in a file forbids changes, one sentence each; nothing without a file. */
 export async function policyViolationsOf(

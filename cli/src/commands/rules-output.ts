@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
 import { printJson } from '../output/index.ts'
-import type { AnsweredPreview, PreviewReport, RuleBands } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewReport } from '../preview/index.ts'
+import type { RuleBands } from '../rules/index.ts'
 
 /** The path of all rules. */
 export const allRulesPath = '/svc/coordinator/v1/rules'
@@ -49,7 +50,7 @@ export async function printPreview(
   { json, markdown, html }: PreviewFormat,
   bands: RuleBands | undefined,
 ): Promise<void> {
-  const room = await import('../rules/index.ts')
+  const room = await import('../preview/index.ts')
   const report = room.reportOf(answer, bands)
   if (html !== undefined) writeFileSync(html, room.previewHtml(report))
   if (json) {
@@ -66,7 +67,7 @@ export async function printPreview(
 /** Prints a preview as text. */
 export async function printReport(report: PreviewReport): Promise<void> {
   const [room, { formatTable, painted }] = await Promise.all([
-    import('../rules/index.ts'),
+    import('../preview/index.ts'),
     import('../terminal/index.ts'),
   ])
   const { now, sentences, effects, warnings, details, buckets, bands } = report

@@ -9,7 +9,8 @@ import {
   withSvcConnection,
 } from '../options/index.ts'
 import { printJson, printProgress } from '../output/index.ts'
-import type { PreviewAnswer, RulesChange } from '../rules/index.ts'
+import type { PreviewAnswer } from '../preview/index.ts'
+import type { RulesChange } from '../rules/index.ts'
 import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
 
 interface RevertOptions extends ConnectionOptions, OverridePolicyOption {
@@ -49,7 +50,10 @@ Examples:
   ./svc rules revert --datasource flights --to 12 --comment "one month was too short"`,
     )
     .action(async ({ datasource, to, preview, author, comment, json, ...options }: RevertOptions) => {
-      const room = await import('../rules/index.ts')
+      const [room, { bucketsIn, isKnown, unknownReason }] = await Promise.all([
+        import('../rules/index.ts'),
+        import('../preview/index.ts'),
+      ])
       const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
       const { overridePolicy: overridesPolicy, ...connection } = options
       const client = await connect(connection)
@@ -57,16 +61,16 @@ Examples:
       const changes = (await client.send('GET', history)) as RulesChange[]
       const reversion = room.reversionOf(datasource, changes, target)
       const { first, rules } = reversion
-      const path = `${allRulesPath}/simulate?buckets=${room.bucketsIn(pictureColumns())}`
+      const path = `${allRulesPath}/simulate?buckets=${bucketsIn(pictureColumns())}`
       const answer = (await client.send(
         'POST',
         path,
         room.reversionRequest(datasource, reversion),
       )) as PreviewAnswer
-      if (!room.isKnown(answer)) {
+      if (!isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (json) printJson(answer)
-        process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+        process.stderr.write(`svc: ${unknownReason(answer)}\n`)
         return
       }
       if (preview) {

@@ -142,22 +142,22 @@ Examples:
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
       if (options.full && !options.json) throw invalidInput('Option --full requires --json')
-      const room = await import('../rules/index.ts')
-      const json = room.readJson(file)
+      const [{ checkDatasourceIsKnown, readJson }, room] = await Promise.all([
+        import('../rules/index.ts'),
+        import('../preview/index.ts'),
+      ])
+      const json = readJson(file)
       const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
       const body = {
         ...room.previewRequestOf(json, options),
         ...(options.markUsed ? { markUsedSince: 0 } : {}),
       }
       const access = await accessOf(options)
-      const [{ clientOf }, { previewsOf }] = await Promise.all([
-        import('../client/index.ts'),
-        import('../previews/index.ts'),
-      ])
+      const { clientOf } = await import('../client/index.ts')
       const client = clientOf(access)
-      if (options.datasource !== undefined) await room.checkDatasourceIsKnown(client, options.datasource)
+      if (options.datasource !== undefined) await checkDatasourceIsKnown(client, options.datasource)
       const page = { buckets: room.bucketsIn(pictureColumns()), full: options.full }
-      const answer = await previewsOf(client, access, page)(body)
+      const answer = await room.previewsOf(client, access, page)(body)
       if (!room.isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (options.json) printJson(answer)

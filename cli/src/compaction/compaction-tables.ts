@@ -1,5 +1,12 @@
 import type { CompactionStatus, DescribedPlan } from '@svc/domain/compaction'
-import { type BarCharacters, countOf, formatBytes, progressBar, type Table } from '../terminal/index.ts'
+import {
+  type BarCharacters,
+  countOf,
+  formatBytes,
+  progressBar,
+  shortInterval,
+  type Table,
+} from '../terminal/index.ts'
 
 /** A change as returned by the history endpoint. */
 export interface CompactionChange {
@@ -19,8 +26,6 @@ export interface ListedTask {
 
 const barWidth = 24
 
-/** An interval without times at midnight. */
-export const shortInterval = (text: string): string => text.replaceAll('T00:00:00.000Z', '')
 const percent = (fraction: number): string => `${Math.floor(fraction * 100)}%`
 
 /** The candidates in order of priority, including those that the policy postpones. */

@@ -1,7 +1,6 @@
 import type { ConfigDifference } from '@svc/domain/compaction'
 import { countOf, formatBytes, formatDuration } from '@svc/domain/text'
-import type { Table } from '../terminal/index.ts'
-import { shortInterval } from './compaction-tables.ts'
+import { shortInterval, type Table } from '../terminal/index.ts'
 
 interface AnsweredTotals {
   readonly tasks: number

@@ -15,5 +15,4 @@ export {
   sectionDefinitions,
 } from './sections.ts'
 export * from './state.ts'
-export * from './steps.ts'
 export * from './written.ts'

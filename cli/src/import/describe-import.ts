@@ -1,9 +1,8 @@
 import { warningsOfChange } from '@svc/shared/coordinator-config'
 import { compactionSupervisorId } from '@svc/shared/postgres'
 import type { Seen, Snapshot, SourceSupervisor } from '../snapshot/index.ts'
-import { countOf } from '../terminal/index.ts'
+import { countOf, listOf } from '../terminal/index.ts'
 import type { ImportDifference, ImportedCounts, UnseenPart } from './import-report.ts'
-import { listOf } from './partial-view.ts'
 import type { Placement } from './place-segments.ts'
 import type { ImportedSecurity } from './save-security.ts'
 

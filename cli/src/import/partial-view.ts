@@ -1,6 +1,6 @@
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
 import type { Seen, SourceCounts } from '../snapshot/index.ts'
-import { countOf, formatBytes } from '../terminal/index.ts'
+import { countOf, formatBytes, listOf } from '../terminal/index.ts'
 import type { Placement } from './place-segments.ts'
 
 /** What an import read, to compare with what its source counts. */
@@ -10,14 +10,6 @@ export interface ImportedParts {
   readonly rules: ReadonlyMap<string, readonly Rule[]>
   readonly counts: Seen<SourceCounts>
   readonly placement: Placement | undefined
-}
-
-const maxListed = 5
-
-/** Names for a sentence: the first ones, and how many more there are. */
-export function listOf(names: readonly string[]): string {
-  const more = names.length - maxListed
-  return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Reasons to believe that the source has segments that the login cannot see; empty if there are none. */

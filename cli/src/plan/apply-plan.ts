@@ -7,11 +7,9 @@ import {
   grownLosses,
   isField,
   keyOf,
-  type Phase,
   type Plan,
   progressOf,
   readLogin,
-  type Step,
   stateOfPlan,
 } from '../declared-state/index.ts'
 import {
@@ -23,11 +21,11 @@ import {
   writeEntry,
   writeFields,
 } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
 import { lossesOf } from './rules-effects.ts'
+import type { Phase, Step } from './safe-order.ts'
 
 /** What remains to be done of a plan. */
 export interface RemainingSteps {

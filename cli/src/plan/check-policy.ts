@@ -1,8 +1,8 @@
 import { Failure } from '@svc/domain/failure'
-import { policyViolations, type RulesPolicy } from '@svc/domain/policy'
 import { parseRules, type Rule } from '@svc/domain/rules'
+import { policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
 import type { Change } from '../declared-state/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview } from '../preview/index.ts'
 
 /** Returns why a policy forbids changes, one sentence each. The preview is undefined if no rules change. */
 export function violationsOf(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Change } from '../declared-state/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview } from '../preview/index.ts'
 import { costDetail, costsOf } from './costs.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 

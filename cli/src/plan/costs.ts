@@ -1,5 +1,5 @@
 import type { Prices } from '../declared-state/index.ts'
-import type { AnsweredPreview, PreviewDetail } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewDetail } from '../preview/index.ts'
 
 /** What the replicas of a tier cost per month. */
 interface TierCosts {

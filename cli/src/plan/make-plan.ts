@@ -16,21 +16,14 @@ import {
   parseState,
   planOf,
   readLogin,
-  type Step,
-  stepsOf,
 } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import {
-  type AnsweredPreview,
-  isKnown,
-  knownDatasources,
-  unknownDatasource,
-  unknownReason,
-} from '../rules/index.ts'
+import { type AnsweredPreview, isKnown, type PreviewRules, unknownReason } from '../preview/index.ts'
+import { knownDatasources, unknownDatasource } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './rules-effects.ts'
+import { type Step, stepsOf } from './safe-order.ts'
 
 /** Files, and the configuration that they declare. */
 export interface DeclaredFiles {

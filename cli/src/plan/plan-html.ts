@@ -1,4 +1,4 @@
-import { escapedText, htmlPage, previewParts } from '../rules/index.ts'
+import { escapedText, htmlPage, previewParts } from '../preview/index.ts'
 import type { PlanReport } from './plan-report.ts'
 
 const tags = { same: 'span', removed: 'del', added: 'ins' } as const

@@ -1,4 +1,4 @@
-import { escapedMarkdown, previewMarkdown } from '../rules/index.ts'
+import { escapedMarkdown, previewMarkdown } from '../preview/index.ts'
 import { diffMarkdown, type PlanReport } from './plan-report.ts'
 
 /** A plan as Markdown, for a change ticket or a pull request. */

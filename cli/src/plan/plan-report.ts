@@ -8,7 +8,8 @@ import {
   type SectionKind,
   writtenValue,
 } from '../declared-state/index.ts'
-import { type AnsweredRule, diffOfRules, type PreviewReport } from '../rules/index.ts'
+import type { PreviewReport } from '../preview/index.ts'
+import { type AnsweredRule, diffOfRules } from '../rules/index.ts'
 import { countOf } from '../terminal/index.ts'
 
 /** A line of a difference. */

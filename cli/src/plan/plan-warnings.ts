@@ -1,7 +1,7 @@
 import { Failure } from '@svc/domain/failure'
 import { defaultRulesName, describeWantedCopies, parseRules } from '@svc/domain/rules'
 import { type Change, fieldAt, readLogin } from '../declared-state/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview } from '../preview/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
 
 // With fewer, one failed server makes data unqueryable.

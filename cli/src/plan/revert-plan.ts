@@ -2,7 +2,7 @@ import { forbidden, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
+import type { PreviewRules } from '../preview/index.ts'
 import { markKeptUsed, type RulesChange, rulesPath } from '../rules/index.ts'
 import { type MadePlan, makePlan } from './make-plan.ts'
 

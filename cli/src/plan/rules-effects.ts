@@ -1,7 +1,7 @@
 import { defaultRulesName } from '@svc/domain/rules'
-import type { Change, Loss, RulesEffect, RulesEffects } from '../declared-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import { type AnsweredPreview, isKnown } from '../rules/index.ts'
+import type { Change, Loss } from '../declared-state/index.ts'
+import { type AnsweredPreview, isKnown, type PreviewRules } from '../preview/index.ts'
+import type { RulesEffect, RulesEffects } from './safe-order.ts'
 
 /** The changes of rules, as the body of a preview; undefined if no rules change. */
 export function previewBodyOf(changes: readonly Change[]): Readonly<Record<string, unknown>> | undefined {

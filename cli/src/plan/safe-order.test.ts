@@ -13,11 +13,10 @@ import {
   type LiveState,
   planOf,
   stateOfPlan,
-  stepsOf,
 } from '../declared-state/index.ts'
-import type { PreviewRules } from '../previews/index.ts'
-import type { AnsweredPreview } from '../rules/index.ts'
+import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { effectsOf, lossesOf, previewBodyOf } from './index.ts'
+import { stepsOf } from './safe-order.ts'
 
 type Rules = Readonly<Record<string, readonly object[]>>
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { restorableSentences } from './restorable-text.ts'
 import { maxRevertedChanges, reversionOf, reversionRequest, revertedText } from './revert-rules.ts'
 import type { RulesChange } from './rules-table.ts'
 
@@ -87,17 +86,6 @@ describe('a revert', () => {
     assert.equal(
       revertedText('flights', reversion, { marked: 90, killed: 2 }),
       `${start} Marked 90 segments as used. 2 segments cannot be restored: kill tasks have deleted them.`,
-    )
-    assert.deepEqual(
-      restorableSentences({ included: true, segments: 90, bytes: 900, killed: { segments: 1, bytes: 10 } }),
-      [
-        '90 unused segments (900 B) will be marked used.',
-        '1 segment (10 B) cannot be restored: kill tasks have deleted it.',
-      ],
-    )
-    assert.deepEqual(
-      restorableSentences({ included: false, segments: 90, bytes: 900, killed: { segments: 1, bytes: 10 } }),
-      [],
     )
   })
 })

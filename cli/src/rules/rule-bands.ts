@@ -1,6 +1,6 @@
+import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatRule, RegionFinder, type Rule, regionOf } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
-import type { AnsweredBuckets } from './preview-text.ts'
 import { type AnsweredRule, describeRule } from './rules-table.ts'
 
 /** The rules that apply over time. */

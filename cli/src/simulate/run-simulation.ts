@@ -203,7 +203,7 @@ async function timePreview(client: ClusterClient): Promise<number> {
 async function timePlan(client: ClusterClient, { datasources }: SimulationSize): Promise<number> {
   const [{ compareFiles, makePlan }, { previewsOfSvc }, { parseState }] = await Promise.all([
     import('../plan/index.ts'),
-    import('../previews/index.ts'),
+    import('../preview/index.ts'),
     import('../declared-state/index.ts'),
   ])
   const lists = Array.from({ length: datasources }, (_, number) => [

@@ -1,8 +1,7 @@
+import { listOf } from '../terminal/index.ts'
 import type { SnapshotDocuments } from './snapshot-documents.ts'
 import { documents } from './snapshot-source.ts'
 import type { StagedSegments } from './stage-segments.ts'
-
-const maxListed = 5
 
 /** Notices about a readable snapshot that a cluster could not fully load. */
 export function snapshotNotices(
@@ -31,9 +30,4 @@ export function snapshotNotices(
       `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but all servers together have [${capacityBytes}]`,
     )
   return notices
-}
-
-function listOf(names: readonly string[]): string {
-  const more = names.length - maxListed
-  return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
 }

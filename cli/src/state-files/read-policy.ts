@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { Failure, invalidInput, notFound } from '@svc/domain/failure'
-import { type RulesPolicy, readRulesPolicy } from '@svc/domain/policy'
+import { type RulesPolicy, readRulesPolicy } from '@svc/domain/rules-policy'
 import { isJsonObject } from '@svc/domain/validation'
 import { problemsFailure, readStateFile } from './state-files.ts'
 

@@ -21,3 +21,15 @@ export function sinceCommandMs(): number {
   const startedAt = Number(process.env.SVC_STARTED_AT) * 1000
   return Date.now() - (startedAt > 0 ? startedAt : performance.timeOrigin)
 }
+
+// Enough to recognize what the others are.
+const maxListed = 5
+
+/** Names for a sentence: the first ones, and how many more there are. */
+export function listOf(names: readonly string[]): string {
+  const more = names.length - maxListed
+  return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** An interval without times of day that are midnight. */
+export const shortInterval = (interval: string): string => interval.replaceAll('T00:00:00.000Z', '')

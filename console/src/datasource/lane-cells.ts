@@ -1,7 +1,6 @@
-import type { ReplicaLane } from '@svc/domain/preview'
+import type { AnsweredBuckets, ReplicaLane } from '@svc/domain/preview'
 import { parseInterval } from '@svc/domain/time'
 import type { CompactionInterval } from '../cluster/index.ts'
-import type { AnsweredBuckets } from '../preview/index.ts'
 import type { LaneCell } from './lanes.tsx'
 
 /** One state for each bucket of the time axis, with a name. */

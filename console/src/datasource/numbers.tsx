@@ -1,6 +1,5 @@
-import type { EffectName } from '@svc/domain/preview'
+import type { AnsweredEffects, EffectName } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import type { AnsweredEffects } from '../preview/index.ts'
 
 const rows: readonly (readonly [EffectName, string])[] = [
   ['unqueryable', 'Unqueryable'],

@@ -21,7 +21,6 @@ import { segmentId } from '@svc/domain/segment'
 import { finish } from '@svc/domain/steps'
 import { formatInterval } from '@svc/domain/time'
 import type {
-  AnsweredBuckets,
   DroppedTask,
   ExplainedSegment,
   ExplainedSegments,
@@ -101,7 +100,7 @@ export class LocalInventory {
     return {
       answer,
       assumesSpace: outcome.assumesSpace,
-      buckets: buckets && (formatBuckets(buckets, names) as unknown as AnsweredBuckets),
+      buckets: buckets && formatBuckets(buckets, names),
       replicas: buckets && (yield* replicaLaneOf(stored.outcome, dataSource, buckets)),
       moves,
       extent,

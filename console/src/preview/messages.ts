@@ -1,5 +1,6 @@
 import type {
-  EffectName,
+  AnsweredBuckets,
+  AnsweredSummary,
   PreviewWarning,
   ReplicaLane,
   ServedFigures,
@@ -8,79 +9,12 @@ import type {
   TierMove,
 } from '@svc/domain/preview'
 
-/** The segments with one effect, as the coordinator returns them. */
-export interface AnsweredEffect {
-  readonly segments: number
-  readonly copies?: number
-  readonly bytes: number
-  readonly days: number | null
-  readonly interval: string | null
-}
-
-/** The effects of a preview, as the coordinator returns them. */
-export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
-  readonly unqueryable: { readonly queryableBefore: number }
-  readonly waitingForTier: { readonly tiers: readonly string[] }
-}
-
-interface AnsweredCopies {
-  readonly segments: number
-  readonly copies: number
-  readonly bytes: number
-}
-
-/** How the replicas in one tier change. */
-export interface AnsweredTierChange {
-  readonly before: AnsweredCopies
-  readonly after: AnsweredCopies
-  readonly loaded: AnsweredCopies
-  readonly dropped: AnsweredCopies
-}
-
-/** Bytes over time, as the coordinator returns them. */
-export interface AnsweredBuckets {
-  readonly start: string
-  readonly widthMs: number
-  readonly count: number
-  readonly tiers: Readonly<
-    Record<string, { readonly before: readonly number[]; readonly after: readonly number[] }>
-  >
-  readonly unqueryable: readonly number[]
-  readonly unused: readonly number[]
-}
-
 /** The answer to a preview request. */
 export interface PreviewAnswer {
   readonly now: string
   readonly known: boolean
   readonly reasons?: readonly string[]
-  readonly summary: {
-    readonly effects: AnsweredEffects
-    readonly buckets?: AnsweredBuckets
-    readonly datasources: Readonly<
-      Record<
-        string,
-        {
-          readonly effects: AnsweredEffects
-          readonly tiers: Readonly<Record<string, AnsweredTierChange>>
-          readonly oldestInterval: string | null
-          readonly newestInterval: string | null
-        }
-      >
-    >
-    readonly tiers?: Readonly<
-      Record<
-        string,
-        {
-          readonly servers: number
-          readonly bytesBefore: number
-          readonly bytesAfter: number
-          readonly capacityBytes: number | null
-          readonly doesNotFit: AnsweredCopies
-        }
-      >
-    >
-  }
+  readonly summary: AnsweredSummary
   readonly warnings: readonly PreviewWarning[]
 }
 

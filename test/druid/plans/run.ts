@@ -13,7 +13,7 @@ import {
   makePlan,
   readDeclaredFiles,
 } from '@svc/cli/plan'
-import { previewsOf } from '@svc/cli/previews'
+import { previewsOf } from '@svc/cli/preview'
 import { seededRandom } from '../../support/random.ts'
 import { type Choices, choicesFrom } from '../differential/choices.ts'
 import { type DruidSystem, startDruidSystem } from '../differential/druid-system.ts'

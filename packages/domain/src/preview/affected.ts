@@ -1,4 +1,5 @@
 import { formatInterval } from '../time/index.ts'
+import type { AnsweredEffect } from './answer.ts'
 import { Days } from './days.ts'
 import type { SegmentColumns } from './segments.ts'
 
@@ -34,7 +35,7 @@ export class Affected {
     this.days.addAll(other.days)
   }
 
-  format(withCopies: boolean): Record<string, unknown> {
+  format(withCopies: boolean): AnsweredEffect {
     const { segments, copies, bytes, start, end } = this
     const days = this.days.count()
     return {

@@ -1,4 +1,5 @@
 import { dayMs, formatInstant, type Interval } from '../time/index.ts'
+import type { AnsweredBuckets } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { Outcome } from './decide-outcome.ts'
 import type { CopyChange } from './pieces.ts'
@@ -224,7 +225,7 @@ export function* bucketsOf(
 export function formatBuckets(
   { start, widthMs, count, tiers, unqueryable, unused }: Buckets,
   names: readonly string[],
-): Record<string, unknown> {
+): AnsweredBuckets {
   return {
     start: formatInstant(start),
     widthMs,

@@ -6,6 +6,7 @@ import { finish } from '../steps/index.ts'
 import { dayMs, formatInterval, type Interval, parseInstant, parseInterval } from '../time/index.ts'
 import { Days } from './days.ts'
 import {
+  type AnsweredBuckets,
   decidePreview,
   formatSummary,
   groupGivenSegments,
@@ -306,17 +307,12 @@ function countTier(list: readonly Observed[], { servers: after }: TestCase, tier
   }
 }
 
-interface Buckets {
-  readonly start: string
-  readonly widthMs: number
-  readonly count: number
-  readonly tiers: Record<string, { before: number[]; after: number[] }>
-  readonly unqueryable: number[]
-  readonly unused: number[]
-}
-
 /** Checks the bytes of each bucket, to which a segment adds bytes in proportion to the overlap. */
-function checkBuckets(buckets: Buckets | undefined, list: readonly Observed[], tiers: readonly string[]) {
+function checkBuckets(
+  buckets: AnsweredBuckets | undefined,
+  list: readonly Observed[],
+  tiers: readonly string[],
+) {
   const visible = list.filter(({ row }) => !row.overshadowed)
   const instants = visible.flatMap(({ segment }) => [segment.interval.start, segment.interval.end])
   if (!instants.some(Number.isFinite)) {
@@ -406,17 +402,7 @@ test('every number of a summary is a count over segments', () => {
         .filter(({ type }) => type === 'historical')
         .map(({ tier }) => tier)
       const names = [...new Set(tiers)].sort()
-      const {
-        effects,
-        datasources,
-        tiers: ofTiers,
-        buckets,
-      } = summary as {
-        effects: object
-        buckets: Buckets | undefined
-        datasources: Record<string, { oldestInterval: string | null; newestInterval: string | null }>
-        tiers: object
-      }
+      const { effects, datasources, tiers: ofTiers, buckets } = summary
       assert.deepEqual(effects, countEffects(observed, given.servers))
       checkBuckets(buckets, observed, names)
       for (const [name, { oldestInterval, newestInterval, ...rest }] of Object.entries(datasources)) {

@@ -1,30 +1,8 @@
 import { Affected } from './affected.ts'
+import type { AnsweredEffects } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
+import { type EffectName, effectNames } from './effect-names.ts'
 import type { CopyChange } from './pieces.ts'
-
-/** What a rule change does to segments. A segment may count for several effects. */
-export const effectNames = [
-  /** Visible segments without any replica afterward, used or not. */
-  'unqueryable',
-  /** Visible segments that a drop rule marks unused. */
-  'unused',
-  /** Segments that are marked unused because newer versions cover their intervals. */
-  'overshadowed',
-  /** Segments that can be queried with fewer replicas than their rule requires. Copies are those that are missing. */
-  'underReplicated',
-  /** Replicas that no server has space for. */
-  'doesNotFit',
-  /** Replicas that a rule requires in tiers without servers. */
-  'waitingForTier',
-  /** Replicas that are dropped from one tier and loaded in another. */
-  'moved',
-  /** Other replicas that historicals load. */
-  'loaded',
-  /** Other replicas that historicals drop. */
-  'dropped',
-] as const
-
-export type EffectName = (typeof effectNames)[number]
 
 // Effects on segments instead of replicas: their bytes are those of the segments.
 const effectsOnSegments: ReadonlySet<EffectName> = new Set(['unqueryable', 'unused', 'overshadowed'])
@@ -56,14 +34,18 @@ export class Effects {
   }
 
   /** Returns the effects as JSON. */
-  format(): Record<EffectName, unknown> {
-    const entries = effectNames.map((name) => {
-      const affected = this.of(name).format(!effectsOnSegments.has(name))
-      if (name === 'unqueryable') affected.queryableBefore = this.queryableBefore
-      if (name === 'waitingForTier') affected.tiers = [...this.waitingTiers].sort().slice(0, maxTiersListed)
-      return [name, affected]
-    })
-    return Object.fromEntries(entries) as Record<EffectName, unknown>
+  format(): AnsweredEffects {
+    const { queryableBefore } = this
+    const tiers = [...this.waitingTiers].sort().slice(0, maxTiersListed)
+    const entries = effectNames.map((name) => [
+      name,
+      {
+        ...this.of(name).format(!effectsOnSegments.has(name)),
+        ...(name === 'unqueryable' ? { queryableBefore } : {}),
+        ...(name === 'waitingForTier' ? { tiers } : {}),
+      },
+    ])
+    return Object.fromEntries(entries) as AnsweredEffects
   }
 }
 

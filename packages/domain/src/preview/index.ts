@@ -1,9 +1,10 @@
 /** Previews what a rule change would do: for each segment, in total, and over time. */
 
+export * from './answer.ts'
 export { bucketsOf, formatBuckets, maxBuckets } from './buckets.ts'
 export type { Outcome } from './decide-outcome.ts'
 export * from './decide-request.ts'
-export { type EffectName, effectNames } from './effects.ts'
+export { type EffectName, effectNames } from './effect-names.ts'
 export { type GivenDatasource, groupGivenSegments } from './given-segments.ts'
 export * from './inventory-columns.ts'
 export * from './parse-request.ts'
@@ -21,5 +22,6 @@ export {
   type ServerChangesPreview,
 } from './server-changes.ts'
 export type { PreviewServer } from './servers-by-tier.ts'
+export type { CopyTally } from './tallies.ts'
 export { type TierMove, tierMovesOf } from './tier-moves.ts'
 export { maxWarnings, type PreviewWarning, warningsOfList } from './warnings.ts'

@@ -1,5 +1,6 @@
 import { invalidInput } from '../failure/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
+import type { AnsweredDatasource, AnsweredSummary, AnsweredTier } from './answer.ts'
 import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
 import { decideOutcome, type Outcome, type PreviewInput } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
@@ -175,29 +176,24 @@ const formatOptional = (interval: Interval | undefined): string | null =>
 export function formatSummary(
   { outcome, datasources, effects, totalEffects, buckets, tiers, steps }: PreviewResult,
   withTiers: boolean,
-): Record<string, unknown> {
+): AnsweredSummary {
   const names = outcome.cluster.tiers.map(({ name }) => name)
   const used = new Map(outcome.datasources.map((one) => [one.columns.dataSource, usedIn(one.columns)]))
-  const formatDatasources = (summaries: readonly DatasourceSummary[], effectsAt?: readonly Effects[]) =>
-    Object.fromEntries(
-      summaries.map((summary, index) => [
-        summary.dataSource,
-        {
-          ...(effectsAt === undefined
-            ? {}
-            : { used: used.get(summary.dataSource), effects: effectsAt[index]!.format() }),
-          ...formatDatasource(summary, names),
-        },
-      ]),
-    )
+  const withEffects = (summary: DatasourceSummary, index: number) => ({
+    used: used.get(summary.dataSource)!,
+    effects: effects[index]!.format(),
+    ...formatDatasource(summary, names),
+  })
   return {
     effects: totalEffects.format(),
     ...(buckets === undefined ? {} : { buckets: formatBuckets(buckets, names) }),
-    datasources: formatDatasources(datasources, effects),
+    datasources: byDatasource(datasources, withEffects),
     ...(withTiers
       ? {
           used: sumOf([...used.values()]),
-          tiers: formatTiers(tiers, (tier) => firstMisfit(outcome.now, tiers, steps, tier)),
+          tiers: formatTiers(tiers, (tier) => ({
+            doesNotFitFrom: firstMisfit(outcome.now, tiers, steps, tier),
+          })),
         }
       : {}),
     ...(steps === undefined
@@ -205,12 +201,18 @@ export function formatSummary(
       : {
           steps: steps.map((step) => ({
             now: formatInstant(step.now),
-            datasources: formatDatasources(step.datasources),
-            ...(withTiers ? { tiers: formatTiers(step.tiers) } : {}),
+            datasources: byDatasource(step.datasources, (summary) => formatDatasource(summary, names)),
+            ...(withTiers ? { tiers: formatTiers(step.tiers, () => ({})) } : {}),
           })),
         }),
   }
 }
+
+const byDatasource = <Formatted>(
+  summaries: readonly DatasourceSummary[],
+  format: (summary: DatasourceSummary, index: number) => Formatted,
+): Record<string, Formatted> =>
+  Object.fromEntries(summaries.map((summary, index) => [summary.dataSource, format(summary, index)]))
 
 /** Returns the visible segments of a datasource. */
 const usedIn = ({ count, bytesBefore }: SegmentColumns): Tally => ({
@@ -226,7 +228,7 @@ const sumOf = (tallies: readonly Tally[]): Tally => ({
 function formatDatasource(
   { tiers, markedUnused, oldestKept, newestKept }: DatasourceSummary,
   names: readonly string[],
-): Record<string, unknown> {
+): AnsweredDatasource {
   return {
     tiers: Object.fromEntries(tiers.map((change, index) => [names[index], change])),
     markedUnused,
@@ -235,34 +237,31 @@ function formatDatasource(
   }
 }
 
-/** Returns the first time at which replicas do not fit in a tier, given by index; undefined if they always fit. */
+/** Returns the first time at which replicas do not fit in a tier, given by index; null if they always fit. */
 function firstMisfit(
   now: number,
   tiers: readonly TierSummary[],
   steps: readonly PreviewStep[] | undefined,
   tier: number,
-): number | undefined {
+): string | null {
   const moments = [{ now, tiers }, ...(steps ?? [])]
-  return moments.find((moment) => moment.tiers[tier]!.doesNotFit.copies > 0)?.now
+  const found = moments.find((moment) => moment.tiers[tier]!.doesNotFit.copies > 0)
+  return found === undefined ? null : formatInstant(found.now)
 }
 
-function formatTiers(
+/** Returns tiers by name, with `more` about each of them. */
+function formatTiers<More extends object>(
   tiers: readonly TierSummary[],
-  misfitOf?: (tier: number) => number | undefined,
-): Record<string, unknown> {
+  more: (tier: number) => More,
+): Record<string, AnsweredTier & More> {
   return Object.fromEntries(
-    tiers.map(({ tier, capacityBytes, ...rest }, index) => {
-      const misfit = misfitOf?.(index)
-      return [
-        tier,
-        {
-          ...rest,
-          capacityBytes: Number.isFinite(capacityBytes) ? capacityBytes : null,
-          ...(misfitOf === undefined
-            ? {}
-            : { doesNotFitFrom: misfit === undefined ? null : formatInstant(misfit) }),
-        },
-      ]
-    }),
+    tiers.map(({ tier, capacityBytes, ...rest }, index) => [
+      tier,
+      {
+        ...rest,
+        capacityBytes: Number.isFinite(capacityBytes) ? capacityBytes : null,
+        ...more(index),
+      },
+    ]),
   )
 }

@@ -2,6 +2,7 @@ import { type Rule, RuleBoundaries } from '../rules/index.ts'
 import { countOf, formatBytes } from '../text/index.ts'
 import { formatInterval, type Interval } from '../time/index.ts'
 import { coveredGroups, type TimelineGroup } from '../timeline/index.ts'
+import type { AnsweredRestorable } from './answer.ts'
 import type { PreviewSegments } from './segments.ts'
 import type { PreviewWarning } from './warnings.ts'
 
@@ -66,7 +67,7 @@ export class Restorable {
   }
 
   /** Returns the totals as JSON. */
-  format(): Record<string, unknown> {
+  format(): AnsweredRestorable {
     return { included: this.included, ...this.unused.format(), killed: this.killed.format() }
   }
 }

@@ -2,6 +2,7 @@ import { defaultRule, type Rule } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { parseInstant } from '../time/index.ts'
 import {
+  type AnsweredSummary,
   decidePreview,
   formatSummary,
   groupGivenSegments,
@@ -18,7 +19,7 @@ export const testNow = parseInstant('2026-06-15')
 export function previewGiven(json: unknown): {
   readonly result: PreviewResult
   readonly rows: readonly PreviewRow[]
-  readonly summary: Record<string, unknown>
+  readonly summary: AnsweredSummary
 } {
   const request = finish(parsePreviewRequest(json, testNow))
   const groups = finish(groupGivenSegments(request.segments ?? []))

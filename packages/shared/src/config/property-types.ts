@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type RulesPolicy, readRulesPolicy } from '@svc/domain/policy'
+import { type RulesPolicy, readRulesPolicy } from '@svc/domain/rules-policy'
 import { hasControlCharacter, parseSizeBytes } from '@svc/domain/validation'
 import { parse } from 'yaml'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { unavailable } from '@svc/domain/failure'
-import { type LimitedEffects, readRulesPolicy } from '@svc/domain/policy'
 import { parseRules } from '@svc/domain/rules'
+import { type LimitedEffects, readRulesPolicy } from '@svc/domain/rules-policy'
 import type { Caller } from '@svc/shared/security'
 import { createRulesGuard, type GuardedChange } from './rules-guard.ts'
 

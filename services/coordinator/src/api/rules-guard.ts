@@ -1,7 +1,7 @@
 import { missingPermission } from '@svc/domain/access'
 import { conflict } from '@svc/domain/failure'
-import { policyViolations, type RulesPolicy } from '@svc/domain/policy'
 import type { Rule } from '@svc/domain/rules'
+import { policyViolations, type RulesPolicy } from '@svc/domain/rules-policy'
 import type { AuditInfo } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import type { Previews } from '../preview/index.ts'

@@ -1,7 +1,6 @@
 import { missingPermission } from '@svc/domain/access'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadRate } from '@svc/domain/load-time'
-import type { LimitedEffects } from '@svc/domain/policy'
 import {
   decideRequest,
   formatDecided,
@@ -18,6 +17,7 @@ import {
   warningsOfStored,
 } from '@svc/domain/preview'
 import { defaultRulesName, type Rule } from '@svc/domain/rules'
+import type { LimitedEffects } from '@svc/domain/rules-policy'
 import { formatInstant } from '@svc/domain/time'
 import { loadingLimitsOf, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { Caller } from '@svc/shared/security'

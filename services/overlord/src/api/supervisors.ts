@@ -100,7 +100,7 @@ const versionText = ({ spec, createdAt }: SupervisorVersion): string =>
   ])
 
 /** Generates the IDs of supervisors, each with the JSON list of its versions, which follow each other in `pages`. */
-async function* versionsById(
+export async function* versionsById(
   pages: AsyncIterable<readonly SupervisorVersion[]>,
 ): AsyncGenerator<readonly [id: string, versions: AsyncGenerator<string>]> {
   const versions = (async function* () {

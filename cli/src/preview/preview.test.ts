@@ -2,16 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defaultRule, formatRule, parseRules } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
-import {
-  type AnsweredRule,
-  diffOfRules,
-  isKnown,
-  previewRequestOf,
-  stepsTable,
-  timelinePicture,
-  unknownReason,
-  warningsOfHeader,
-} from './index.ts'
+import { type AnsweredRule, diffOfRules, timelinePicture, warningsOfHeader } from '../rules/index.ts'
+import { isKnown, previewRequestOf, stepsTable, unknownReason } from './index.ts'
 
 const now = parseInstant('2026-06-15')
 

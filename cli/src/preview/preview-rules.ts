@@ -14,9 +14,9 @@ import { readSegmentRow } from '@svc/domain/snapshot'
 import { finish } from '@svc/domain/steps'
 import type { ClusterAccess, ClusterClient } from '../client/index.ts'
 import { maxUnusedSegments } from '../declared-state/index.ts'
-import type { AnsweredPreview, PreviewAnswer } from '../rules/index.ts'
 import { openHttp, type SnapshotSource } from '../snapshot/index.ts'
 import { countOf } from '../terminal/index.ts'
+import type { AnsweredPreview, PreviewAnswer } from './preview-text.ts'
 
 /** Previews rules: lists by datasource, and the cluster defaults. */
 export type PreviewRules = (body: Readonly<Record<string, unknown>>) => Promise<PreviewAnswer>

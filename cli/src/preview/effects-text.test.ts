@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { AnsweredEffects } from '@svc/domain/preview'
 import { effectNames } from '@svc/domain/preview'
-import { type AnsweredEffects, effectsTable, failureReason, lossSentences, parseFailOn } from './index.ts'
+import { effectsTable, failureReason, lossSentences, parseFailOn } from './index.ts'
 
 const midnight = 'T00:00:00.000Z'
 const none = { segments: 0, copies: 0, bytes: 0, days: 0, interval: null }

@@ -1,21 +1,5 @@
-import type { EffectName } from '@svc/domain/preview'
-import { countOf, formatBytes, formatCount, type Table } from '../terminal/index.ts'
-
-/** The segments with one effect, as returned by the coordinator. */
-export interface AnsweredEffect {
-  readonly segments: number
-  /** Not given for effects on segments instead of replicas. */
-  readonly copies?: number
-  readonly bytes: number
-  readonly days: number | null
-  readonly interval: string | null
-}
-
-/** The effects of a preview, as returned by the coordinator. */
-export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
-  readonly unqueryable: { readonly queryableBefore: number }
-  readonly waitingForTier: { readonly tiers: readonly string[] }
-}
+import type { AnsweredEffect, AnsweredEffects, EffectName } from '@svc/domain/preview'
+import { countOf, formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 /** The names of effects in text, with the losses first. */
 export const effectLabels: Readonly<Record<EffectName, string>> = {
@@ -101,11 +85,6 @@ function rowsOf(dataSource: string, effects: AnsweredEffects, listed: ReadonlySe
 
 function amountOf({ segments, bytes, days }: AnsweredEffect): string {
   return `${countOf(segments, 'segment')} (${formatBytes(bytes)}${days === null ? '' : `, ${countOf(days, 'day')}`})`
-}
-
-/** An interval without times of day that are midnight. */
-function shortInterval(interval: string): string {
-  return interval.replaceAll('T00:00:00.000Z', '')
 }
 
 const dayOf = (instant: string): string => instant.split('T')[0]!

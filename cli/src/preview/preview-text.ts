@@ -1,38 +1,6 @@
+import type { AnsweredSummary, CopyTally } from '@svc/domain/preview'
 import { formatBytes, type Table } from '../terminal/index.ts'
-import type { AnsweredEffects } from './effects-text.ts'
 import type { AnsweredLoadTime } from './load-time-text.ts'
-import type { RestorableSegments } from './restorable-text.ts'
-
-interface CopyTally {
-  readonly segments: number
-  readonly copies: number
-  readonly bytes: number
-}
-
-/** How a datasource changes, as returned by the coordinator. */
-export interface DatasourceSummary {
-  readonly tiers: Readonly<
-    Record<string, Readonly<Record<'before' | 'after' | 'loaded' | 'dropped', CopyTally>>>
-  >
-  readonly markedUnused: { readonly segments: number; readonly bytes: number }
-  readonly oldestInterval: string | null
-  readonly newestInterval: string | null
-}
-
-interface UsedSegments {
-  readonly segments: number
-  readonly bytes: number
-}
-
-interface TierSummary {
-  readonly servers: number
-  readonly capacityBytes: number | null
-  readonly bytesBefore: number
-  readonly bytesAfter: number
-  readonly doesNotFit: CopyTally
-  /** First time at which replicas do not fit. */
-  readonly doesNotFitFrom: string | null
-}
 
 /** The answer of a coordinator whose cluster is not known yet. */
 export interface UnknownCluster {
@@ -54,42 +22,11 @@ export function unknownReason({ reasons }: UnknownCluster): string {
   return `The cluster is not known yet: ${reasons.join('; ')}`
 }
 
-/** Changes since the previous step of a horizon. */
-export interface PreviewStep {
-  readonly now: string
-  readonly datasources: Readonly<Record<string, DatasourceSummary>>
-  readonly tiers?: Readonly<Record<string, Omit<TierSummary, 'doesNotFitFrom'>>>
-}
-
-/** Bytes over time in buckets of equal width, as returned by the coordinator. */
-export interface AnsweredBuckets {
-  readonly start: string
-  readonly widthMs: number
-  readonly count: number
-  readonly tiers: Readonly<
-    Record<string, { readonly before: readonly number[]; readonly after: readonly number[] }>
-  >
-  readonly unqueryable: readonly number[]
-  readonly unused: readonly number[]
-}
-
 /** A preview as returned by the coordinator. */
 export interface AnsweredPreview {
   readonly now: string
   readonly known?: true
-  readonly summary: {
-    readonly effects: AnsweredEffects
-    readonly restorable?: RestorableSegments
-    readonly loadTime?: AnsweredLoadTime
-    /** Used segments of the cluster; undefined if the user may not read them. */
-    readonly used?: UsedSegments
-    readonly datasources: Readonly<
-      Record<string, DatasourceSummary & { readonly used: UsedSegments; readonly effects: AnsweredEffects }>
-    >
-    readonly tiers?: Readonly<Record<string, TierSummary>>
-    readonly buckets?: AnsweredBuckets
-    readonly steps?: readonly PreviewStep[]
-  }
+  readonly summary: AnsweredSummary & { readonly loadTime?: AnsweredLoadTime }
   readonly warnings: readonly {
     readonly type: string
     readonly message: string

@@ -1,7 +1,6 @@
-import type { EffectName } from '@svc/domain/preview'
+import type { AnsweredEffects, EffectName } from '@svc/domain/preview'
 import { refuse } from '@svc/domain/validation'
 import { countOf } from '../terminal/index.ts'
-import type { AnsweredEffects } from './effects-text.ts'
 
 /** Effects that can fail a preview. */
 export const failOnNames = [

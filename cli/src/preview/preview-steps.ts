@@ -1,6 +1,7 @@
+import type { AnsweredDatasource, AnsweredStep } from '@svc/domain/preview'
 import type { Table } from '../terminal/index.ts'
 import { countOf } from '../terminal/index.ts'
-import type { AnsweredPreview, DatasourceSummary, PreviewStep } from './preview-text.ts'
+import type { AnsweredPreview } from './preview-text.ts'
 
 // More times than this are summed up by week, month, or year.
 const maxPeriods = 20
@@ -23,7 +24,7 @@ export function stepsTable({ summary: { steps = [] } }: AnsweredPreview): Table 
 const monthOf = (now: string): string => now.slice(0, 7)
 const yearOf = (now: string): string => now.slice(0, 4)
 
-function rowsOf(steps: readonly PreviewStep[], labelOf: (instant: string) => string): string[][] {
+function rowsOf(steps: readonly AnsweredStep[], labelOf: (instant: string) => string): string[][] {
   const periods = new Map<string, Map<string, Changes>>()
   for (const { now, datasources } of steps) {
     const label = labelOf(now)
@@ -43,7 +44,7 @@ function rowsOf(steps: readonly PreviewStep[], labelOf: (instant: string) => str
   )
 }
 
-function addTo(changes: Changes, { tiers, markedUnused }: DatasourceSummary): void {
+function addTo(changes: Changes, { tiers, markedUnused }: AnsweredDatasource): void {
   changes.unused += markedUnused.segments
   for (const [tier, { loaded, dropped }] of Object.entries(tiers)) {
     const copies = changes.copies.get(tier) ?? { loaded: 0, dropped: 0 }

@@ -1,10 +1,11 @@
+import type { AnsweredBuckets } from '@svc/domain/preview'
+import type { RuleBands } from '../rules/index.ts'
 import type { Table } from '../terminal/index.ts'
 import { effectsTable, lossSentences } from './effects-text.ts'
 import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
-import { type AnsweredBuckets, type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
+import { type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
 import { restorableSentences } from './restorable-text.ts'
-import type { RuleBands } from './rule-bands.ts'
 
 /** A table of a preview with its heading. */
 export interface PreviewDetail {

@@ -1,5 +1,5 @@
 import { defaultRulesName } from '@svc/domain/rules'
-import type { Change } from './changes.ts'
+import type { Change } from '../declared-state/index.ts'
 
 /** The phases in which changes are applied. Before each phase of rules, the cluster loads what the earlier ones require. */
 export const phases = ['access', 'configuration', 'additions', 'moves', 'losses', 'removals'] as const

@@ -1,7 +1,7 @@
+import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import type { RuleBands } from '../rules/index.ts'
 import { formatBytes } from '../terminal/index.ts'
-import type { AnsweredBuckets } from './preview-text.ts'
-import type { RuleBands } from './rule-bands.ts'
 
 /** Colors for parts of the picture. */
 export type Paint = (color: 'before' | 'after' | 'lost', text: string) => string

@@ -1,8 +1,8 @@
+import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
+import type { RuleBands } from '../rules/index.ts'
 import { maxOf } from './data-picture.ts'
 import { escapedText } from './escaped-text.ts'
-import type { AnsweredBuckets } from './preview-text.ts'
-import type { RuleBands } from './rule-bands.ts'
 
 const width = 960
 const labelWidth = 150

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { AnsweredBuckets } from '@svc/domain/preview'
 import { effectNames } from '@svc/domain/preview'
 import { defaultRule, parseRules } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
+import { ruleBandsOf } from '../rules/index.ts'
 import {
-  type AnsweredBuckets,
   type AnsweredPreview,
   bucketsIn,
   dataPicture,
   previewHtml,
   previewMarkdown,
   reportOf,
-  ruleBandsOf,
   stepsTable,
 } from './index.ts'
 

@@ -1,0 +1,23 @@
+/** What a rule change does to segments. A segment may count for several effects. */
+export const effectNames = [
+  /** Visible segments without any replica afterward, used or not. */
+  'unqueryable',
+  /** Visible segments that a drop rule marks unused. */
+  'unused',
+  /** Segments that are marked unused because newer versions cover their intervals. */
+  'overshadowed',
+  /** Segments that can be queried with fewer replicas than their rule requires. Copies are those that are missing. */
+  'underReplicated',
+  /** Replicas that no server has space for. */
+  'doesNotFit',
+  /** Replicas that a rule requires in tiers without servers. */
+  'waitingForTier',
+  /** Replicas that are dropped from one tier and loaded in another. */
+  'moved',
+  /** Other replicas that historicals load. */
+  'loaded',
+  /** Other replicas that historicals drop. */
+  'dropped',
+] as const
+
+export type EffectName = (typeof effectNames)[number]
