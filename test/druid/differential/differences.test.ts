@@ -271,6 +271,15 @@ const examples: readonly Example[] = [
     otherSvc: [200, [{ auditTime: '' }]],
   },
   {
+    name: 'histories of rules with full',
+    endpoint: `GET ${coordinator}/rules/history`,
+    path: '/x?full',
+    druid: [200, [{ key: 'a', payload: '[]' }]],
+    svc: [200, [{ id: 1, key: 'a', payload: '[]', replaced: '[]' }]],
+    otherDruid: [200, [{ key: 'a', payload: '[]' }]],
+    otherSvc: [200, [{ id: 1, key: 'b', payload: '[]', replaced: '[]' }]],
+  },
+  {
     name: 'number of marked segments',
     endpoint: `POST ${ofDatasource}/markUnused`,
     json: { segmentIds: ['a'] },

@@ -294,6 +294,19 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'histories of rules with full',
+    endpoint: '`GET …/rules/history?full`, `GET …/rules/{dataSource}/history?full`',
+    condition: '`full` is given',
+    druid: 'ignores it',
+    svc: 'adds `id`, which `./svc rules revert --to` accepts, and `replaced`, the rules before the change',
+    reason: 'Without both, a change cannot be undone.',
+    explains: (exchange) =>
+      /[?&]full/.test(exchange.request.path) &&
+      equalWithout({ id: undefined, replaced: undefined }, (endpoint) =>
+        /\/rules(\/:dataSource)?\/history$/.test(endpoint),
+      )(exchange),
+  },
+  {
     name: 'number of marked segments',
     endpoint: '`POST …/markUsed`, `POST …/markUnused`, `POST` and `DELETE …/segments/{segmentId}`, by ID',
     condition: 'some of the segments are already in the requested state',
