@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 /** The root of this checkout. */
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 
+const supervisor = 'up-detached-process'
+const supervisorOfTests = 'cluster-process'
+
 /** The files that run as the processes of a cluster, by the names of their bundles. */
 const servers = {
   router: 'services/router/src/main.ts',
@@ -21,7 +24,7 @@ const servers = {
 /** What `./svc` runs. */
 export const programs = {
   svc: 'cli/src/main.ts',
-  'up-detached-process': 'cli/src/commands/up-detached-process.ts',
+  [supervisor]: 'cli/src/commands/up-detached-process.ts',
   'run-directory': 'cli/src/ldap/run-directory.ts',
   ...servers,
 }
@@ -30,7 +33,7 @@ export const programs = {
 export const programsOfPackage = {
   ...programs,
   svc: 'cli/src/package/command.ts',
-  'cluster-process': 'cli/src/package/cluster-process.ts',
+  [supervisorOfTests]: 'cli/src/package/cluster-process.ts',
 }
 
 /** What the container image runs. */
@@ -68,6 +71,29 @@ const common = {
  * knows about the bundles.
  */
 export async function bundle(folder, entryPoints, { place = folder, reword } = {}) {
+  const groups = groupsOf(entryPoints)
+  const written = await Promise.all(
+    groups.map((group) =>
+      bundleGroup(folder, group, { place, plugin: ownSources(place, entryPoints, reword) }),
+    ),
+  )
+  const merged = (part) => Object.assign({}, ...written.map((metafile) => metafile[part]))
+  return { inputs: merged('inputs'), outputs: merged('outputs') }
+}
+
+/**
+ * A program also loads what other programs of its group import from the same `index.ts`. The supervisors run as long as a
+ * cluster and need little, so they have a group of their own: that halves their memory.
+ */
+function groupsOf(entryPoints) {
+  const isSupervisor = ([name]) => name === supervisor || name === supervisorOfTests
+  const all = Object.entries(entryPoints)
+  return [all.filter(isSupervisor), all.filter((entry) => !isSupervisor(entry))]
+    .filter((group) => group.length > 0)
+    .map((group) => Object.fromEntries(group))
+}
+
+async function bundleGroup(folder, entryPoints, { place, plugin }) {
   return await write(folder, place, {
     ...common,
     entryPoints,
@@ -80,7 +106,7 @@ export async function bundle(folder, entryPoints, { place = folder, reword } = {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    plugins: [ownSources(place, entryPoints, reword), lazyHttp],
+    plugins: [plugin, lazyHttp],
   })
 }
 

@@ -135,7 +135,7 @@ describe('the permissions that servers require', () => {
       'GET /svc-internal/v1/security/directory',
       'GET /svc-internal/v1/security/known',
       'GET /svc-internal/v1/segments/holders',
-      'POST /svc-internal/v1/restart',
+      'POST /svc-internal/v1/reset',
       'POST /svc-internal/v1/segments/files',
       'POST /svc-internal/v1/servers/report',
     ])

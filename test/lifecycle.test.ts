@@ -194,6 +194,21 @@ describe('the services of a cluster', () => {
   }
 })
 
+test('a test that is killed leaves no cluster and no folder behind', async () => {
+  const module = JSON.stringify(path.join(import.meta.dirname, 'support/test-cluster.ts'))
+  const program = `const { startTestCluster } = await import(${module})
+    const { home } = await startTestCluster()
+    console.log(home.root)`
+  const killed = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const home = await waitUntil('the cluster runs', () => once(killed.stdout!, 'data').then(String))
+  assert.ok(processesNaming(home.trim()).length >= 7)
+  killed.kill('SIGKILL')
+  await waitUntil('nothing is left', () => !existsSync(home.trim()), Boolean, { timeoutMs: 60_000 })
+  assert.deepEqual(processesNaming(home.trim()), [])
+})
+
 describe('./svc', () => {
   const folder = newTestFolder()
   const homes = ['foreground', 'first', 'second', 'third'].map((name) => path.join(folder, name))

@@ -202,7 +202,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'POST /svc-internal/v1/segments/files',
     'GET /svc-internal/v1/segments/holders',
     'POST /svc-internal/v1/servers/report',
-    'POST /svc-internal/v1/restart',
+    'POST /svc-internal/v1/reset',
   ],
   'WRITE CONFIG security': [
     'DELETE /svc-ext/basic-security/authentication/db/:authenticator/users/:user',

@@ -12,6 +12,7 @@ import { loadSettings, type Settings } from '@svc/shared/config'
 import { createDatabase, type Database } from '@svc/shared/postgres'
 import { createHttpClient, type HttpClient } from '@svc/shared/testing'
 import { checkAnswer } from './check-answer.ts'
+import { endWithTest } from './end-with-test.ts'
 import { placePreparedHome, storeCertificates } from './prepared-home.ts'
 import { newTestFolder, removeTestFolder } from './test-folder.ts'
 
@@ -54,6 +55,11 @@ export async function startTestCluster({
   const home = path.join(folder, 'home')
   const options = hasRealPasswords ? given : withCheapPasswords(given)
   let cluster: Cluster | undefined
+  const stopWatching = endWithTest(home, folder)
+  const remove = (): void => {
+    stopWatching()
+    removeTestFolder(folder)
+  }
   try {
     placeHome(home)
     cluster = await startAtFreePorts({ ...options, home })
@@ -61,10 +67,10 @@ export async function startTestCluster({
       throw new Error(`Not ready: ${JSON.stringify(cluster.notReady)}`)
     }
     storeCertificates(cluster.home)
-    return describeCluster(cluster, folder)
+    return describeCluster(cluster, remove)
   } catch (error) {
     await cluster?.stop()
-    removeTestFolder(folder)
+    remove()
     throw error
   }
 }
@@ -80,7 +86,7 @@ function withCheapPasswords(options: TestClusterOptions): TestClusterOptions {
   return { ...options, environment }
 }
 
-function describeCluster(cluster: Cluster, folder: string): TestCluster {
+function describeCluster(cluster: Cluster, remove: () => void): TestCluster {
   const { trusted, adminPassword, urls, home } = cluster
   const credentials = adminPassword === undefined ? undefined : `admin:${adminPassword}`
   const clients = new Map<string, HttpClient>()
@@ -113,7 +119,7 @@ function describeCluster(cluster: Cluster, folder: string): TestCluster {
       for (const client of clients.values()) client.close()
       await store.close().catch(() => undefined)
       await cluster.stop()
-      removeTestFolder(folder)
+      remove()
     },
   }
 }

@@ -73,7 +73,7 @@ async function replaceState(client: Client, request: { snapshot?: string }): Pro
   const { id } = await client.post<{ id: string }>(`${testingPath}/resets`, request)
   const deadline = performance.now() + requestTimeoutMs
   for (;;) {
-    // Servers that restart do not respond.
+    // Requests wait while the state is replaced, but a connection may break.
     const answer = await client
       .request<{ state: string; problem: string }>({ path: `${testingPath}/resets/${id}` })
       .catch(() => undefined)

@@ -14,6 +14,7 @@ function buildRouter(context: ServiceContext): ServicePart {
       fileURLToPath(new URL('../../../console/dist', import.meta.url)),
       context.settings.get('svc.auth.authenticatorChain')[0] === 'allowAll' ? 'open' : 'login',
     ),
+    isOnlyForwarding: true,
     start: proxy.start,
     stop: proxy.stop,
   }

@@ -37,3 +37,12 @@ test('a journal keeps the last calls of each direction, newest first', () => {
   assert.deepEqual(seconds(10), [8, 7, 6, 0])
   assert.deepEqual(seconds(2), [8, 7])
 })
+
+test('a cleared journal is empty, and records again', () => {
+  const journal = createCallJournal(2)
+  for (let second = 0; second < 3; second++) journal.add(call('sent', second))
+  journal.clear()
+  assert.deepEqual(journal.last(10), [])
+  for (let second = 3; second < 5; second++) journal.add(call('sent', second))
+  assert.equal(journal.last(10).length, 2)
+})

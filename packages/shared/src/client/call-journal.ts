@@ -6,6 +6,7 @@ export interface CallJournal {
   add(call: Call): void
   /** The last calls, newest first, at most `count`. */
   last(count: number): Call[]
+  clear(): void
 }
 
 /**
@@ -28,5 +29,8 @@ export function createCallJournal(capacity: number): CallJournal {
         .flatMap((calls) => calls.newestFirst())
         .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
         .slice(0, count),
+    clear: () => {
+      for (const calls of Object.values(kept)) calls.clear()
+    },
   }
 }

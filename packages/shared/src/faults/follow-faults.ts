@@ -52,6 +52,8 @@ export interface Faults {
   at(virtualServer: string): ServerFaults
   /** Registers a callback for faults that kill a target other than this process. */
   onKill(kill: (target: string) => void): void
+  /** Reads the faults of the cluster again. */
+  refresh(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -62,6 +64,7 @@ export const noFaults: Faults = {
   diskDelayMs: () => 0,
   at: () => ({ isCut: () => false, requestDelayMs: () => 0, diskDelayMs: () => 0 }),
   onKill: () => undefined,
+  refresh: async () => undefined,
   stop: async () => undefined,
 }
 
@@ -103,13 +106,16 @@ export function followFaults(
     }
     return Math.random() < probability
   }
+  const refresh = async (): Promise<void> => {
+    all = (await loadFaults(database)).faults
+    wasRead = true
+  }
   const loop = startLoop(
     pollPeriodMs,
     async () => {
       const self = aim()
       if (!self) return
-      all = (await loadFaults(database)).faults
-      wasRead = true
+      await refresh()
       trouble.over('Resumed reading faults')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
@@ -143,6 +149,7 @@ export function followFaults(
     onKill: (onKillTarget) => {
       notifyKilled = onKillTarget
     },
+    refresh,
     stop: () => loop.stop(),
   }
 }

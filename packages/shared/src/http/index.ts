@@ -22,6 +22,7 @@ export {
 } from './json-pieces.ts'
 export { createPace, drain, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
+export { createRequestGate, type RequestGate } from './request-gate.ts'
 export * from './route.ts'
 export { findPortProblems, type Listeners, listen } from './serve.ts'
 export { SharedBudget } from './shared-budget.ts'

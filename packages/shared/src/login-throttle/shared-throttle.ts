@@ -10,6 +10,8 @@ import { createWaitingLogins } from './waiting-logins.ts'
 
 /** A throttle that can be stopped. */
 export interface SharedThrottle extends LoginThrottle {
+  /** Forgets the failed logins that are counted in the memory of this server. */
+  forget(): void
   stop(): void
 }
 
@@ -39,12 +41,13 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
   if (settings.get('svc.auth.throttle.failures') === 0) return undefined
   const periodMs = settings.get('svc.auth.throttle.period')
   const delayMs = settings.get('svc.auth.throttle.delay')
-  const waiting = createWaitingLogins(now, Math.max(minPatienceMs, 3 * delayMs))
-  const local = createLocalCounts(now)
+  const openWaiting = () => createWaitingLogins(now, Math.max(minPatienceMs, 3 * delayMs))
+  let waiting = openWaiting()
+  let local = createLocalCounts(now)
   const redis = connectOnDemand(settings)
   const shared = createRedisCounts(redis.connected)
   const answerInTime = createPatience(now)
-  const counted = attemptCounter(settings, waiting.isFirst)
+  const counted = attemptCounter(settings, (limit, login) => waiting.isFirst(limit, login))
 
   return {
     begin: async (attempt) => {
@@ -64,6 +67,10 @@ export function openLoginThrottle(settings: Settings, now: () => number): Shared
       const one = counted(attempt)
       await local.undecided(one)
       if (redis.isOpened()) shared.undecided(one).catch(() => undefined)
+    },
+    forget: () => {
+      waiting = openWaiting()
+      local = createLocalCounts(now)
     },
     stop: redis.disconnect,
   }

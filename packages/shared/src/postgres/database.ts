@@ -23,8 +23,8 @@ export interface Queries {
 /** The metadata store. If it is unavailable, calls throw an `unavailable` Failure. */
 export interface Database extends Queries {
   transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Calls back on every notification on a channel, and once after each reconnect. */
-  listen(channel: string, onNotice: () => void): Promise<void>
+  /** Calls back on every notification on a channel, and once after each reconnect, until the returned function is called. */
+  listen(channel: string, onNotice: () => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -93,7 +93,12 @@ export function createDatabase(
       ),
     transaction,
     listen: async (channel, onNotice) => {
-      listeners.add(await keepListening(connection, channel, onNotice))
+      const listener = await keepListening(connection, channel, onNotice)
+      listeners.add(listener)
+      return async () => {
+        listeners.delete(listener)
+        await listener.close()
+      }
     },
     close: async () => {
       await Promise.all([...listeners].map((listener) => listener.close()))

@@ -70,29 +70,31 @@ describe('a copy of the store', () => {
 describe('a reset', () => {
   it('works while the servers wait, and then they continue', async () => {
     const events: string[] = []
-    let servers: Promise<unknown> | undefined
     const wait = async (name: string) => {
       await waitForReset(database)
       events.push(`${name} continues`)
     }
-    const stop = async () => {
-      servers = Promise.all(['a', 'b'].map(wait))
-    }
-    await whileServersWait(database, { servers: 2, stop, timeoutMs: 10_000 }, async () => {
+    const begin = () => Promise.all(['a', 'b'].map(wait))
+    await whileServersWait(database, { servers: 2, begin, timeoutMs: 10_000 }, async () => {
       events.push('work')
     })
-    await servers
     assert.deepEqual(events.toSorted(), ['a continues', 'b continues', 'work'])
     assert.equal(events[0], 'work')
   })
 
   it('does not begin if a server does not stop in time', async () => {
-    const stop = async () => undefined
-    const refused = whileServersWait(database, { servers: 1, stop, timeoutMs: 20 }, () => assert.fail())
+    const begin = async () => undefined
+    const refused = whileServersWait(database, { servers: 1, begin, timeoutMs: 20 }, () => assert.fail())
     await assert.rejects(refused, {
       code: 'timedOut',
       message: /^Only \[0\] of \[1\] servers stopped within/,
     })
+  })
+
+  it('does not begin if a server fails to stop', async () => {
+    const begin = () => Promise.reject(new Error('it broke'))
+    const refused = whileServersWait(database, { servers: 1, begin, timeoutMs: 10_000 }, () => assert.fail())
+    await assert.rejects(refused, { message: 'it broke' })
   })
 
   it('is found by its ID until the next one', async () => {

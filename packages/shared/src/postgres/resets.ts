@@ -15,31 +15,38 @@ export async function waitForReset(database: Database): Promise<void> {
   })
 }
 
-/** How to stop the servers that use the store. */
-export interface ServerStop {
+/** The servers that use the store. */
+export interface WaitingServers {
   /** Number of servers. */
   readonly servers: number
-  /** Makes each of them stop and call `waitForReset`. */
-  stop(): Promise<void>
+  /** Makes each of them stop its work, call `waitForReset`, and begin again. Resolves when they all have. */
+  begin(): Promise<unknown>
   readonly timeoutMs: number
 }
 
 /**
- * Runs `work` in a transaction while the servers wait in `waitForReset`, so that none of them uses the store. Throws a
- * `timedOut` Failure if some of them do not stop in time. In any case, they continue when this returns.
+ * Runs `work` in a transaction while the servers wait in `waitForReset`, so that none of them uses the store. Resolves
+ * when they work again. Throws a `timedOut` Failure if some of them do not stop in time, and the error of a server that
+ * fails. In any case, none of them waits any longer.
  */
 export async function whileServersWait(
   database: Database,
-  { servers, stop, timeoutMs }: ServerStop,
+  { servers, begin, timeoutMs }: WaitingServers,
   work: (transaction: Transaction) => Promise<void>,
 ): Promise<void> {
+  let begun: Promise<unknown> | undefined
   await database.transaction(async (transaction) => {
     await transaction.query(sql`SET LOCAL idle_in_transaction_session_timeout = 0`)
     await transaction.query(sql`SELECT pg_advisory_xact_lock(${resetLock})`)
     const deadline = performance.now() + timeoutMs
-    await stop()
+    let failure: { readonly error: unknown } | undefined
+    begun = begin()
+    begun.catch((error) => {
+      failure = { error }
+    })
     for (;;) {
       const waiting = await waitingServers(transaction)
+      if (failure) throw failure.error
       if (waiting >= servers) break
       if (performance.now() > deadline)
         throw timedOut(`Only [${waiting}] of [${servers}] servers stopped within [${timeoutMs}] ms`)
@@ -47,6 +54,7 @@ export async function whileServersWait(
     }
     await work(transaction)
   })
+  await begun
 }
 
 async function waitingServers(transaction: Transaction): Promise<number> {

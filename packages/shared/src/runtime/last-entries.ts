@@ -1,7 +1,7 @@
 /** The last entries of a journal. Adding one evicts the oldest. */
 export class LastEntries<Entry> {
   private readonly capacity: number
-  private readonly entries: Entry[] = []
+  private entries: Entry[] = []
   private next = 0
 
   constructor(capacity: number) {
@@ -11,6 +11,11 @@ export class LastEntries<Entry> {
   add(entry: Entry): void {
     this.entries[this.next] = entry
     this.next = (this.next + 1) % this.capacity
+  }
+
+  clear(): void {
+    this.entries = []
+    this.next = 0
   }
 
   /** Returns the entries, newest first. */

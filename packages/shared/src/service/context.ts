@@ -48,6 +48,8 @@ export interface ServicePart {
   readonly details?: AnnouncedNode['details']
   readonly fallback?: ((request: Request, response: Response, caller: Caller) => Promise<void>) | undefined
   readonly servePage?: ((request: Request, response: Response) => Promise<boolean>) | undefined
+  /** Whether requests only pass through, so that those in progress may continue during a reset of the cluster. */
+  readonly isOnlyForwarding?: boolean
   /** Starts the work once the metadata store is available. The server is ready when this resolves. */
   start(): Promise<void>
   /** Stops the work: finishes or hands over everything in progress. */

@@ -5,7 +5,7 @@ import { startDiscovery } from '../discovery/index.ts'
 import { type Faults, followFaults, noFaults } from '../faults/index.ts'
 import { createRefusals, type Refusals } from '../http/index.ts'
 import { createMetrics } from '../metrics/index.ts'
-import { type AnnouncedNode, createDatabase, type Database } from '../postgres/index.ts'
+import { type AnnouncedNode, createDatabase, type Database, shareConnections } from '../postgres/index.ts'
 import { createLogger, createReadiness, type Logger, systemClock } from '../runtime/index.ts'
 import { createEscalator } from '../security/index.ts'
 import { followStores } from '../tls/index.ts'
@@ -18,13 +18,16 @@ import { registerServerMetrics } from './server-metrics.ts'
 export interface StartedParts {
   /** Set once the ports are open. */
   node?: AnnouncedNode
-  /** Set once users and roles are followed. */
-  directory?: FollowedDirectory
+  /** Set once users and roles are followed. A reset of the cluster removes it for a while. */
+  directory?: FollowedDirectory | undefined
 }
+
+/** The part of the context that lasts as long as the process: connections, and what does not depend on the cluster's state. */
+export type LastingContext = Omit<ServiceContext, 'clock' | 'directory' | 'metrics' | 'simulatedClock'>
 
 /** The context of a server, and what records its calls. */
 export interface CreatedContext {
-  readonly context: ServiceContext
+  readonly context: LastingContext
   readonly journal: CallJournal
   readonly refusals: Refusals
   /** Returns the role and name of this server, for the logs of other servers. */
@@ -46,21 +49,15 @@ export function createContext(
   const readiness = createReadiness()
   const stores = followStores(settings, tlsStores, logger, (text) => readiness.setTrouble('stores', text))
   const { database, coordination } = openDatabases(settings, maxConnections)
-  const simulatedClock = settings.get('svc.simulation.clock.enabled')
-    ? createSimulatedClock(database, logger)
-    : undefined
   const discovery = startDiscovery(coordination, settings, logger)
   const journal = createCallJournal(rememberedCalls)
-  const refusals = createRefusals()
   const escalator = createEscalator(settings, reread)
   const name = () => `${role} ${started.node?.name ?? ''}`
   const faults = openFaults(settings, coordination, logger, started)
   const cuts = (path: string) => faults.cutsCall(path)
-  const context: ServiceContext = {
+  const context: LastingContext = {
     settings,
     logger,
-    clock: simulatedClock ?? systemClock,
-    simulatedClock,
     database,
     coordination,
     discovery,
@@ -68,20 +65,41 @@ export function createContext(
     escalator,
     stores,
     readiness,
-    metrics: createMetrics(role),
     faults,
     node: () => {
       if (!started.node) throw new Error('The ports are not open yet')
       return started.node
     },
+    stopping,
+  }
+  return { context, journal, refusals: createRefusals(), name }
+}
+
+/** Returns the context of the work of a server, which ends when the server stops or the cluster is reset. */
+export function createWorkContext(
+  lasting: LastingContext,
+  started: StartedParts,
+  ending: AbortSignal,
+): ServiceContext {
+  const { settings, logger, readiness, stores, stopping } = lasting
+  const database = shareConnections(lasting.database)
+  const simulatedClock = settings.get('svc.simulation.clock.enabled')
+    ? createSimulatedClock(database, logger)
+    : undefined
+  const metrics = createMetrics(settings.role)
+  registerServerMetrics(metrics, readiness, stores)
+  return {
+    ...lasting,
+    database,
+    clock: simulatedClock ?? systemClock,
+    simulatedClock,
+    metrics,
     directory: () => {
       if (!started.directory) throw new Error('Users and roles have not been loaded yet')
       return started.directory
     },
-    stopping,
+    stopping: AbortSignal.any([stopping, ending]),
   }
-  registerServerMetrics(context.metrics, readiness, stores)
-  return { context, journal, refusals, name }
 }
 
 function openDatabases(settings: Settings, maxConnections: number) {

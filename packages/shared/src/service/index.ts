@@ -7,6 +7,6 @@ export {
   type FollowedDirectory,
   knownDirectoryPath,
 } from './directory-source.ts'
-export { assertTestable, emptyFolder, restartPath } from './restart.ts'
+export { assertTestable, emptyFolder, resetPath } from './reset.ts'
 export { runService } from './run-service.ts'
 export { standForElection } from './stand-for-election.ts'

@@ -1,12 +1,7 @@
+import type { RequestListener } from 'node:http'
 import { describeError } from '@svc/domain/failure'
 import type { Settings } from '../config/index.ts'
-import {
-  type ApplicationOptions,
-  createApplication,
-  type Listeners,
-  listen,
-  type Refusals,
-} from '../http/index.ts'
+import { type Listeners, listen, type Refusals } from '../http/index.ts'
 import type { AnnouncedNode } from '../postgres/index.ts'
 import { exitWithMessage } from './configuration.ts'
 import type { ServiceContext } from './context.ts'
@@ -15,12 +10,12 @@ import { refusedClientLog } from './rejection-logs.ts'
 /** Opens the ports of a server. Exits with a message if that fails. */
 export async function openPorts(
   { settings, stores, logger }: Pick<ServiceContext, 'settings' | 'stores' | 'logger'>,
-  application: ApplicationOptions,
+  handler: RequestListener,
   refusals: Refusals,
 ): Promise<Listeners> {
   const logRefused = refusedClientLog(logger)
   try {
-    return await listen(settings, createApplication(application), stores, {
+    return await listen(settings, handler, stores, {
       onRefusedClient: (refusal) => {
         refusals.handshakes.add(refusal)
         logRefused(refusal)

@@ -30,6 +30,8 @@ export interface SecurityAudit {
   /** Records a request with a cached login; most of them need no entry. */
   used(caller: Caller, origin: LoginOrigin): void
   forbidden(refusal: Forbidden): void
+  /** Writes what is pending, and records the next use of each login again. */
+  startOver(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -104,6 +106,10 @@ export function startSecurityAudit(
       if (until === undefined || until <= clock.now()) loggedIn(caller, origin)
     },
     forbidden,
+    startOver: async () => {
+      recordedUntil.clear()
+      await batches.stop()
+    },
     stop: batches.stop,
   }
 }

@@ -9,7 +9,7 @@ import { type EventGroup, eventKey, type SecurityEvent, storable } from './secur
 /** Events that are being written to the store. */
 export interface SecurityEventBatches {
   add(event: SecurityEvent, group: EventGroup): void
-  /** Writes what is pending. Gives up after some seconds if the store is unavailable. */
+  /** Writes what is pending. Gives up after some seconds if the store is unavailable. Later events begin again. */
   stop(): Promise<void>
 }
 
@@ -54,6 +54,7 @@ export function startSecurityEventBatches(
     await writing
     while (true) {
       clearTimeout(timer)
+      timer = undefined
       pending.makeDue()
       await writeDue()
       if (pending.unwritten() === 0) return

@@ -1,17 +1,11 @@
 import { Failure } from '@svc/domain/failure'
 import { createAnnouncement } from './announcement.ts'
 import { exitWithMessage } from './configuration.ts'
-import type { ServiceContext, ServiceOptions, ServicePart } from './context.ts'
-import type { StartedParts } from './create-context.ts'
-import {
-  type FollowedDirectory,
-  followCoordinatorDirectory,
-  followStoredDirectory,
-  openDirectory,
-} from './directory-source.ts'
+import type { ServiceContext, ServiceOptions } from './context.ts'
 import { watchOwnCertificate } from './own-certificate.ts'
 import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable.ts'
 import { logTroubles, saveTroubles } from './server-troubles.ts'
+import type { ServerWork } from './server-work.ts'
 import type { Watch } from './stop-service.ts'
 import { waitForSchema } from './wait-for-schema.ts'
 
@@ -20,14 +14,14 @@ import { waitForSchema } from './wait-for-schema.ts'
  * roles; then it announces itself. Adds to `watches` what it starts to watch. Returns early if the server stops.
  */
 export async function startService(
-  context: ServiceContext,
-  part: ServicePart,
+  stopping: AbortSignal,
+  work: ServerWork,
   options: ServiceOptions,
-  started: StartedParts,
   watches: Watch[],
   name: () => string,
 ): Promise<void> {
-  const { settings, logger, readiness, stores, coordination, discovery, stopping } = context
+  const { context } = work
+  const { settings, logger, readiness, stores, coordination, discovery } = context
   await waitForSchema(context)
   // A store that is still being set up may become unavailable again after its first response.
   const storeWaits = { logger, stopping }
@@ -46,10 +40,7 @@ export async function startService(
   watches.push(certificate)
   await certificate.holds
   if (stopping.aborted) return
-  started.directory = await retryWhileStoreIsUnavailable(() => followDirectory(context), storeWaits)
-  await started.directory.loaded
-  if (stopping.aborted) return
-  await part.start()
+  await work.start()
   if (stopping.aborted) return
   await announcement.begin()
   await discovery.refresh()
@@ -69,17 +60,4 @@ async function prepareStore(
     if (error instanceof Failure && error.code === 'invalidInput') exitWithMessage(error.message)
     throw error
   }
-}
-
-/** Follows users and roles in the store or at the coordinator, if any authenticator needs them. */
-async function followDirectory(
-  context: Pick<ServiceContext, 'settings' | 'database' | 'client' | 'discovery' | 'readiness' | 'logger'>,
-): Promise<FollowedDirectory> {
-  const { settings, database, logger } = context
-  const needsLogin = settings
-    .get('svc.auth.authenticatorChain')
-    .some((name) => settings.getNamed('svc.auth.authenticator.<name>.type', name) === 'basic')
-  if (!needsLogin) return openDirectory()
-  if (settings.role === 'coordinator') return await followStoredDirectory(database, logger)
-  return followCoordinatorDirectory(context)
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, Failure } from '@svc/domain/failure'
 import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
@@ -35,16 +36,26 @@ type Context = Pick<
   'settings' | 'logger' | 'database' | 'clock' | 'faults' | 'node' | 'stopping'
 >
 
+// How long the stop of a server waits for canceled attempts.
+const maxCleanupMs = 1000
+
 export function createTaskRunner(context: Context, access: InputAccess): TaskRunner {
   const { settings, logger, database, clock, stopping } = context
   const capacity = settings.get('svc.worker.capacity')
   const workplace = openWorkplace(context, access)
   const { files } = workplace
   const running = new Map<string, AbortController>()
+  const attempts = new Set<Promise<void>>()
   let lastCompletedAt: number | undefined
   let receiver: TaskReceiver | undefined
 
   async function run(taskId: string): Promise<void> {
+    const attempt = runTask(taskId)
+    attempts.add(attempt)
+    await attempt.finally(() => attempts.delete(attempt))
+  }
+
+  async function runTask(taskId: string): Promise<void> {
     if (stopping.aborted || running.has(taskId)) return
     const claimed = await claim(context, access, taskId)
     if (claimed === undefined) return
@@ -82,6 +93,8 @@ export function createTaskRunner(context: Context, access: InputAccess): TaskRun
     stop: async () => {
       for (const controller of running.values()) controller.abort()
       await receiver?.close()
+      // They delete their files, and write the ends of their logs.
+      await Promise.race([Promise.allSettled(attempts), delay(maxCleanupMs, undefined, { ref: false })])
       await releaseClaims(database, context.node().name).catch(() => undefined)
     },
   }

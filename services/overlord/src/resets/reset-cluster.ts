@@ -16,7 +16,7 @@ import {
   whileServersWait,
 } from '@svc/shared/postgres'
 import { deleteQueues } from '@svc/shared/redis'
-import { restartPath, type ServiceContext } from '@svc/shared/service'
+import { resetPath, type ServiceContext } from '@svc/shared/service'
 import { keepFiles, restoreFiles } from './snapshot-files.ts'
 
 /** The context of resets. */
@@ -31,10 +31,13 @@ export interface ResetState {
 // The name of the state in which the cluster started first. Snapshots have no spaces in their names.
 const initialState = 'initial state'
 
-/** Servers stop within ten seconds. */
+/** Servers stop their work within ten seconds. */
 const maxStopMs = 12_000
 
-// It outlasts the restart of the server, which happens in this process.
+/** In addition, they load the new state. */
+const maxResetMs = 60_000
+
+// It outlasts the work of this server, which the reset replaces.
 let inProgress: string | undefined
 
 /** Stores the current state as the initial one, unless the metadata store already contains one. */
@@ -69,7 +72,7 @@ export async function beginReset(context: ResetContext, snapshot: string | undef
   return id
 }
 
-/** Returns the state of the last reset. It is complete when all servers are available again. */
+/** Returns the state of the last reset. It is complete when all servers work with the new state. */
 export async function stateOfReset(
   { database, settings }: Pick<ResetContext, 'database' | 'settings'>,
   id: string,
@@ -92,22 +95,22 @@ interface Reset {
   readonly nodes: readonly AnnouncedNode[]
 }
 
-/** Uses only a connection of its own, because this server restarts in the meantime. */
+/** Uses a connection of its own, because the work of this server ends in the meantime. */
 async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Reset): Promise<void> {
   const { settings, logger } = context
   const database = createDatabase(settings, { connections: 1, applicationName: 'svc reset' })
   const servers = nodes.map(({ name }) => name)
   try {
-    const stop = () => restartServers(context, nodes)
+    const begin = () => Promise.all(nodes.map((one) => resetServer(context, one)))
     await whileServersWait(
       database,
-      { servers: nodes.length, stop, timeoutMs: maxStopMs },
+      { servers: nodes.length, begin, timeoutMs: maxStopMs },
       async (transaction) => {
         await Promise.all([deleteQueues(settings), restoreFiles(settings, snapshot)])
         await restoreStore(transaction, snapshot ?? initialState)
-        await saveReset(transaction, { id, servers, problem: null })
       },
     )
+    await saveReset(database, { id, servers, problem: null })
     logger.info('Reset the cluster', { snapshot: snapshot ?? null })
   } catch (error) {
     const problem = describeError(error)
@@ -118,14 +121,7 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
   }
 }
 
-/** Restarts all servers: this one last, because it sends the requests. */
-async function restartServers(
-  { client, node }: Pick<ResetContext, 'client' | 'node'>,
-  nodes: readonly AnnouncedNode[],
-): Promise<void> {
-  const restart = (one: AnnouncedNode) => client.call(baseUrlOf(one), { method: 'POST', path: restartPath })
-  const own = node()
-  const isOwn = ({ name, role }: AnnouncedNode): boolean => name === own.name && role === own.role
-  await Promise.all(nodes.filter((one) => !isOwn(one)).map(restart))
-  await restart(own)
+/** Makes a server take part in the reset. Resolves when it works with the new state. */
+async function resetServer({ client }: Pick<ResetContext, 'client'>, server: AnnouncedNode): Promise<void> {
+  await client.call(baseUrlOf(server), { method: 'POST', path: resetPath, timeoutMs: maxResetMs })
 }

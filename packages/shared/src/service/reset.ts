@@ -6,8 +6,8 @@ import type { Settings } from '../config/index.ts'
 import { internal, jsonAnswer, type Route, route } from '../http/index.ts'
 import { createDatabase, waitForReset } from '../postgres/index.ts'
 
-/** The path at which a server is requested to restart within its process. */
-export const restartPath = '/svc-internal/v1/restart'
+/** The path at which a server is requested to take part in a reset of the cluster. */
+export const resetPath = '/svc-internal/v1/reset'
 
 /** Throws forbidden unless tests may replace the state of the cluster. */
 export function assertTestable(settings: Settings): void {
@@ -17,27 +17,30 @@ export function assertTestable(settings: Settings): void {
   )
 }
 
-/** Returns the endpoint that restarts this server for a reset of the cluster. */
-export const restartRoute = (settings: Settings, restart: () => void): Route =>
+/** Returns the endpoint that replaces what this server knows about the cluster. It responds when the server works again. */
+export const resetRoute = (settings: Settings, reset: () => Promise<void>): Route =>
   route({
     method: 'POST',
-    path: restartPath,
+    path: resetPath,
     access: internal,
-    summary: 'Restart this server within its process, with empty caches, after a reset of the cluster',
+    summary: 'Take part in a reset of the cluster: forget its state, and begin again when it is replaced',
     answers: [jsonAnswer(z.object({}))],
-    handle: () => {
+    handle: async () => {
       assertTestable(settings)
-      // The answer is sent first.
-      setImmediate(restart)
+      await reset()
       return {}
     },
   })
 
-/** Deletes the caches of a server that has stopped, and waits for the end of a reset. */
-export async function restartEmpty(settings: Settings): Promise<void> {
-  await Promise.all(cacheFolders(settings).map((folder) => emptyFolder(folder)))
+/** Deletes the caches of a server whose work has stopped, and waits until the state of the cluster is replaced. */
+export async function waitWithoutCaches(settings: Settings): Promise<void> {
   const database = createDatabase(settings, { connections: 1, applicationName: settings.get('svc.service') })
-  await waitForReset(database).finally(database.close)
+  try {
+    await Promise.all(cacheFolders(settings).map((folder) => emptyFolder(folder)))
+    await waitForReset(database)
+  } finally {
+    await database.close()
+  }
 }
 
 /** The folders of a server whose files it can do without. */

@@ -1,0 +1,41 @@
+import { unavailable } from '@svc/domain/failure'
+import type { Database } from './database.ts'
+
+/**
+ * Returns the same store over the same connections, for work that ends before they do. After `close`, which waits for
+ * statements in progress, nothing of that work can change the store any more.
+ */
+export function shareConnections(database: Database): Database {
+  const inProgress = new Set<Promise<unknown>>()
+  const listeners = new Set<() => Promise<void>>()
+  let isClosed = false
+
+  async function track<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (isClosed) throw unavailable('The work with the metadata store has ended')
+    const running = run()
+    inProgress.add(running)
+    try {
+      return await running
+    } finally {
+      inProgress.delete(running)
+    }
+  }
+
+  return {
+    query: (statement) => track(() => database.query(statement)),
+    transaction: (run) => track(() => database.transaction(run)),
+    listen: async (channel, onNotice) => {
+      const stop = await track(() => database.listen(channel, onNotice))
+      listeners.add(stop)
+      return async () => {
+        listeners.delete(stop)
+        await stop()
+      }
+    },
+    close: async () => {
+      isClosed = true
+      await Promise.allSettled(inProgress)
+      await Promise.all([...listeners].map((stop) => stop()))
+    },
+  }
+}
