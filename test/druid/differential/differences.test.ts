@@ -184,7 +184,7 @@ const examples: readonly Example[] = [
     endpoint: 'GET /druid/indexer/v1/compaction/status/datasources/:dataSource',
     druid: [200, { dataSource: 'a', bytesCompacted: 1 }],
     svc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
-    otherDruid: [200, { dataSource: 'a', bytesCompacted: 2 }],
+    otherDruid: [200, { dataSource: 'a', bytesCompacted: 0 }],
     otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesCompacted: 1 }] }],
   },
   {
