@@ -246,7 +246,7 @@ const examples: readonly Example[] = [
   {
     name: 'load status where no replicas are required',
     endpoint: `GET ${coordinator}/loadstatus`,
-    druid: [200, { a: 0 }],
+    druid: [200, { a: 0, b: 'NaN' }],
     svc: [200, { a: 100 }],
     otherDruid: [200, { a: 100 }],
     otherSvc: [200, { a: 0 }],
