@@ -22,6 +22,8 @@ ${differences.map(rowOf).join('\n')}
 - The body \`{"success":true}\` of successful changes: svc answers with an empty body.
 - Segments to which no rule applies, not even a default rule: svc loads two replicas in \`_default_tier\`; Druid neither
   loads nor drops them.
+- Overshadowed segments whose newer version is required only in tiers without servers: svc marks them as unused; Druid waits
+  until the newer version is served.
 - Which server of a tier has a segment, if the tier has several servers: Druid chooses at random.
 - Fingerprints of compaction states, and the time \`created\` at which Druid read a datasource.
 - Compaction through supervisors: \`useSupervisors\` is false by default in svc, and true in Druid 37.

@@ -16,8 +16,17 @@ export interface Difference {
   explains(exchange: Exchange): boolean
 }
 
+interface CompactionStatus {
+  readonly dataSource: string
+  readonly [figure: string]: unknown
+}
+
 interface CompactionStatuses {
-  readonly latestStatus?: readonly { readonly dataSource: string }[]
+  readonly latestStatus?: readonly CompactionStatus[]
+}
+
+interface ShownTask {
+  readonly type: string
 }
 
 interface ShownWorker {
@@ -151,6 +160,43 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'compaction status without workers',
+    endpoint: '`GET …/compaction/status…`, `GET …/compaction/progress`',
+    condition: 'automatic compaction is enabled, and there are no workers',
+    druid: 'counts the interval of a task that waits as skipped or compacted, sometimes twice',
+    svc: 'counts it as awaiting compaction',
+    reason: 'No worker could run the task, so svc submits none.',
+    explains: bothSucceed(({ request, druid, svc }) => {
+      if (request.endpoint.endsWith('/compaction/progress'))
+        return remainingOf(druid) < remainingOf(svc) && remainingOf(druid) >= 0
+      if (!/\/compaction\/status(\/datasources(\/:dataSource)?)?$/.test(request.endpoint)) return false
+      const shown = new Map(statusesOf(druid).map((status) => [status.dataSource, status]))
+      return statusesOf(svc).every((status) => {
+        const other = shown.get(status.dataSource)
+        return other === undefined ? isWithoutFigures(status) : countsNoMoreAsAwaiting(other, status)
+      })
+    }),
+  },
+  {
+    name: 'compaction tasks without workers',
+    endpoint: '`GET /druid/indexer/v1/tasks`, and the lists of complete, running, pending, and waiting tasks',
+    condition: 'automatic compaction is enabled, and there are no workers',
+    druid: 'submits one task, which waits',
+    svc: 'submits no task',
+    reason: 'No worker could run the task.',
+    explains: bothSucceed(
+      (exchange) =>
+        /\/v1\/(tasks|(complete|running|pending|waiting)Tasks)$/.test(exchange.request.endpoint) &&
+        isSame({
+          ...exchange,
+          druid: {
+            ...exchange.druid,
+            json: (exchange.druid.json as ShownTask[]).filter(({ type }) => type !== 'compact'),
+          },
+        }),
+    ),
+  },
+  {
     name: 'sums over no segments',
     endpoint: '`GET …/intervals/{interval}`',
     condition: 'no segment in the interval is served',
@@ -163,6 +209,21 @@ export const differences: readonly Difference[] = [
         druid.text === '{}' &&
         namesOf(svc).join() === 'size,count' &&
         isWithoutFigures(svc.json),
+    ),
+  },
+  {
+    name: 'segments of several servers',
+    endpoint: '`GET …/intervals`, `GET …/intervals/{interval}`, `GET …/datasources?full`',
+    condition: 'several servers have segments of the datasource',
+    druid: 'shows only the segments of one of these servers',
+    svc: 'shows the segments of all servers',
+    reason: 'Otherwise, most of the data would be missing.',
+    explains: bothSucceed(
+      ({ request, druid, svc, state }) =>
+        (/\/v1\/intervals(\/:interval)?$/.test(request.endpoint) ||
+          (request.endpoint.endsWith('/v1/datasources') && request.path.includes('full'))) &&
+        state.servers.length > 1 &&
+        isPartOf(druid.json, svc.json),
     ),
   },
   {
@@ -217,7 +278,9 @@ export const differences: readonly Difference[] = [
         /\/loadstatus$/.test(request.endpoint) &&
         !request.path.includes('full') &&
         numbersOf(druid).every(([name, value]) => {
-          const own = new Map(numbersOf(svc)).get(name) as number
+          const own = new Map(numbersOf(svc)).get(name)
+          // svc omits datasources without used segments.
+          if (own === undefined) return Number.isNaN(Number(value)) || value === 0
           return request.path.includes('simple') ? own <= value : own >= value
         }),
     ),
@@ -294,6 +357,19 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'histories of rules with full',
+    endpoint: '`GET …/rules/history?full`, `GET …/rules/{dataSource}/history?full`',
+    condition: '`full` is given',
+    druid: 'ignores it',
+    svc: 'adds `id`, which `./svc rules revert --to` accepts, and `replaced`, the rules before the change',
+    reason: 'Without both, a change cannot be undone.',
+    explains: (exchange) =>
+      /[?&]full/.test(exchange.request.path) &&
+      equalWithout({ id: undefined, replaced: undefined }, (endpoint) =>
+        /\/rules(\/:dataSource)?\/history$/.test(endpoint),
+      )(exchange),
+  },
+  {
     name: 'number of marked segments',
     endpoint: '`POST …/markUsed`, `POST …/markUnused`, `POST` and `DELETE …/segments/{segmentId}`, by ID',
     condition: 'some of the segments are already in the requested state',
@@ -325,7 +401,34 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-const statusesOf = ({ json }: Exchange['svc']) => (json as CompactionStatuses).latestStatus ?? []
+/** The compaction statuses in an answer, which is a list or, for one datasource in Druid, the status itself. */
+const statusesOf = ({ json }: Exchange['svc']): readonly CompactionStatus[] => {
+  const { latestStatus, dataSource } = json as CompactionStatuses & CompactionStatus
+  return latestStatus ?? (dataSource === undefined ? [] : [json as CompactionStatus])
+}
+
+const remainingOf = ({ json }: Exchange['svc']): number =>
+  (json as { readonly remainingSegmentSize: number }).remainingSegmentSize
+
+/** Whether the first status counts at least as many bytes and segments, but no more of them as awaiting compaction. */
+const countsNoMoreAsAwaiting = (one: CompactionStatus, other: CompactionStatus): boolean =>
+  ['bytes', 'segmentCount'].every((kind) => {
+    const [inOne, inOther] = [one, other].map((status) =>
+      ['AwaitingCompaction', 'Compacted', 'Skipped'].map((state) => Number(status[kind + state] ?? 0)),
+    ) as [number[], number[]]
+    const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
+    return sum(inOne) >= sum(inOther) && inOne[0]! <= inOther[0]!
+  })
+
+/** Whether another value contains everything in this one: the names of objects, items of lists, and smaller numbers. */
+function isPartOf(part: unknown, all: unknown): boolean {
+  if (Array.isArray(part))
+    return part.every((item) => (all as unknown[]).some((other) => isPartOf(item, other)))
+  if (typeof part === 'number') return part <= (all as number)
+  if (typeof part !== 'object' || part === null) return part === all
+  const others = new Map(Object.entries(all ?? {}))
+  return Object.entries(part).every(([name, value]) => others.has(name) && isPartOf(value, others.get(name)))
+}
 
 /** Whether all numbers in a value are 0. */
 const isWithoutFigures = (value: unknown): boolean =>

@@ -117,6 +117,9 @@ export async function startDruidSystem(): Promise<DruidSystem> {
     'log4j.configurationFile': path.join(import.meta.dirname, 'log4j2.xml'),
     'java.io.tmpdir': folder,
     'user.timezone': 'UTC',
+    // Data servers keep idle connections: Druid retries after growing delays if they close one that it uses again.
+    'sun.net.httpserver.idleInterval': '100000',
+    'sun.net.httpserver.maxIdleConnections': '10000',
   }
   const classPath = `${path.join(build, 'classes')}:${readFileSync(classPathFile, 'utf8').trim()}`
   const logFile = path.join(folder, 'log')

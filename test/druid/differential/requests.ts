@@ -1,6 +1,6 @@
 import type { Choices } from './choices.ts'
 import { authenticator, authorizer } from './logins.ts'
-import { type State, tiers } from './state.ts'
+import { defaultTier, type State, tiers } from './state.ts'
 
 /** One request that is sent to both systems. */
 export interface DifferentialRequest {
@@ -114,7 +114,11 @@ function randomRule(choices: Choices, state: State): Record<string, unknown> {
   if (type.endsWith('ByInterval')) rule.interval = intervalOf(choices, state, '/')
   if (action === 'load' && choices.chance(0.8)) {
     const chosen = choices.some([...tiers, 'nosuchtier'], 3)
-    rule.tieredReplicants = Object.fromEntries(chosen.map((tier) => [tier, choices.one([0, 1, 1, 1, 2])]))
+    const counts = new Map(chosen.map((tier) => [tier, choices.one([0, 1, 1, 1, 2])]))
+    // Whether newer versions in tiers without servers overshadow older ones differs on purpose.
+    const isLoadable = state.servers.some(({ tier }) => (counts.get(tier) ?? 0) > 0)
+    if (!isLoadable && [...counts.values()].some((count) => count > 0)) counts.set(defaultTier, 1)
+    rule.tieredReplicants = Object.fromEntries(counts)
   }
   if (action === 'load' && choices.chance(0.15)) rule.useDefaultTierForNull = choices.chance(0.5)
   return rule

@@ -30,7 +30,9 @@ export interface State {
 const dayMs = 86_400_000
 const mib = 1024 * 1024
 const names = ['wikipedia', 'koalas', 'web-events', 'a.b_c', 'Wikipedia', 'über', '1234']
-export const tiers = ['_default_tier', 'hot', 'cold'] as const
+/** The tier of rules that name none. It always has a server. */
+export const defaultTier = '_default_tier'
+export const tiers = [defaultTier, 'hot', 'cold'] as const
 const versions = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T12:34:56.789Z']
 
 /**
@@ -53,7 +55,8 @@ export function randomState(choices: Choices, now: number, serverNames: readonly
   )
   const servers: WantedServer[] = []
   for (const tier of tiers) {
-    const count = choices.chance(0.15) ? 0 : isPlacementFixed ? 1 : choices.whole(1, 2)
+    const isEmpty = tier !== defaultTier && choices.chance(0.2)
+    const count = isEmpty ? 0 : isPlacementFixed ? 1 : choices.whole(1, 2)
     for (let number = 0; number < count; number++) {
       servers.push({
         name: serverNames[servers.length] as string,

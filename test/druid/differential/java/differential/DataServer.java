@@ -26,6 +26,7 @@ import org.apache.druid.server.coordination.DataSegmentChangeRequest;
 import org.apache.druid.server.coordination.DataSegmentChangeResponse;
 import org.apache.druid.server.coordination.SegmentChangeRequestDrop;
 import org.apache.druid.server.coordination.SegmentChangeRequestLoad;
+import org.apache.druid.server.coordination.SegmentChangeRequestNoop;
 import org.apache.druid.server.coordination.SegmentChangeStatus;
 import org.apache.druid.server.coordination.ServerType;
 import org.apache.druid.timeline.DataSegment;
@@ -54,9 +55,10 @@ class DataServer {
     return "127.0.0.1:" + http.getAddress().getPort();
   }
 
-  /** Forgets all segments. */
+  /** Forgets all segments. Answers waiting requests, because Druid has few connections to each server. */
   synchronized void clear() {
     segments.clear();
+    history.addChangeRequest(new SegmentChangeRequestNoop());
     history = new ChangeRequestHistory<>();
   }
 
