@@ -4,6 +4,10 @@ export type JsonMember = readonly [name: string, json: string]
 /** Returns the text of a member of an object. */
 export const memberText = ([name, json]: JsonMember): string => `${JSON.stringify(name)}:${json}`
 
+/** Escapes characters that are not ASCII as in JSON, for headers and other texts that cannot contain them. */
+export const jsonInAscii = (json: string): string =>
+  json.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** Returns a JSON list of values that are JSON already. */
 export const jsonListOfTexts = (values: readonly string[]): string => `[${values.join(',')}]`
 

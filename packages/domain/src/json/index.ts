@@ -2,6 +2,7 @@
 export { canonicalJson } from './canonical-json.ts'
 export {
   type JsonMember,
+  jsonInAscii,
   jsonListOfTexts,
   jsonObjectOfTexts,
   memberText,

@@ -1,5 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
-import { type JsonMember, jsonObjectOfTexts, withFieldsFirst } from '../json/index.ts'
+import { type JsonMember, jsonInAscii, jsonObjectOfTexts, withFieldsFirst } from '../json/index.ts'
 import { parseRules, rulesTextInSlices } from '../rules/index.ts'
 import {
   type InventoryColumns,
@@ -103,10 +103,7 @@ const paddingAfter = (length: number): Uint8Array => new Uint8Array(-length & (a
 
 /** Returns JSON as ASCII: other characters are escaped. Yields regularly. */
 function* asciiOf(json: string): Generator<undefined, Uint8Array> {
-  const escaped = json.replace(
-    /[^\x20-\x7e]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const escaped = jsonInAscii(json)
   const bytes = new Uint8Array(escaped.length)
   for (let index = 0; index < bytes.length; index += 1) {
     if (index % textSlice === textSlice - 1) yield

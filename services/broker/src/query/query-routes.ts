@@ -15,6 +15,7 @@ import type { Caller } from '@svc/shared/security'
 import { z } from 'zod'
 import type { AnswerStyle } from '../query-processes/index.ts'
 import { readNativeQuery, runNativeQuery } from './native-query.ts'
+import { responseContext } from './response-context.ts'
 import { type CallerQuery, type QueryEngine, runStatement, withinTime } from './run-statement.ts'
 import { type RunningQueries, whileCancellable } from './running-queries.ts'
 import { readSqlRequest, timeoutOf } from './sql-request.ts'
@@ -196,14 +197,3 @@ const cancelling: Answer = {
 
 /** Encodes a text for a header. */
 const headerText = (text: string): string => encodeURI(text)
-
-/** Returns the header that reports used segments missing from the result because no server has loaded them. */
-function responseContext(notLoaded: Readonly<Record<string, number>>): Record<string, string> {
-  if (Object.keys(notLoaded).length === 0) return {}
-  // Headers cannot contain these characters, so escape them in the JSON.
-  const text = JSON.stringify({ segmentsNotLoaded: notLoaded }).replace(
-    /[^\x20-\x7e]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return { 'X-Svc-Response-Context': text.slice(0, 4096) }
-}

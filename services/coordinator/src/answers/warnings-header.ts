@@ -1,10 +1,7 @@
+import { jsonInAscii } from '@svc/domain/json'
 import { maxWarnings } from '@svc/domain/preview'
 
 const maxBytes = 4096
-
-/** Escapes non-ASCII characters as in JSON, because a header cannot carry them. */
-const inAscii = (text: string): string =>
-  text.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /**
  * Returns the value of the warnings header: JSON of at most 4 KiB with the number of warnings and the first of them. If
@@ -17,9 +14,9 @@ export function warningsHeader(
   const count = { count: warnings.length, ...(warnings.length >= maxWarnings ? { isAtLeast: true } : {}) }
   let length = JSON.stringify({ ...count, warnings: first }).length
   for (const warning of warnings) {
-    length += inAscii(JSON.stringify(warning)).length + 1
+    length += jsonInAscii(JSON.stringify(warning)).length + 1
     if (length > maxBytes) break
     first.push(warning)
   }
-  return inAscii(JSON.stringify({ ...count, warnings: first }))
+  return jsonInAscii(JSON.stringify({ ...count, warnings: first }))
 }
