@@ -1,3 +1,4 @@
+import { Failure } from '@svc/domain/failure'
 import { readRule } from '@svc/domain/rules'
 import { isJsonObject, type JsonObject, refuse, refuseCount } from '@svc/domain/validation'
 
@@ -12,6 +13,8 @@ const maxRuleSets = 1000
 export class RuleSets {
   private readonly sets: JsonObject
   private readonly compiled = new Map<string, readonly unknown[]>()
+  /** Why rule sets cannot be compiled. All that include such a rule set have the same cause, which is reported once. */
+  private readonly failures = new Map<string, Failure>()
 
   constructor(sets: JsonObject) {
     const count = Object.keys(sets).length
@@ -45,7 +48,7 @@ export class RuleSets {
   check(name: string): void {
     const field = `ruleSets.${name}`
     const list = this.sets[name]
-    this.compile(list, field, [name])
+    this.compileSet(name, [])
     checkLiteralRules(list, field)
   }
 
@@ -57,15 +60,26 @@ export class RuleSets {
       throw refuse(`${field}.${others[0]}`, reference[others[0]], `no other field next to [${ruleSetField}]`)
     if (typeof name !== 'string' || !Object.hasOwn(this.sets, name))
       throw refuse(nameField, name, `one of the rule sets [${Object.keys(this.sets).join(', ')}]`)
-    const known = this.compiled.get(name)
-    if (known !== undefined) return known
     if (including.includes(name)) {
       const circle = [...including.slice(including.indexOf(name)), name].join('] -> [')
       throw refuse(nameField, name, `a rule set that does not include itself, but [${circle}] does`)
     }
-    const rules = this.compile(this.sets[name], `ruleSets.${name}`, [...including, name])
-    this.compiled.set(name, rules)
-    return rules
+    return this.compileSet(name, including)
+  }
+
+  private compileSet(name: string, including: readonly string[]): readonly unknown[] {
+    const known = this.compiled.get(name)
+    if (known !== undefined) return known
+    const failure = this.failures.get(name)
+    if (failure !== undefined) throw failure
+    try {
+      const rules = this.compile(this.sets[name], `ruleSets.${name}`, [...including, name])
+      this.compiled.set(name, rules)
+      return rules
+    } catch (error) {
+      if (error instanceof Failure) this.failures.set(name, error)
+      throw error
+    }
   }
 }
 

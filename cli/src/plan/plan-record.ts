@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { notFound } from '@svc/domain/failure'
+import { Failure, invalidInput, notFound } from '@svc/domain/failure'
 import { planText } from '@svc/domain/saved-plan'
-import { parseInputJson } from '../client/index.ts'
+import { isJsonObject } from '@svc/domain/validation'
 import { type Plan, parsePlan } from '../declared-state/index.ts'
+import { problemsFailure, readJson } from '../state-files/index.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -21,9 +22,21 @@ export function recordPlan(plan: Plan, environment: Environment): string {
   return file
 }
 
-/** Reads a saved plan. Throws invalidInput if it is not a plan, or was edited. */
+/** Reads a saved plan. Throws invalidInput, with file, line, and column, if it is not a plan, or was edited. */
 export function readPlan(file: string): Plan {
-  return parsePlan(parseInputJson(readFileSync(file, 'utf8'), 'plan', `file [${file}]`), file)
+  const { json, position } = readJson(readFileSync(file, 'utf8'), file)
+  try {
+    if (!isJsonObject(json))
+      throw invalidInput('Invalid contents: expected a plan that ./svc plan --out saved')
+    return parsePlan(json, file)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const { context, message } = error
+    throw problemsFailure(
+      [{ source: file, position }],
+      [{ source: file, field: context.field ?? '', message }],
+    )
+  }
 }
 
 /** Returns an applied plan, given by its ID or by its file. Throws notFound if there is none. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
+import type { Failure } from '@svc/domain/failure'
 import { canonicalJson } from '@svc/domain/json'
 import { readRulesPolicy } from '@svc/domain/policy'
 import { planText } from '@svc/domain/saved-plan'
@@ -207,6 +208,47 @@ describe('the record of applied plans', () => {
       assert.throws(() => findAppliedPlan(unknown, environment), /^Failure: Unknown plan \[/)
     writeFileSync(file, planText({ ...plan, createdAt: 'x' }))
     assert.throws(() => findAppliedPlan(plan.id, environment), /was edited or is damaged/)
+  })
+
+  test('names the file, line, and column of what is wrong in a plan', async () => {
+    const text = planText(
+      await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}'),
+    )
+    const file = path.join(root, 'plan.json')
+    const cases: [written: string, expected: RegExp][] = [
+      [text.replace('dropForever', 'loadForever'), /^3:8: The plan \[\w+\] in .* was edited or is damaged/],
+      [
+        text.replace('"changes": [', '"changes": [],\n "changes": ['),
+        /^\d+:2: Duplicate \[changes\]: expected it once$/,
+      ],
+      [
+        text.replace('"version": 1', '"version": 2'),
+        /^2:13: Invalid value \[2\] for \[version\]: expected \[1\]/,
+      ],
+      [
+        text.replace('"kind": "rules"', '"kind": "magic"'),
+        /^8:12: Invalid value \[magic\] for \[changes\[0\]\.kind\]/,
+      ],
+      [text.replace('{', '{"force": true,'), /^1:11: Unknown field \[force\]/],
+      [
+        text.replace('"type"', `"deep": ${'['.repeat(20_000)}${']'.repeat(20_000)}, "type"`),
+        /^\d+:\d+: Values have too many levels/,
+      ],
+      ['[]', /^1:1: Invalid contents: expected a plan that/],
+      [text.slice(0, 100), /^\d+:\d+: Invalid JSON: /],
+    ]
+    for (const [written, expected] of cases) {
+      writeFileSync(file, written)
+      assert.throws(
+        () => findAppliedPlan(file, {}),
+        ({ code, message }: Failure) => {
+          assert.equal(code, 'invalidInput')
+          assert.ok(message.startsWith(`${file}:`), message)
+          assert.match(message.slice(file.length + 1), expected)
+          return true
+        },
+      )
+    }
   })
 })
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Failure } from '@svc/domain/failure'
 import { parseState } from '../declared-state/index.ts'
-import { problemsFailure, readStateFiles } from './index.ts'
+import { problemsFailure, readPolicyFile, readStateFiles } from './index.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-yaml-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -166,6 +166,34 @@ describe('invalid files have one clear message with line and column', () => {
   }
 })
 
+describe('one mistake has one message', () => {
+  const cases: [name: string, text: string, expected: RegExp][] = [
+    [
+      'a rule set that includes itself',
+      'ruleSets:\n  a: [{ruleSet: a}]\nrules: {w: [{ruleSet: a}], x: [{ruleSet: a}]}',
+      /^state\.yaml:2:17: Invalid value \[a\] for \[ruleSets\.a\[0\]\.ruleSet\]: .*, but \[a\] -> \[a\] does$/,
+    ],
+    [
+      'rule sets that include each other',
+      'ruleSets:\n  a: [{ruleSet: b}]\n  b: [{ruleSet: c}]\n  c: [{ruleSet: a}]\n  d: [{ruleSet: b}]\nrules: {w: [{ruleSet: d}]}',
+      /^state\.yaml:4:17: .* but \[a\] -> \[b\] -> \[c\] -> \[a\] does$/,
+    ],
+    ['rule sets that grow exponentially', `ruleSets:\n${setBomb}`, /^state\.yaml:15:25: Too many rules .*$/],
+    ['a list instead of an object', '- a', /^state\.yaml:1:1: Invalid contents: .*$/],
+    [
+      'a name that looks like another message',
+      '"rules\\e[31m\\nsvc: Applied": []',
+      /^state\.yaml:1:1: Unknown field \[rules\\u001b\[31m\\u000asvc: Applied\].*$/,
+    ],
+    [
+      'a control character in broken YAML',
+      'a: "\u001b[31m" "',
+      /^state\.yaml:1:\d+: Invalid YAML: \P{Cc}*$/u,
+    ],
+  ]
+  for (const [name, text, expected] of cases) test(name, () => assert.match(messageFor(text), expected))
+})
+
 test('very deep and very long files are refused, and many names are not', () => {
   for (const deep of ['['.repeat(20_000), '- '.repeat(10_000), `a: ${'{a: '.repeat(20_000)}`])
     assert.match(messageFor(deep), /^state\.yaml:1:\d+: Values are nested too deeply/)
@@ -189,4 +217,14 @@ test('the same entry in two files is refused, with both files', () => {
     message,
     `${two}/b.yml:3:3: Duplicate [rules.wiki]: expected it once, but it is also in [${two}/a.yaml]`,
   )
+})
+
+test('a policy that is not an object is refused', () => {
+  for (const text of ['', '- a', 'x']) {
+    writeFileSync(file, text)
+    assert.throws(
+      () => readPolicyFile(file),
+      /state\.yaml:1:1: Invalid contents: expected an object with limits$/,
+    )
+  }
 })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { Failure, notFound } from '@svc/domain/failure'
+import { Failure, invalidInput, notFound } from '@svc/domain/failure'
 import { type RulesPolicy, readRulesPolicy } from '@svc/domain/policy'
+import { isJsonObject } from '@svc/domain/validation'
 import { problemsFailure, readStateFile } from './state-files.ts'
 
 /** Reads a file with a policy for retention rules. Throws a Failure with file, line, and column. */
@@ -8,6 +9,7 @@ export function readPolicyFile(file: string): RulesPolicy {
   if (!existsSync(file)) throw notFound(`[${file}] does not exist`)
   const yaml = readStateFile(file)
   try {
+    if (!isJsonObject(yaml.json)) throw invalidInput('Invalid contents: expected an object with limits')
     return readRulesPolicy(yaml.json, '')
   } catch (error) {
     if (!(error instanceof Failure)) throw error

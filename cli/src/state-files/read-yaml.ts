@@ -1,5 +1,5 @@
 import { type Failure, invalidInput } from '@svc/domain/failure'
-import { showValue } from '@svc/domain/validation'
+import { escapeControlCharacters, showValue } from '@svc/domain/validation'
 import {
   Composer,
   type CST,
@@ -37,7 +37,7 @@ export function readYaml(text: string, name: string): YamlText {
     return `${Math.max(line, 1)}:${Math.max(col, 1)}`
   }
   const refuseAt = (offset: number, message: string): Failure =>
-    invalidInput(`${name}:${positionAt(offset)}: ${message}`)
+    invalidInput(`${name}:${positionAt(offset)}: ${escapeControlCharacters(message)}`)
   const tokens = [...new Parser(lines.addNewLine).parse(text)]
   assertFlat(tokens, refuseAt)
   // Duplicate keys are found while values are converted: the check of the library takes quadratic time.

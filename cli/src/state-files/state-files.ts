@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describeError, type Failure, forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import { escapeControlCharacters } from '@svc/domain/validation'
 import type { Problem } from '../declared-state/index.ts'
 import { readYaml, type YamlText } from './read-yaml.ts'
 
@@ -68,12 +69,25 @@ function textOf(file: string): string {
 const maxShownProblems = 20
 
 /** The Failure for what is wrong, one line each, with file, line, and column. */
-export function problemsFailure(files: readonly StateFile[], problems: readonly Problem[]): Failure {
+export function problemsFailure(
+  files: readonly Pick<StateFile, 'source' | 'position'>[],
+  problems: readonly Problem[],
+): Failure {
   const positions = new Map(files.map(({ source, position }) => [source, position]))
-  const lines = problems
+  const different = uniqueProblems(problems)
+  const lines = different
     .slice(0, maxShownProblems)
-    .map(({ source, field, message }) => `${source}:${positions.get(source)?.(field) ?? '1:1'}: ${message}`)
-  if (problems.length > lines.length) lines.push(`and ${problems.length - lines.length} more`)
+    .map(({ source, field, message }) =>
+      escapeControlCharacters(`${source}:${positions.get(source)?.(field) ?? '1:1'}: ${message}`),
+    )
+  if (different.length > lines.length) lines.push(`and ${different.length - lines.length} more`)
   const build = problems.every(({ isDenied }) => isDenied) ? forbidden : invalidInput
   return build(lines.join('\n'))
 }
+
+/** Several lists may include the same invalid rule set. */
+const uniqueProblems = (problems: readonly Problem[]): Problem[] => [
+  ...new Map(
+    problems.map((problem) => [`${problem.source}\n${problem.field}\n${problem.message}`, problem]),
+  ).values(),
+]

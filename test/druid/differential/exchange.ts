@@ -14,9 +14,13 @@ export interface Exchange {
 // The order of these lists means something; that of all others is arbitrary in Druid.
 const orderedEndpoints = /\/rules(\/:dataSource)?$|\/history$|\/datasources\/:dataSource\/intervals$/
 
-/** Whether the order of the list means something. Druid sorts unused segments only on request. */
+/**
+ * Whether the order of the list means something. Druid sorts unused segments only on request, and details of intervals
+ * contain lists of servers.
+ */
 const isOrdered = ({ endpoint, path }: DifferentialRequest): boolean =>
-  orderedEndpoints.test(endpoint) || (endpoint.endsWith('unusedSegments') && path.includes('sortOrder='))
+  (orderedEndpoints.test(endpoint) && !/\/intervals\?.*full/.test(path)) ||
+  (endpoint.endsWith('unusedSegments') && path.includes('sortOrder='))
 
 const time = '<time>'
 const timeNames = new Set(['auditTime', 'createdTime', 'usedStatusLastUpdatedDate'])

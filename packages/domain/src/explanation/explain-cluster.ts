@@ -136,10 +136,15 @@ export function explainTierWork(
   const size = sum(members, ({ server }) => server.maxSizeBytes)
   const ofLeaving = leaving === 0 ? '' : `, ${leaving} of them decommissioning`
   const own = shortages.filter((shortage) => shortage.tier === tier)
+  // A shortage of a tier without servers says that it has none.
+  const summary =
+    members.length > 0
+      ? [`Tier [${tier}] has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`]
+      : own.length > 0
+        ? []
+        : [`Tier [${tier}] has no servers`]
   return [
-    members.length === 0
-      ? `Tier [${tier}] has no servers`
-      : `Tier [${tier}] has ${countOf(members.length, 'server')}${ofLeaving}: ${usedText(used, size)}`,
+    ...summary,
     ...queueSentences(tier, members),
     ...failureSentences(members),
     ...own.map(({ text }) => text),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { createTestStores } from '../testing/index.ts'
-import { loadCompactTasks, saveTask } from './index.ts'
+import { knownMigrations, loadCompactTasks, migrateSchema, saveTask, sql } from './index.ts'
 
 const { database } = await createTestStores({ after })
 
@@ -16,7 +16,7 @@ const save = (id: string, context: object) =>
     submittedBy: 'ann',
   })
 
-it('reads tasks next to those with strings that Postgres cannot read', async () => {
+it('reads tasks with strings that Postgres cannot read in JSON', async () => {
   await save('own', { compaction: { slots: 2 }, note: 'café \u{1f42f} \\u0000 \u0001' })
   await save('nul', { note: 'a\0b' })
   await save('nul-name', { 'a\0b': 1 })
@@ -28,7 +28,37 @@ it('reads tasks next to those with strings that Postgres cannot read', async () 
     tasks.map(({ id, interval, origin }) => ({ id, interval, origin })),
     [
       { id: 'own', interval: '2026-01-01/P1D', origin: { slots: 2 } },
+      { id: 'nul', interval: '2026-01-01/P1D', origin: null },
+      { id: 'nul-name', interval: '2026-01-01/P1D', origin: null },
+      { id: 'high', interval: '2026-01-01/P1D', origin: null },
+      { id: 'low', interval: '2026-01-01/P1D', origin: { slots: 3 } },
       { id: 'plain', interval: '2026-01-01/P1D', origin: null },
+    ],
+  )
+})
+
+it('reads tasks that an earlier version stored', async (context) => {
+  const { database } = await createTestStores(context, { isEmpty: true })
+  await migrateSchema(database, knownMigrations().indexOf('0013_compact-tasks'))
+  const ioConfig = { inputSpec: { interval: '2026-01-01/P1D' } }
+  for (const [id, type, payload] of [
+    ['own', 'compact', { ioConfig, context: { compaction: { slots: 2 } } }],
+    ['of a user', 'compact', { ioConfig }],
+    ['nul', 'compact', { ioConfig, context: { note: 'a\0b' } }],
+    ['other', 'kill', { ioConfig }],
+  ] as const) {
+    await database.query(sql`
+      INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
+      VALUES (${id}, ${id}, ${type}, 'wiki', 25, ${JSON.stringify(payload)}, now(), 'ann', 'PENDING')`)
+  }
+  await migrateSchema(database)
+  const tasks = await loadCompactTasks(database, 0)
+  assert.deepEqual(
+    tasks.map(({ id, interval, origin }) => ({ id, interval, origin })),
+    [
+      { id: 'own', interval: '2026-01-01/P1D', origin: { slots: 2 } },
+      { id: 'of a user', interval: '2026-01-01/P1D', origin: null },
+      { id: 'nul', interval: null, origin: null },
     ],
   )
 })

@@ -14,19 +14,37 @@ export interface CompactTaskRecord {
   readonly origin: unknown
 }
 
-// Postgres cannot read anything from JSON whose strings contain NUL or half of a surrogate pair. Users may send that, for
-// example in the context of a task, so such tasks are left out. An escape follows an even number of backslashes.
-const isReadable = sql`payload::text !~ '(^|[^\\\\])(\\\\\\\\)*\\\\u(0000|[dD][89a-fA-F])'`
+/** What is stored of a compact task apart from its payload, which may be long; null for tasks of other types. */
+export interface CompactTaskColumns {
+  readonly interval: string | null
+  /** JSON. */
+  readonly origin: string | null
+}
+
+/** Returns what planning compaction needs of a task. */
+export function compactTaskColumns(type: string, payload: unknown): CompactTaskColumns {
+  if (type !== 'compact') return { interval: null, origin: null }
+  const { ioConfig, context } = payload as {
+    readonly ioConfig?: { readonly inputSpec?: { readonly interval?: unknown } }
+    readonly context?: { readonly compaction?: object } | null
+  }
+  const interval = ioConfig?.inputSpec?.interval
+  const origin = context?.compaction
+  return {
+    // Postgres has no text with NUL, which is not an interval.
+    interval: typeof interval === 'string' && !interval.includes('\0') ? interval : null,
+    origin: origin === undefined ? null : JSON.stringify(origin),
+  }
+}
 
 /** Returns the compact tasks that have not ended, and ended ones created after `since` (epoch milliseconds). */
 export async function loadCompactTasks(queries: Queries, since: number): Promise<CompactTaskRecord[]> {
   const columns = sql`split_part(id, chr(1), 1) AS id, datasource AS "dataSource", state, finished_at AS "finishedAt",
     coalesce(duration_ms, (extract(epoch FROM clock_timestamp() - started_at) * 1000)::bigint) AS "durationMs",
-    payload #>> '{ioConfig,inputSpec,interval}' AS interval, payload #> '{context,compaction}' AS origin`
+    compaction_interval AS interval, compaction_origin AS origin`
   return await queries.query<CompactTaskRecord>(sql`
-    SELECT ${columns} FROM tasks WHERE type = 'compact' AND state IN ('PENDING', 'RUNNING') AND ${isReadable}
+    SELECT ${columns} FROM tasks WHERE type = 'compact' AND state IN ('PENDING', 'RUNNING')
     UNION ALL
-    (SELECT ${columns} FROM tasks
-     WHERE type = 'compact' AND state IN ('SUCCESS', 'FAILED') AND created_at > to_timestamp(${since / 1000})
-       AND ${isReadable})`)
+    SELECT ${columns} FROM tasks
+    WHERE type = 'compact' AND state IN ('SUCCESS', 'FAILED') AND created_at > to_timestamp(${since / 1000})`)
 }

@@ -1,5 +1,6 @@
 import type { Interval } from '@svc/domain/time'
 import { formatJsonText } from '../wire/index.ts'
+import { compactTaskColumns } from './compaction-tasks.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
 import { lockDatasource } from './segments.ts'
 import { readTime, storedTime } from './stored-time.ts'
@@ -70,10 +71,12 @@ const taskColumns = sql`id, split_part(id, chr(1), 1) AS "shownId", group_id AS 
 export async function saveTask(queries: Queries, task: NewTask): Promise<boolean> {
   const { id, groupId, type, dataSource, priority, payload, submittedBy } = task
   const text = await formatJsonText(payload)
+  const { interval, origin } = compactTaskColumns(type, payload)
   const rows = await queries.query(sql`
-    INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
+    INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state,
+      compaction_interval, compaction_origin)
     VALUES (${id}, ${groupId}, ${type}, ${dataSource}, ${priority}, ${text}, now(), ${submittedBy},
-      'PENDING')
+      'PENDING', ${interval}, ${origin})
     ON CONFLICT DO NOTHING RETURNING id`)
   return rows.length === 1
 }

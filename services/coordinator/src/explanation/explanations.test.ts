@@ -88,7 +88,6 @@ describe('the explanation of a segment', () => {
       tiersWithTooFewServers: () => new Map(),
     })
     assert.deepEqual((await explanations.ofTier('t29', operator)).sentences, [
-      'Has no servers',
       'Tier [t29] has no servers for 2 replicas',
     ])
     await assert.rejects(explanations.ofTier('t', operator), { code: 'notFound' })
@@ -119,12 +118,15 @@ describe('the explanation of a segment', () => {
       sentences.join('. '),
       /^Server \[\S+\] is a historical in tier \[hot\] and serves 0 segments: 0 B of 100 B/,
     )
-    assert.match(sentences.join('. '), /Failed to load 1 segment and will retry: secret path: disk full/)
+    assert.match(
+      sentences.join('. '),
+      /Server \[h2\] failed to load 1 segment and will retry: secret path: disk full/,
+    )
     await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })
     assert.match(
       (await explanations.ofTier('hot', operator)).sentences.join('. '),
-      /^Has 2 servers: 0 B of 200 B/,
+      /^Tier \[hot\] has 2 servers: 0 B of 200 B/,
     )
     for (const answer of [
       await explanations.ofCluster(stateReader),

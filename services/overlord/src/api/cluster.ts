@@ -80,11 +80,20 @@ function workerRoutes(
       path: path('/totalWorkerCapacity'),
       access: config('READ'),
       summary: 'Get the total and used task slots of the cluster',
-      answers: [jsonAnswer(z.object({ currentClusterCapacity: z.int(), usedClusterCapacity: z.int() }))],
+      answers: [
+        jsonAnswer(
+          z.object({
+            currentClusterCapacity: z.int(),
+            maximumCapacityWithAutoScale: z.int().describe('-1, because svc adds no workers'),
+            usedClusterCapacity: z.int(),
+          }),
+        ),
+      ],
       handle: async () => {
         await discovery.refresh()
         return {
           currentClusterCapacity: totalWorkerCapacity(discovery),
+          maximumCapacityWithAutoScale: -1,
           usedClusterCapacity: await countRunningTasks(database),
         }
       },

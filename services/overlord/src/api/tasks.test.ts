@@ -332,6 +332,7 @@ describe('used task slots', () => {
       FROM generate_series(1, 1300) n`)
     const { json } = await request('/totalWorkerCapacity', 'config')
     assert.equal((json as { usedClusterCapacity: number }).usedClusterCapacity, 300)
+    assert.equal((json as { maximumCapacityWithAutoScale: number }).maximumCapacityWithAutoScale, -1)
   })
 })
 

@@ -215,7 +215,7 @@ public class Reference {
     }
   }
 
-  /** Replaces the data servers by those in the body, in the order of the ports; all are empty afterwards. */
+  /** Replaces the data servers with those in the body, in the order of the ports; all are empty afterward. */
   private Object replaceServers(JsonNode body) throws Exception {
     DruidNodeAnnouncer announcer = injector.getInstance(DruidNodeAnnouncer.class);
     for (DiscoveryDruidNode node : announced) announcer.unannounce(node);
