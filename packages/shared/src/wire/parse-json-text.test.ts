@@ -101,6 +101,22 @@ describe('a JSON text that is parsed in pieces', () => {
     )
   })
 
+  it('pauses within long spaces, numbers, and strings, at any place', () => {
+    const spaces = ' '.repeat(100_000)
+    const digits = '1'.repeat(100_000)
+    const texts = [`${spaces}{}`, `{}${spaces}`, `[1,${spaces}2]`, `{"a"${spaces}:1}`, digits, `"${digits}"`]
+    for (const text of texts) {
+      const steps = parseInPieces(text, {
+        pieceLength: 1000,
+        minLongStringLength: 10_000,
+        stringPieceLength: 1000,
+      })
+      let pauses = 0
+      while (!steps.next().done) pauses += 1
+      assert.ok(pauses >= 90, `${pauses} pauses`)
+    }
+  })
+
   it('pauses after each piece, also within a long string', () => {
     const longString = 'x'.repeat(20_000)
     const text = JSON.stringify({ list: Array(10_000).fill({}), deep: { text: longString } })

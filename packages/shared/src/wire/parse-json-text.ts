@@ -55,12 +55,23 @@ export function* parseInPieces(
 ): Generator<undefined, unknown> {
   const open: OpenContainer[] = []
   let parsedTo = 0
+  let pauseAt = stringPieceLength
   for (let index = 0; index < text.length; index++) {
+    // Spaces and digits can be as long as the text.
+    if (index >= pauseAt) {
+      pauseAt = index + stringPieceLength
+      yield
+    }
     const character = text.charCodeAt(index)
     if (character === quote) {
       const end = yield* endOfString(text, index, stringPieceLength)
       const container = open.at(-1)
-      if (container && end - index >= minLongStringLength && !isName(text, container, index)) {
+      const isLong = end - index >= minLongStringLength
+      if (isLong && !container) {
+        if (!isBlank(text.slice(0, index)) || !isBlank(text.slice(end + 1))) throw invalid(index)
+        return yield* parseLongString(text, index, end, stringPieceLength)
+      }
+      if (isLong && container && !isName(text, container, index)) {
         buildAll(text, open)
         addChild(text, container, index, yield* parseLongString(text, index, end, stringPieceLength))
         parsedTo = end + 1
