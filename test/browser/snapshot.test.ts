@@ -45,9 +45,10 @@ async function serveFolder(folder: string): Promise<{ server: Server; url: strin
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/team/rules/`, requests }
 }
 
-/** Returns the status of the rules of the snapshot for a request that names a host. */
-async function statusFor(url: string, host: string): Promise<number | undefined> {
-  const request = get(`${url}snapshot/rules.json`, { headers: { Host: host } })
+/** Returns the status of a path for a request that names a host. The path is sent as it is, unlike with `fetch`. */
+async function statusOf(url: string, path: string, host: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(url)
+  const request = get({ hostname, port, path, headers: { Host: host } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   response.resume()
   return response.statusCode
@@ -174,8 +175,20 @@ describe('the console without a cluster', { skip }, () => {
     await other.context.close()
   })
 
-  test('explains segments, previews the future, and opens another snapshot', async () => {
+  test('places the replicas of an edit where a tier has too little space', async () => {
     await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: /Load by period P7D/ }).click()
+    await page.getByLabel(/^Period/).fill('P2Y')
+    await page.getByText('was P7D').waitFor()
+    // Until its replicas are placed, all of them fit.
+    await page.getByRole('row', { name: /^hot .* will not fit/ }).waitFor()
+    await page.getByText('Placing replicas').waitFor({ state: 'detached' })
+    assert.match((await page.locator('.figures').textContent())!, /Does not fit[1-9]\d* segments/)
+    assert.deepEqual(await dark.findings(), [])
+    await page.keyboard.press('Escape')
+  })
+
+  test('explains segments, previews the future, and opens another snapshot', async () => {
     await page.getByRole('group', { name: /Time axis/ }).focus()
     await page.keyboard.press('End')
     await page.keyboard.press('Enter')
@@ -201,9 +214,21 @@ describe('the console without a cluster', { skip }, () => {
     assert.equal(await page.getByRole('button', { name: 'Open another' }).count(), 0)
     await openWikipedia(page)
     await page.getByText('780 segments').waitFor()
-    assert.equal(await statusFor(url, 'evil.example'), 403)
-    assert.equal(await statusFor(url, '127.0.0.1:1'), 200)
-    assert.equal((await fetch(`${url}snapshot/../../package.json`)).status, 404)
+    const rules = '/console/snapshot/rules.json'
+    assert.equal(await statusOf(url, rules, 'evil.example'), 403)
+    assert.equal(await statusOf(url, rules, '127.0.0.1:1'), 200)
+    writeFileSync(path.join(snapshot, 'secret.json'), '{}')
+    for (const outside of [
+      '/console/snapshot/secret.json',
+      '/console/snapshot/../../package.json',
+      '/console/snapshot/%2e%2e/%2e%2e/package.json',
+      '/console/snapshot/..%2f..%2fpackage.json',
+      '/console/snapshot/..\\..\\package.json',
+      '/console/assets/../../package.json',
+      '/console/assets/..%2f..%2fpackage.json',
+      '/../../../../../../etc/hostname',
+    ])
+      assert.equal(await statusOf(url, outside, '127.0.0.1'), 404, outside)
     command.kill('SIGINT')
     await once(command, 'exit')
     command = undefined

@@ -16,8 +16,11 @@ export async function serveLocally(
   listener: RequestListener,
 ): Promise<ServedPage> {
   const server = createServer((request, response) => {
-    if (isLocal(request)) listener(request, response)
-    else response.writeHead(403).end('This page is served to this machine only.\n')
+    if (!isLocal(request)) response.writeHead(403).end('This page is served to this machine only.\n')
+    // Such as //, which is the start of a host name.
+    else if (!URL.canParse(request.url ?? '', 'http://localhost'))
+      response.writeHead(400).end('Invalid path\n')
+    else listener(request, response)
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {

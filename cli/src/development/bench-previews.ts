@@ -65,6 +65,7 @@ export function benchPreviews(
   const inventory = measure('decode', () => decodeInventory(Uint8Array.from(bytes).buffer))
   measure('figures of all datasources', () => finish(servedFiguresOf(inventory)))
   measure('first preview', () => previewOf(inventory, rulesWith(13)))
+  measure('an edit that assumes space', () => previewOf(inventory, rulesWith(12), true))
   const edits = Array.from({ length: rounds }, (_, round) => {
     measure('last edit', () => previewOf(inventory, rulesWith(14 + round)))
     return steps['last edit']!
@@ -97,12 +98,12 @@ export function benchPreviews(
   }
 }
 
-/** Computes everything that the screen of a datasource shows. */
-function previewOf(inventory: CompleteInventory, rules: readonly object[]): void {
+/** Computes everything that the screen of a datasource shows. The page first assumes that all replicas fit. */
+function previewOf(inventory: CompleteInventory, rules: readonly object[], assumesSpace = false): void {
   const reader = { canRead: () => true, canReadTiers: true }
   const dataSource = 'datasource0'
   const request = finish(parsePreviewRequest({ rules: { [dataSource]: rules } }, now))
-  const decided = finish(decideRequest(request, inventory, reader))
+  const decided = finish(decideRequest(request, inventory, reader, { assumesSpace }))
   finish(formatDecided(decided, { full: false, offset: 0, limit: 1 }))
   const { outcome } = decided.result
   finish(tierMovesOf(outcome, dataSource))

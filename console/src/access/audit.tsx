@@ -55,7 +55,7 @@ export function SecurityAudit() {
           <tbody>
             {data.map(({ id, time, kind: of, identity, key, address }) => (
               <tr key={id}>
-                <td className="dim">{formatMinute(Date.parse(time))}</td>
+                <td className="dim nowrap">{formatMinute(Date.parse(time))}</td>
                 <td>{kindTexts[of]}</td>
                 <td>
                   <Name>{identity}</Name>

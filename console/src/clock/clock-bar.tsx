@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useCaller, useInventory, useSimulatedClock } from '../cluster/index.ts'
+import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
 import { formatMinute } from '../ui/index.ts'
 import { setClockOffset, useClockOffset } from './clock-offset.ts'
@@ -43,6 +43,7 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
         <button
           key={step.label}
           type="button"
+          title={step.ms === 30 * dayMs ? '30 days' : undefined}
           onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxDays * dayMs))}
         >
           {step.label}
@@ -59,11 +60,10 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
 /** Moves the clock of the cluster itself, which cannot go back. */
 function MoveClock({ to, onMoved }: { readonly to: number; onMoved(): void }) {
   const { data: caller } = useCaller()
-  const clock = useSimulatedClock(caller?.state.write === true)
   const queries = useQueryClient()
   const [isAsking, setIsAsking] = useState(false)
   const [problem, setProblem] = useState<string>()
-  if (!clock.data) return null
+  if (!caller?.simulatedClock || !caller.state.write) return null
   const move = async () => {
     try {
       await fetchJson('/svc/simulation/v1/clock', {

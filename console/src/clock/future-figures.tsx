@@ -11,7 +11,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
     <>
       {lost.segments > 0 && (
         <Notice kind="loss">
-          <b>{countOf(lost.segments, 'segment')} will become unqueryable</b> ({formatDays(lost.interval!)};{' '}
+          <b>{lossText(lost.segments, unqueryable.queryableBefore)}</b> ({formatDays(lost.interval!)};{' '}
           {formatBytes(lost.bytes)}).
           {unused.segments > 0 &&
             ` ${unused.segments === lost.segments ? 'All' : formatCount(unused.segments)} of them are marked unused.`}
@@ -29,6 +29,14 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
       </p>
     </>
   )
+}
+
+/** Says what is lost. Some segments may be unqueryable already, because they wait for space or for a tier. */
+function lossText(segments: number, queryableBefore: number): string {
+  const text = countOf(segments, 'segment')
+  return queryableBefore === 0 || queryableBefore === segments
+    ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'will become unqueryable'}`
+    : `${text} cannot be queried then, of which ${formatCount(queryableBefore)} can be queried now`
 }
 
 /** How full each tier is now and in the future. */

@@ -14,7 +14,7 @@ export function useFuture() {
   const isFuture = offsetMs > 0 && inventory?.isLocal === true
   const future = useQuery({
     queryKey: ['future', inventory?.revision, now],
-    queryFn: () => callWorker('future', { now }),
+    queryFn: ({ signal }) => callWorker('future', { now }, signal),
     enabled: isFuture,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

@@ -20,6 +20,8 @@ interface CallerAnswer {
   /** Permissions on users and roles. */
   readonly security: Grant
   readonly datasource: Grant | null
+  /** Whether the clock of the cluster can be moved. */
+  readonly simulatedClock: boolean
 }
 
 /** What the user may do, in general and with one datasource. */
@@ -107,13 +109,4 @@ export const useLoadQueues = () =>
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
     refetchInterval: retryMs,
-  })
-
-/** The clock of a cluster that simulates time. */
-export const useSimulatedClock = (isAllowed: boolean) =>
-  useQuery({
-    queryKey: ['clock'],
-    queryFn: () => fetchJson<{ readonly now: string; readonly rate: number }>('/svc/simulation/v1/clock'),
-    enabled: isAllowed,
-    retry: false,
   })

@@ -39,11 +39,20 @@ export interface RuleChange {
   readonly payload: string
 }
 
+/** A rule change with the rules that it replaced, as a JSON string; null if they are unknown. */
+export interface DetailedRuleChange extends RuleChange {
+  readonly replaced: string | null
+}
+
+/** Maximum number of changes in the history of a datasource. */
+export const maxRuleChanges = 20
+
 /** The last changes to the rules of a datasource, newest first. */
 export const useRuleHistory = (dataSource: string) =>
   useQuery({
     queryKey: ['history', dataSource],
-    queryFn: () => fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=20`),
+    queryFn: () =>
+      fetchJson<DetailedRuleChange[]>(`${rulesPath(dataSource)}/history?count=${maxRuleChanges}&full`),
     refetchInterval: retryMs,
   })
 

@@ -53,9 +53,11 @@ export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
       {isEdited && <Effect configs={configs.data} draft={draft} />}
       {isEdited && <Review store={store} draft={draft} onDiscard={() => setDraft(undefined)} />}
       {!isEdited && stored && canWrite && (
-        <button type="button" disabled={store.isBusy} onClick={() => void store.save(undefined, '')}>
-          Stop compaction
-        </button>
+        <div className="row">
+          <button type="button" disabled={store.isBusy} onClick={() => void store.save(undefined, '')}>
+            Stop compaction
+          </button>
+        </div>
       )}
       {store.problem && (
         <Notice kind="problem" role="alert">

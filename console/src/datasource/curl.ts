@@ -1,4 +1,5 @@
 import { type RuleJson, rulesPath } from '../cluster/index.ts'
+import { currentSession } from '../session/index.ts'
 
 /** Returns a command that stores rules. curl prompts for the password, so the command can be shared. */
 export function curlOf(
@@ -11,8 +12,13 @@ export function curlOf(
     ...(author === '' ? [] : [`X-Svc-Author: ${author}`]),
     ...(comment === '' ? [] : [`X-Svc-Comment: ${comment}`]),
   ]
+  const { authorization, user } = currentSession()
+  const options = [
+    ...(location.protocol === 'https:' ? ['--cacert .svc/pki/authority.pem'] : []),
+    ...(authorization === undefined ? [] : [`-u ${quoted(user)}`]),
+  ]
   return [
-    'curl -sS --cacert .svc/pki/authority.pem -u admin',
+    ['curl -sS', ...options].join(' '),
     ...headers.map((header) => `-H ${quoted(header)}`),
     `--data ${quoted(JSON.stringify(rules))}`,
     quoted(`${location.origin}${rulesPath(dataSource)}`),

@@ -6,6 +6,7 @@ import { Link, useLocation } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useInventory } from '../cluster/index.ts'
 import type { InventoryFigures } from '../preview/index.ts'
+import { hasCluster } from '../session/index.ts'
 import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
 
 const rowHeight = 36
@@ -70,7 +71,12 @@ const NoDatasources = () => (
   <Empty title="No datasources yet">
     <p>Load sample data into this cluster:</p>
     <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
-    <p>If you expected some, you may lack READ on them.</p>
+    {hasCluster() && (
+      <p>
+        Or drop a CSV or JSON file on the screen <Link href="/runs">Runs</Link>. If you expected datasources,
+        you may lack READ on them.
+      </p>
+    )}
   </Empty>
 )
 

@@ -1,5 +1,6 @@
+import type { ServedFigures } from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
@@ -8,6 +9,7 @@ import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } f
 import { hasCluster } from '../session/index.ts'
 import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
 import { ReviewPanel } from './review-panel.tsx'
+import { RuleHistory } from './rule-history.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
 import { useLinkedRules } from './rules-link.ts'
 import { RulesPanel } from './rules-panel.tsx'
@@ -59,7 +61,7 @@ function Loaded({
   const edit = useRulesEdit(own)
   const offsetMs = useClockOffset()
   const [range, setRange] = useState<TimeRange>()
-  const [explained, setExplained] = useState<TimeRange>()
+  const explanation = useExplanationDialog(dataSource)
   const parsed = useMemo(() => parseList(edit.list), [edit.list])
   const now = inventory.now + offsetMs
   const view = usePreview({ dataSource, inventory, edit, isValid: 'rules' in parsed, offsetMs, range })
@@ -70,19 +72,24 @@ function Loaded({
     [inventory, edit.list, defaults, view.data],
   )
   const tiers = useMemo(() => [...colors.keys()].sort(), [colors])
-  const explain = useCallback((part: TimeRange) => setExplained(part), [])
   const isFuture = offsetMs > 0
   return (
     <div className="datasource">
       <div className="picture">
-        <Title dataSource={dataSource} inventory={inventory} tiers={tiers} />
+        <Title
+          dataSource={dataSource}
+          inventory={inventory}
+          tiers={tiers}
+          edit={edit}
+          onExplainLacking={explanation.explainLacking}
+        />
         <ClockBar isEdited={edit.isEdited} />
         {isLinkDamaged && (
           <Notice kind="problem" role="alert">
             This link does not contain valid rules, so the stored rules are shown.
           </Notice>
         )}
-        {view.isError && (
+        {view.error && (
           <Notice kind="problem" role="alert">
             The preview failed: {view.error.message}
           </Notice>
@@ -99,8 +106,7 @@ function Loaded({
             defaults={defaults}
             parsed={parsed}
             isFuture={isFuture}
-            isStale={view.isPlaceholderData}
-            onExplain={inventory.isLocal ? explain : undefined}
+            onExplain={inventory.isLocal ? explanation.explain : undefined}
           />
         )}
         {view.data && (
@@ -115,19 +121,33 @@ function Loaded({
             edit={edit}
             stored={own}
             view={view.data}
-            isValid={'rules' in parsed && !view.isPlaceholderData}
+            isValid={'rules' in parsed && !view.isPlaceholderData && !view.data.assumesSpace}
             isFuture={isFuture}
           />
         )}
       </aside>
-      {explained && (
-        <SegmentsDialog dataSource={dataSource} range={explained} onClose={() => setExplained(undefined)} />
-      )}
+      {explanation.dialog}
     </div>
   )
 }
 
-/** Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. */
+/** The dialog that explains the segments of a part of the time axis, or those that lack replicas. */
+function useExplanationDialog(dataSource: string) {
+  const [shown, setShown] = useState<{ readonly range: TimeRange | undefined }>()
+  const explain = useCallback((range: TimeRange) => setShown({ range }), [])
+  return {
+    explain,
+    explainLacking: () => setShown({ range: undefined }),
+    dialog: shown && (
+      <SegmentsDialog dataSource={dataSource} range={shown.range} onClose={() => setShown(undefined)} />
+    ),
+  }
+}
+
+/**
+ * Computes the preview of the edit, or of the stored rules. Shows the previous one until the next is ready. Where tiers may
+ * run out of space, it first assumes that all replicas fit, and is replaced once they are placed.
+ */
 function usePreview({
   dataSource,
   inventory,
@@ -148,15 +168,35 @@ function usePreview({
   const now = offsetMs === 0 ? undefined : inventory.now + offsetMs
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
-  return useQuery({
-    queryKey: ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets],
-    queryFn: () => callWorker('preview', { dataSource, rules, now, range: part, maxBuckets }),
+  const queries = useQueryClient()
+  const queryKey = ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets]
+  const task = { dataSource, rules, now, range: part, maxBuckets }
+  const view = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => callWorker('preview', { ...task, assumesSpace: true }, signal),
     placeholderData: keepPreviousData,
     enabled: isValid,
     staleTime: inventory.isLocal ? Number.POSITIVE_INFINITY : 5000,
     gcTime: 10_000,
     retry: false,
   })
+  const placement = useQuery({
+    queryKey: ['placement', ...queryKey],
+    queryFn: async ({ signal }) => {
+      const placed = await callWorker('preview', { ...task, assumesSpace: false }, signal)
+      queries.setQueryData(queryKey, placed)
+      return null
+    },
+    enabled: isValid && view.data?.assumesSpace === true && !view.isPlaceholderData,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  })
+  return {
+    data: view.data,
+    isPlaceholderData: view.isPlaceholderData,
+    error: view.error ?? placement.error,
+  }
 }
 
 /** Esc discards the edit, unless a field or a dialog uses it. */
@@ -187,11 +227,16 @@ function Title({
   dataSource,
   inventory,
   tiers,
+  edit,
+  onExplainLacking,
 }: {
   readonly dataSource: string
   readonly inventory: InventoryFigures
   readonly tiers: readonly string[]
+  readonly edit: RulesEdit
+  onExplainLacking(): void
 }) {
+  const [isHistoryOpen, setIsHistoryOpen] = useState(false)
   const figures = inventory.datasources.find(({ name }) => name === dataSource)
   const history = useRuleHistory(dataSource)
   const { data: caller } = useCaller(dataSource)
@@ -202,7 +247,9 @@ function Title({
         <Name>{dataSource}</Name>
       </h1>
       <p className="dim numbers">
-        {figures && figures.segments >= 0 && <Figures {...figures} tiers={tiers.length} />}
+        {figures && figures.segments >= 0 && (
+          <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />
+        )}
         {last && (
           <>
             {' · '}last rule change by <Name>{last.auditInfo.author || last.auditInfo.identity}</Name>,{' '}
@@ -214,8 +261,19 @@ function Title({
             )}
           </>
         )}
+        {last && (
+          <>
+            {' · '}
+            <button type="button" className="link" onClick={() => setIsHistoryOpen(true)}>
+              All rule changes
+            </button>
+          </>
+        )}
         {hasCluster() && caller?.datasource?.write === false && ' · read only'}
       </p>
+      {isHistoryOpen && (
+        <RuleHistory dataSource={dataSource} edit={edit} onClose={() => setIsHistoryOpen(false)} />
+      )}
     </div>
   )
 }
@@ -224,17 +282,31 @@ function Figures({
   segments,
   bytes,
   overshadowed,
+  unserved,
+  underReplicated,
   tiers,
-}: {
-  readonly segments: number
-  readonly bytes: number
-  readonly overshadowed: number
+  onExplainLacking,
+}: Pick<ServedFigures, 'segments' | 'bytes' | 'overshadowed' | 'unserved' | 'underReplicated'> & {
   readonly tiers: number
+  onExplainLacking(): void
 }) {
+  const lacking = [
+    unserved > 0 && `${formatCount(unserved)} not served`,
+    underReplicated > 0 && `${formatCount(underReplicated)} under-replicated`,
+  ].filter(Boolean)
   return (
     <>
       {countOf(segments, 'segment')} · {formatBytes(bytes)} · {countOf(tiers, 'tier')}
       {overshadowed > 0 && ` · ${formatCount(overshadowed)} overshadowed`}
+      {lacking.length > 0 && (
+        <>
+          {' · '}
+          <span className="future-text">{lacking.join(', ')}</span>{' '}
+          <button type="button" className="link" onClick={onExplainLacking}>
+            Why?
+          </button>
+        </>
+      )}
     </>
   )
 }

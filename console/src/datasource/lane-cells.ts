@@ -3,9 +3,25 @@ import { parseInterval } from '@svc/domain/time'
 import type { CompactionInterval } from '../cluster/index.ts'
 import type { LaneCell } from './lanes.tsx'
 
-interface Lane {
+/** One state for each bucket of the time axis, with a name. */
+export interface Lane {
   readonly label: string
   readonly cells: readonly LaneCell[]
+  /** What each state means. */
+  readonly words: Partial<Readonly<Record<LaneCell['kind'], string>>>
+}
+
+const servedWords = {
+  full: 'all replicas served',
+  partial: 'some replicas not served',
+  missing: 'segments not served',
+  none: 'nothing to serve',
+}
+const compactionWords = {
+  full: 'compacted',
+  partial: 'partly compacted',
+  waiting: 'awaits compaction',
+  skipped: 'skipped by compaction',
 }
 
 /** Returns the lane of served replicas, and the one of overshadowed data if there is any. */
@@ -22,8 +38,10 @@ export function replicaCells(buckets: AnsweredBuckets, lane: ReplicaLane | undef
   )
   const hidden = cellsOf(buckets.count, (at) => (lane.overshadowed[at]! > 0 ? 'hidden' : 'none'))
   return [
-    { label: 'replicas served', cells: served },
-    ...(hidden.some(({ kind }) => kind === 'hidden') ? [{ label: 'overshadowed', cells: hidden }] : []),
+    { label: 'replicas served', cells: served, words: servedWords },
+    ...(hidden.some(({ kind }) => kind === 'hidden')
+      ? [{ label: 'overshadowed', cells: hidden, words: { hidden: 'overshadowed segments' } }]
+      : []),
   ]
 }
 
@@ -57,7 +75,8 @@ export function compactionCells(
     if (state & bits.awaiting) return state & bits.compacted ? 'partial' : 'waiting'
     return state & bits.compacted ? 'full' : state & bits.skipped ? 'skipped' : 'none'
   }
-  return [{ label: 'compaction', cells: cellsOf(buckets.count, (at) => kindOf(states[at]!)) }]
+  const cells = cellsOf(buckets.count, (at) => kindOf(states[at]!))
+  return [{ label: 'compaction', cells, words: compactionWords }]
 }
 
 /** Returns one cell per bucket, so that cells line up with the bars above them. */

@@ -1,11 +1,12 @@
 import type { AnsweredEffects } from '@svc/domain/preview'
 import { planText } from '@svc/domain/saved-plan'
 import { useRef, useState } from 'react'
+import { Link } from 'wouter'
 import type { RuleJson } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
 import { planOfEdit, rulesInPlan } from './plan-file.ts'
-import { linkToRules } from './rules-link.ts'
+import { screenWithRules } from './rules-link.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 /** Saves the edit as a plan for ./svc apply. There is none for snapshots, and browsers need a secure page for its ID. */
@@ -50,12 +51,22 @@ export function SavePlanButton({
 
 type Rules = readonly RuleJson[]
 
-/** Opens a saved plan: its rules for this datasource become an edit, and its other rules are links. */
-export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; readonly edit: RulesEdit }) {
+/**
+ * The title of the review with a button that opens a saved plan: its rules for this datasource become an edit, and its other
+ * rules are links.
+ */
+export function ReviewTitle({
+  title,
+  dataSource,
+  edit,
+}: {
+  readonly title: string
+  readonly dataSource: string
+  readonly edit: RulesEdit
+}) {
   const input = useRef<HTMLInputElement>(null)
   const [others, setOthers] = useState<readonly (readonly [string, Rules])[]>([])
   const [problem, setProblem] = useState<string>()
-  if (!isSecureContext) return null
   const open = async (file: File | undefined) => {
     if (file === undefined) return
     try {
@@ -72,10 +83,15 @@ export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; re
     }
   }
   return (
-    <div>
-      <button type="button" onClick={() => input.current?.click()}>
-        Open plan
-      </button>
+    <>
+      <div className="row between">
+        <h2 id="review-title">{title}</h2>
+        {isSecureContext && (
+          <button type="button" className="quiet" onClick={() => input.current?.click()}>
+            Open plan…
+          </button>
+        )}
+      </div>
       <input
         ref={input}
         type="file"
@@ -98,14 +114,14 @@ export function OpenPlan({ dataSource, edit }: { readonly dataSource: string; re
           {others.map(([name, list], index) => (
             <span key={name}>
               {index > 0 && ', '}
-              <a href={linkToRules(name, list)}>
+              <Link href={screenWithRules(name, list)}>
                 <Name>{name}</Name>
-              </a>
+              </Link>
             </span>
           ))}
           .
         </p>
       )}
-    </div>
+    </>
   )
 }

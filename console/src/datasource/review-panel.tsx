@@ -6,7 +6,7 @@ import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
-import { OpenPlan, SavePlanButton } from './plan-buttons.tsx'
+import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
@@ -35,9 +35,8 @@ export function ReviewPanel(input: ReviewInput) {
   )
   const isChangedByOther = edit.isEdited && !sameRules(edit.base, stored)
   return (
-    <section aria-labelledby="review-title" className="review">
-      <h2 id="review-title">{edit.isEdited ? 'Review' : 'State'}</h2>
-      <OpenPlan dataSource={dataSource} edit={edit} />
+    <section aria-labelledby="review-title" className="review-drawer">
+      <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
@@ -60,7 +59,10 @@ export function ReviewPanel(input: ReviewInput) {
 }
 
 const sentence = (message: string, dataSource: string): string =>
-  message.replace(`Datasource [${dataSource}]: `, '').replace(/^\w/, (letter) => letter.toUpperCase())
+  message
+    .replace(`Datasource [${dataSource}]: `, '')
+    .replace(/^\w/, (letter) => letter.toUpperCase())
+    .replace(/[^.]$/, '$&.')
 
 /** Whether applying makes data unqueryable or unused. */
 const isLossy = ({ unqueryable, unused }: AnsweredEffects): boolean =>
@@ -71,11 +73,14 @@ function Loss({ effects }: { readonly effects: AnsweredEffects }) {
   const lost = unqueryable.segments > 0 ? unqueryable : unused
   if (lost.segments === 0) return null
   const { days, interval, segments } = lost
+  const isOne = (days ?? segments) === 1
+  // Segments may wait for space, or for a tier, and have never been loaded.
+  const isNew = isLossy(effects)
   return (
     <Notice kind="loss">
       <b>
         {days === null ? countOf(segments, 'segment') : countOf(days, 'day')}{' '}
-        {(days ?? segments) === 1 ? 'becomes' : 'become'} unqueryable
+        {isNew ? (isOne ? 'becomes' : 'become') : isOne ? 'is' : 'are'} unqueryable
       </b>{' '}
       ({formatDays(interval!)}; {countOf(segments, 'segment')}, {formatBytes(lost.bytes)}).
       {unused.segments > 0 &&
@@ -113,7 +118,9 @@ function ApplyForm({
             the rules can be stored in a cluster.
           </p>
         )}
-        <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
+        <div className="decision">
+          <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
+        </div>
       </>
     )
   }
@@ -127,35 +134,39 @@ function ApplyForm({
     >
       <label>
         <span>
-          Author <span className="dim">(if not the logged-in user)</span>
-        </span>
-        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
-      </label>
-      <label>
-        <span>
           Comment <span className="dim">(kept in the history)</span>
         </span>
         <input value={comment} onChange={(event) => setComment(event.target.value)} />
       </label>
-      {mustConfirm && (
-        <label>
-          <span>
-            Type{' '}
-            <b>
-              <Name>{dataSource}</Name>
-            </b>{' '}
-            to confirm the loss
-          </span>
-          <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
-        </label>
-      )}
-      {isFuture && <p className="hint">These numbers preview the future, but the rules apply from now on.</p>}
-      {apply.problem && (
-        <Notice kind="problem" role="alert">
-          {apply.problem}
-        </Notice>
-      )}
-      <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+      <label>
+        <span>
+          Author <span className="dim">(if not the logged-in user)</span>
+        </span>
+        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
+      </label>
+      <div className="decision">
+        {mustConfirm && (
+          <label>
+            <span>
+              Type{' '}
+              <b>
+                <Name>{dataSource}</Name>
+              </b>{' '}
+              to confirm the loss
+            </span>
+            <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
+          </label>
+        )}
+        {isFuture && (
+          <p className="hint">These numbers preview the future, but the rules apply from now on.</p>
+        )}
+        {apply.problem && (
+          <Notice kind="problem" role="alert">
+            {apply.problem}
+          </Notice>
+        )}
+        <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+      </div>
     </form>
   )
 }
@@ -267,17 +278,19 @@ function AppliedBox({
   onUndo(): void
   readonly problem: string | undefined
 }) {
-  const { loaded, dropped, moved } = view.answer.summary.effects
+  const { loaded, dropped, moved, waitingForTier, doesNotFit } = view.answer.summary.effects
   const [loads, drops] = [loaded.copies! + moved.copies!, dropped.copies! + moved.copies!]
-  const isDone = loads + drops === 0
+  const missing = waitingForTier.copies! + doesNotFit.copies!
   return (
     <Notice kind="done" role="status">
       <div className="row between">
         <span>
           <b>{applied.isUndone ? 'Undone.' : 'Applied.'}</b>{' '}
-          {isDone
-            ? 'All replicas are where the rules require them.'
-            : `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`}
+          {loads + drops > 0
+            ? `${countOf(loads, 'replica')} to load and ${formatCount(drops)} to drop.`
+            : missing === 0
+              ? 'All replicas are where the rules require them.'
+              : `${countOf(missing, 'replica')} cannot be loaded.`}
         </span>
         {!applied.isUndone && (
           <button type="button" onClick={onUndo}>

@@ -1,5 +1,6 @@
 import { useId } from 'react'
 import type { RuleJson } from '../cluster/index.ts'
+import { lengthenedPeriod, periodInWords } from './periods.ts'
 import { type Action, actions, partsOf, replicantsOf, type Scope, scopes, scopesOf } from './rule-text.ts'
 
 const usualPeriods = ['P1D', 'P7D', 'P1M', 'P3M', 'P1Y'] as const
@@ -72,28 +73,45 @@ interface FieldInput {
 
 function PeriodField({ rule, onChange }: FieldInput) {
   const id = useId()
+  const period = String(rule.period ?? '')
+  const longer = lengthenedPeriod(period, 'months')
   return (
-    <div>
+    <div className="period">
       <label htmlFor={id}>Period, counted back from now</label>
       <div className="row">
         <input
           id={id}
           className="short"
-          value={String(rule.period ?? '')}
+          value={period}
           spellCheck={false}
+          aria-describedby={`${id}-words`}
           onChange={(event) => onChange({ ...rule, period: event.target.value.trim().toUpperCase() })}
         />
-        {usualPeriods.map((period) => (
+        {usualPeriods.map((usual) => (
           <button
-            key={period}
+            key={usual}
             type="button"
             className="chip"
-            aria-pressed={rule.period === period}
-            onClick={() => onChange({ ...rule, period })}
+            aria-pressed={period === usual}
+            title={periodInWords(usual)}
+            onClick={() => onChange({ ...rule, period: usual })}
           >
-            {period}
+            {usual}
           </button>
         ))}
+      </div>
+      <div className="row between">
+        <span id={`${id}-words`} className="hint">
+          {periodInWords(period) ?? 'Years, months, and days in ISO 8601, such as P1Y2M3D'}
+        </span>
+        <button
+          type="button"
+          className="chip"
+          disabled={longer === undefined}
+          onClick={() => onChange({ ...rule, period: longer })}
+        >
+          One month longer
+        </button>
       </div>
     </div>
   )

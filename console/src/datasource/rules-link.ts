@@ -6,17 +6,22 @@ import type { RulesEdit } from './use-rules-edit.ts'
 // Servers never receive the part of an address after #.
 const marker = ';rules='
 
-/** Returns an address of this page that opens a datasource with edited rules. */
-export function linkToRules(dataSource: string, rules: readonly RuleJson[]): string {
-  const path = `/datasources/${encodeURIComponent(dataSource)}`
+/** Returns the screen of a datasource with edited rules, for a link in the page. */
+export function screenWithRules(dataSource: string, rules: readonly RuleJson[]): string {
   const encoded = btoa(inBytes(JSON.stringify(rules)))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
-  const page = hasCluster()
-    ? `${location.origin}/console${path}#`
-    : `${location.origin}${location.pathname}#${path}`
-  return `${page}${marker}${encoded}`
+  const screen = `/datasources/${encodeURIComponent(dataSource)}`
+  return hasCluster() ? `${screen}#${marker}${encoded}` : `${screen}${marker}${encoded}`
+}
+
+/** Returns an address that opens a datasource with edited rules. */
+export function linkToRules(dataSource: string, rules: readonly RuleJson[]): string {
+  const screen = screenWithRules(dataSource, rules)
+  return hasCluster()
+    ? `${location.origin}/console${screen}`
+    : `${location.origin}${location.pathname}#${screen}`
 }
 
 /** Starts an edit with the rules in the address of the page. Returns whether they are damaged. */

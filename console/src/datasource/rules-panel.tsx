@@ -27,13 +27,13 @@ export function RulesPanel({
   const [open, setOpen] = useState<number>()
   const [dragged, setDragged] = useState<number>()
   const add = () => {
-    edit.add({
+    const key = edit.add({
       type: 'loadByPeriod',
       period: 'P1M',
       includeFuture: true,
       tieredReplicants: { [context.tiers[0] ?? '_default_tier']: 1 },
     })
-    setOpen(undefined)
+    setOpen(key)
   }
   const isCaughtByOwn = edit.list.some(({ type }) => type.endsWith('Forever'))
   return (

@@ -39,13 +39,15 @@ export function SegmentPanel({
 function Explanation({ explained }: { readonly explained: SegmentExplanation }) {
   const { state, summary, causes, tiers = [], servers = [], omittedServers = 0, next = [] } = explained
   const isFine = state === 'loaded'
+  // The summary names the most important cause.
+  const others = isFine ? [] : causes.filter(({ text }) => !summary.includes(text))
   return (
     <>
       <Notice kind={isFine ? 'done' : 'warning'}>
         <b>{summary}.</b>
-        {causes.length > 0 && !isFine && (
+        {others.length > 0 && (
           <ul>
-            {causes.map(({ code, text }, index) => (
+            {others.map(({ code, text }, index) => (
               <li key={`${code} ${index}`}>{text}</li>
             ))}
           </ul>

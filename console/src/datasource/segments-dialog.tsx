@@ -1,32 +1,44 @@
-import { formatCount } from '@svc/domain/text'
-import { useQuery } from '@tanstack/react-query'
+import { countOf, formatCount } from '@svc/domain/text'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
 import { useInventory } from '../cluster/index.ts'
-import { callWorker, type ExplainedSegment, type TimeRange } from '../preview/index.ts'
+import {
+  callWorker,
+  type ExplainedSegment,
+  type ExplainedSegments,
+  type TimeRange,
+} from '../preview/index.ts'
 import { formatTime, Name, Notice } from '../ui/index.ts'
 import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000
 const rowHeight = 48
 
-/** Why the segments of a part of the time axis are where they are: a list, and the explanation of the selected one. */
+const allTime: TimeRange = { start: -Infinity, end: Infinity }
+
+/**
+ * Why the segments of a part of the time axis are where they are: a list, and the explanation of the selected one. Without
+ * a part, it starts with all segments that lack replicas.
+ */
 export function SegmentsDialog({
   dataSource,
   range,
   onClose,
 }: {
   readonly dataSource: string
-  readonly range: TimeRange
+  readonly range: TimeRange | undefined
   onClose(): void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { data: inventory } = useInventory()
   const [chosen, setChosen] = useState<string>()
+  const [onlyLacking, setOnlyLacking] = useState(range === undefined)
   useEffect(() => dialog.current?.showModal(), [])
   const explained = useQuery({
-    queryKey: ['explain', dataSource, range, inventory?.revision],
-    queryFn: () => callWorker('explain', { dataSource, range, limit }),
+    queryKey: ['explain', dataSource, range, onlyLacking, inventory?.revision],
+    queryFn: () => callWorker('explain', { dataSource, range: range ?? allTime, onlyLacking, limit }),
+    placeholderData: keepPreviousData,
   })
   const segments = explained.data?.segments ?? []
   const selected = segments.find(({ id }) => id === chosen) ?? segments.find(lacksReplicas) ?? segments[0]
@@ -34,20 +46,31 @@ export function SegmentsDialog({
     <dialog ref={dialog} className="why" aria-labelledby="why-title" onClose={onClose}>
       <div className="row between">
         <h2 id="why-title">
-          Why: <Name>{dataSource}</Name>, {formatTime(range.start)} to {formatTime(range.end)}
+          Why: <Name>{dataSource}</Name>,{' '}
+          {range ? `${formatTime(range.start)} to ${formatTime(range.end)}` : 'all data'}
         </h2>
         <button type="button" onClick={() => dialog.current?.close()}>
           Close
         </button>
       </div>
-      <p className="dim">
-        {explained.data &&
-          `${formatCount(explained.data.total)} segments, under the stored rules${explained.data.total > limit ? `; the first ${formatCount(limit)} are listed` : ''}.`}
-      </p>
+      <div className="row between">
+        <p className="dim">{explained.data && countText(explained.data)}</p>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={onlyLacking}
+            onChange={(event) => setOnlyLacking(event.target.checked)}
+          />
+          Only segments that lack replicas
+        </label>
+      </div>
       {explained.error && (
         <Notice kind="problem" role="alert">
           {explained.error.message}
         </Notice>
+      )}
+      {explained.data && segments.length === 0 && (
+        <p>{onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}</p>
       )}
       <div className="why-columns">
         <SegmentList segments={segments} selected={selected?.id} onSelect={setChosen} />
@@ -55,6 +78,12 @@ export function SegmentsDialog({
       </div>
     </dialog>
   )
+}
+
+/** Says how many segments there are, and how many of them are listed. */
+function countText({ total, lacking, segments }: ExplainedSegments): string {
+  const listed = segments.length === limit ? `; the first ${formatCount(limit)} are listed` : ''
+  return `${countOf(total, 'segment')} under the stored rules, ${formatCount(lacking)} without all replicas${listed}.`
 }
 
 /** Whether a segment has fewer replicas than its rule requires. */

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react'
 import { type RuleJson, useCompaction } from '../cluster/index.ts'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { Empty, formatTime, Name, TierMark } from '../ui/index.ts'
-import { compactionCells, replicaCells } from './lane-cells.ts'
+import { compactionCells, type Lane, replicaCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { describeRule, type ParsedList, partsOf, replicantsOf, ruleBands } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
@@ -21,7 +21,6 @@ interface PanelInput {
   readonly defaults: readonly RuleJson[]
   readonly parsed: ParsedList
   readonly isFuture: boolean
-  readonly isStale: boolean
   readonly onExplain: ((range: TimeRange) => void) | undefined
 }
 
@@ -66,6 +65,7 @@ export function TimelinePanel(input: PanelInput) {
         cursor={cursor}
         rangeAt={rangeAt}
         bands={edit.isEdited ? bandsAfter : bandsNow}
+        lanes={cells}
         colors={colors}
       />
     </section>
@@ -179,12 +179,14 @@ function CursorDetails({
   cursor,
   rangeAt,
   bands,
+  lanes,
   colors,
 }: {
   readonly view: PreviewView
   readonly cursor: number | undefined
   rangeAt(bucket: number): TimeRange
   readonly bands: readonly BandRule[]
+  readonly lanes: readonly Lane[]
   readonly colors: ReadonlyMap<string, number>
 }) {
   const { buckets } = view
@@ -209,6 +211,16 @@ function CursorDetails({
       ))}
       {lost > 0 && <span className="loss-text">{formatBytes(lost)} unqueryable</span>}
       {band && <span className="dim">rule {band.label}</span>}
+      {lanes.map(({ label, cells, words }) => {
+        const text = words[cells[cursor]!.kind]
+        return (
+          text && (
+            <span key={label} className="dim">
+              {text}
+            </span>
+          )
+        )
+      })}
     </p>
   )
 }

@@ -18,7 +18,8 @@ export interface RulesEdit {
   readonly base: readonly RuleJson[]
   readonly isEdited: boolean
   change(key: number, rule: RuleJson): void
-  add(rule: RuleJson): void
+  /** Adds a rule before all others. Returns its key. */
+  add(rule: RuleJson): number
   remove(key: number): void
   /** Moves a rule to a place, counted from 0. */
   move(key: number, place: number): void
@@ -69,7 +70,10 @@ export function useRulesEdit(stored: readonly RuleJson[]): RulesEdit {
       base,
       isEdited: !sameRules(list, base),
       change: (key, rule) => dispatch({ kind: 'change', key, rule }),
-      add: (rule) => dispatch({ kind: 'add', rule }),
+      add: (rule) => {
+        dispatch({ kind: 'add', rule })
+        return state.nextKey
+      },
       remove: (key) => dispatch({ kind: 'remove', key }),
       move: (key, place) => dispatch({ kind: 'move', key, place }),
       discard: () => dispatch({ kind: 'discard' }),
@@ -102,9 +106,11 @@ function reduce(state: State, step: Step, stored: readonly RuleJson[]): State {
     case 'discard':
       return { ...state, draft: undefined }
     case 'replace':
-      return next(
-        step.list.map((rule, index) => ({ key: state.nextKey + index, rule, original: base[index] })),
-      )
+      return {
+        base,
+        draft: step.list.map((rule, index) => ({ key: state.nextKey + index, rule, original: base[index] })),
+        nextKey: state.nextKey + step.list.length,
+      }
     case 'rebase':
       return { ...state, draft, base: step.stored }
   }

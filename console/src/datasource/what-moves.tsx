@@ -1,5 +1,5 @@
 import type { TierMove } from '@svc/domain/preview'
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { PreviewView } from '../preview/index.ts'
 import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
 import { Numbers } from './numbers.tsx'
@@ -23,14 +23,15 @@ export function WhatMoves({
       <section aria-labelledby="numbers-title">
         <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
         <Numbers effects={view.answer.summary.effects} />
+        <p className="hint" role="status">
+          {view.assumesSpace && 'Placing replicas. Until then, these numbers assume that all of them fit.'}
+        </p>
       </section>
       <section aria-labelledby="moves-title">
         <h2 id="moves-title">{isEdited ? 'What moves' : 'What still moves under these rules'}</h2>
         {moves.length === 0 ? (
           <p className="hint">
-            {view.moves
-              ? 'Nothing: every replica is where the rules require it.'
-              : 'Only users with READ on STATE see moves between tiers.'}
+            {view.moves ? nothingText(view) : 'Only users with READ on STATE see moves between tiers.'}
           </p>
         ) : (
           <MovesTable moves={moves} colors={colors} />
@@ -66,6 +67,15 @@ export function WhatMoves({
       </section>
     </div>
   )
+}
+
+/** Says why nothing moves. */
+function nothingText({ answer }: PreviewView): string {
+  const { waitingForTier, doesNotFit } = answer.summary.effects
+  const missing = waitingForTier.copies! + doesNotFit.copies!
+  return missing === 0
+    ? 'Nothing: every replica is where the rules require it.'
+    : `Nothing, although ${countOf(missing, 'replica')} cannot be loaded.`
 }
 
 function MovesTable({

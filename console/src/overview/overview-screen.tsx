@@ -142,7 +142,7 @@ function Activity() {
       {state === undefined
         ? ''
         : state.settled
-          ? 'The cluster is settled: every replica is where the rules require it, and all load queues are empty.'
+          ? `The cluster is settled: ${state.shortages.length === 0 ? 'every replica is where the rules require it, and all load queues are empty' : 'all load queues are empty, but some replicas cannot be loaded'}.`
           : state.known
             ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
             : 'The leader is waiting for servers to report.'}

@@ -1,4 +1,4 @@
-import { countOf, formatBytes } from '@svc/domain/text'
+import { formatBytes, formatCount } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
 import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
 
@@ -32,7 +32,7 @@ export function TierFills({
                 <TierMark color={colors.get(tier)} />
                 <Name>{tier}</Name>
               </th>
-              <td className="right">{countOf(list.length, 'server')}</td>
+              <td className="right">{formatCount(list.length)}</td>
               <td className="right">{formatBytes(used)}</td>
               <td>
                 <span className="fill">

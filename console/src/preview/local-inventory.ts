@@ -4,7 +4,9 @@ import {
   decideRequest,
   formatBuckets,
   formatDecided,
+  lackingSegments,
   type Outcome,
+  type PreviewSegments,
   parsePreviewRequest,
   previewServerChanges,
   replicaLaneOf,
@@ -37,6 +39,9 @@ interface Decision {
   readonly moves: readonly TierMove[]
   readonly extent: TimeRange | undefined
 }
+
+/** What to decide. */
+type DecisionTask = Omit<PreviewTask, 'range' | 'maxBuckets'>
 
 // The stored rules and the latest edits. Each takes about ten bytes per segment.
 const maxDecisions = 4
@@ -83,65 +88,70 @@ export class LocalInventory {
     }
   }
 
-  /** Computes a preview. Throws a Failure for invalid rules. */
-  preview({ dataSource, rules, now, range, maxBuckets }: PreviewTask): PreviewView {
+  /** Computes a preview. Yields regularly. Throws a Failure for invalid rules. */
+  *preview({ range, maxBuckets, ...task }: PreviewTask): Generator<undefined, PreviewView> {
     const startedAt = performance.now()
-    const { outcome, answer, moves, extent } = this.decide(dataSource, rules, now)
-    const stored = this.decide(dataSource, undefined, undefined)
-    const buckets = finish(bucketsOf(outcome, new Set([dataSource]), maxBuckets, range))
+    const { dataSource } = task
+    const { outcome, answer, moves, extent } = yield* this.decide(task)
+    // What is served now does not depend on where there is space.
+    const stored = yield* this.decide({ dataSource, rules: undefined, now: undefined, assumesSpace: true })
+    const buckets = yield* bucketsOf(outcome, new Set([dataSource]), maxBuckets, range)
     const names = outcome.cluster.tiers.map(({ name }) => name)
     return {
       answer,
+      assumesSpace: outcome.assumesSpace,
       buckets: buckets && formatBuckets(buckets, names),
-      replicas: buckets && finish(replicaLaneOf(stored.outcome, dataSource, buckets)),
+      replicas: buckets && (yield* replicaLaneOf(stored.outcome, dataSource, buckets)),
       moves,
       extent,
       tookMs: performance.now() - startedAt,
     }
   }
 
-  private decide(dataSource: string, rules: PreviewTask['rules'], now: number | undefined): Decision {
+  private *decide({ dataSource, rules, now, assumesSpace }: DecisionTask): Generator<undefined, Decision> {
     const { inventory } = this
     const list = rules ?? inventory.rules.get(dataSource)?.map(formatRule) ?? []
     const key = JSON.stringify([dataSource, list, now])
     const known = this.decisions.get(key)
-    if (known) return known
-    const request = finish(
-      parsePreviewRequest({ rules: Object.fromEntries([[dataSource, list]]) }, inventory.now),
+    if (known && (assumesSpace || !known.outcome.assumesSpace)) return known
+    const request = yield* parsePreviewRequest(
+      { rules: Object.fromEntries([[dataSource, list]]) },
+      inventory.now,
     )
-    const decided = finish(decideRequest({ ...request, now }, inventory, reader))
+    const decided = yield* decideRequest({ ...request, now }, inventory, reader, { assumesSpace })
     if (this.decisions.size >= maxDecisions) this.decisions.clear()
     const { outcome } = decided.result
     const columns = outcome.datasources.find((one) => one.columns.dataSource === dataSource)?.columns
     const page = { full: false, offset: 0, limit: 1 }
     const decision: Decision = {
       outcome,
-      answer: finish(formatDecided(decided, page)) as unknown as PreviewAnswer,
-      moves: finish(tierMovesOf(outcome, dataSource)),
+      answer: (yield* formatDecided(decided, page)) as unknown as PreviewAnswer,
+      moves: yield* tierMovesOf(outcome, dataSource),
       extent: columns?.extent,
     }
     this.decisions.set(key, decision)
     return decision
   }
 
-  /** Returns what the stored rules do to all datasources at a time. */
-  future(now: number): PreviewAnswer {
+  /** Returns what the stored rules do to all datasources at a time. Yields regularly. */
+  *future(now: number): Generator<undefined, PreviewAnswer> {
     const { inventory } = this
     // A list of default rules makes the request one for all datasources. It is the stored one.
     const defaultRules = inventory.rules.get(defaultRulesName) ?? []
-    const request = finish(parsePreviewRequest({ rules: {} }, inventory.now))
-    const decided = finish(decideRequest({ ...request, now, defaultRules }, inventory, reader))
-    return finish(formatDecided(decided, { full: false, offset: 0, limit: 1 })) as unknown as PreviewAnswer
+    const request = yield* parsePreviewRequest({ rules: {} }, inventory.now)
+    const decided = yield* decideRequest({ ...request, now, defaultRules }, inventory, reader)
+    const page = { full: false, offset: 0, limit: 1 }
+    return (yield* formatDecided(decided, page)) as unknown as PreviewAnswer
   }
 
-  /** Returns what changes to the servers do under the stored rules. */
-  changeServers(changes: ServerChanges): ServerChangesPreview {
-    return finish(previewServerChanges(this.inventory, changes))
+  /** Returns what changes to the servers do under the stored rules. Yields regularly. */
+  changeServers(changes: ServerChanges): Generator<undefined, ServerChangesPreview> {
+    return previewServerChanges(this.inventory, changes)
   }
 
   /** Returns the ids of the segments that rules would mark unused. */
   dropped({ dataSource, rules }: DroppedTask): string[] {
-    const { outcome } = this.decide(dataSource, rules, undefined)
+    const { outcome } = finish(this.decide({ dataSource, rules, now: undefined, assumesSpace: true }))
     const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
     if (datasource === undefined) return []
     const { segments, columns, stretches, targetOf } = datasource
@@ -159,26 +169,29 @@ export class LocalInventory {
   }
 
   /** Returns the segments that overlap a range, with the rule that applies to each and the servers that serve it. */
-  explain({ dataSource, range, limit }: ExplainTask): ExplainedSegments {
-    const datasource = this.inventory.datasources.find(({ segments }) => segments.dataSource === dataSource)
-    if (datasource === undefined) return { total: 0, segments: [] }
+  explain({ dataSource, range, onlyLacking, limit }: ExplainTask): ExplainedSegments {
+    const stored = { dataSource, rules: undefined, now: undefined, assumesSpace: true }
+    const { outcome } = finish(this.decide(stored))
+    const datasource = outcome.datasources.find(({ columns }) => columns.dataSource === dataSource)
+    if (datasource === undefined) return { total: 0, lacking: 0, segments: [] }
     const { segments } = datasource
-    const found: number[] = []
+    const isLacking = lackingSegments(datasource)
+    const inRange: number[] = []
     for (let index = 0; index < segments.count; index += 1)
-      if (segments.start(index) < range.end && segments.end(index) > range.start) found.push(index)
+      if (segments.start(index) < range.end && segments.end(index) > range.start) inRange.push(index)
+    const lacking = inRange.filter((index) => isLacking[index] === 1)
+    const found = onlyLacking ? lacking : inRange
     found.sort(
       (a, b) => segments.start(a) - segments.start(b) || segments.partitionNum(a) - segments.partitionNum(b),
     )
     return {
-      total: found.length,
+      total: inRange.length,
+      lacking: lacking.length,
       segments: found.slice(0, limit).map((index) => this.explainOne(segments, index)),
     }
   }
 
-  private explainOne(
-    segments: CompleteInventory['datasources'][number]['segments'],
-    index: number,
-  ): ExplainedSegment {
+  private explainOne(segments: PreviewSegments, index: number): ExplainedSegment {
     const { servers, rules, now } = this.inventory
     const { dataSource } = segments
     const interval = { start: segments.start(index), end: segments.end(index) }

@@ -34,11 +34,15 @@ export interface PreviewTask {
   /** The part of the time axis to show; undefined for all data. */
   readonly range: TimeRange | undefined
   readonly maxBuckets: number
+  /** Whether to assume that all replicas fit in tiers that may run out of space, which is much faster. */
+  readonly assumesSpace: boolean
 }
 
 /** A preview, computed by the page itself or by the coordinator. */
 export interface PreviewView {
   readonly answer: PreviewAnswer
+  /** Whether replicas are assumed to fit in tiers that may run out of space. */
+  readonly assumesSpace: boolean
   readonly buckets: AnsweredBuckets | undefined
   /** How completely segments are served; undefined if the coordinator computed the preview. */
   readonly replicas: ReplicaLane | undefined
@@ -79,12 +83,16 @@ export interface ExplainedSegment {
 export interface ExplainTask {
   readonly dataSource: string
   readonly range: TimeRange
+  /** Whether to return only segments that lack replicas. */
+  readonly onlyLacking: boolean
   readonly limit: number
 }
 
 /** The segments of a part of the time axis, oldest first. */
 export interface ExplainedSegments {
   readonly total: number
+  /** Those of them that lack replicas. */
+  readonly lacking: number
   readonly segments: readonly ExplainedSegment[]
 }
 
@@ -162,6 +170,11 @@ export interface WorkerRequest<Kind extends keyof WorkerCalls = keyof WorkerCall
   readonly kind: Kind
   readonly authorization: string | undefined
   readonly input: WorkerCalls[Kind]['input']
+}
+
+/** Cancels a request to the worker, whose output is no longer needed. */
+export interface WorkerCancellation {
+  readonly canceled: number
 }
 
 /** The answer of the worker, or an event that it reports. */

@@ -11,6 +11,7 @@ import type {
   PreviewView,
   SnapshotPlace,
   WorkerCalls,
+  WorkerCancellation,
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
@@ -43,8 +44,15 @@ const follower = new Follower({
   report: (event) => self.postMessage({ event } satisfies WorkerResponse),
 })
 
-self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
-  void answer(data).then((response) => self.postMessage(response))
+const canceled = new Set<number>()
+
+self.addEventListener('message', ({ data }: MessageEvent<WorkerRequest | WorkerCancellation>) => {
+  if ('canceled' in data) canceled.add(data.canceled)
+  else
+    void answer(data).then((response) => {
+      canceled.delete(data.id)
+      self.postMessage(response)
+    })
 })
 
 async function answer(request: WorkerRequest): Promise<WorkerResponse> {
@@ -57,14 +65,17 @@ async function answer(request: WorkerRequest): Promise<WorkerResponse> {
   }
 }
 
-function outputOf({ kind, input, authorization }: WorkerRequest) {
+function outputOf({ id, kind, input, authorization }: WorkerRequest) {
   if (kind === 'openSnapshot') return openSnapshot(input as SnapshotPlace)
   if (kind === 'request') {
     const { method, path } = input as WorkerCalls['request']['input']
     return snapshot!.answers.answer(method, path)
   }
-  if (kind === 'changeServers') return local!.changeServers(input as WorkerCalls['changeServers']['input'])
-  if (kind === 'future') return local!.future((input as WorkerCalls['future']['input']).now)
+  const isCanceled = (): boolean => canceled.has(id)
+  if (kind === 'changeServers')
+    return runInSlices(local!.changeServers(input as WorkerCalls['changeServers']['input']), isCanceled)
+  if (kind === 'future')
+    return runInSlices(local!.future((input as WorkerCalls['future']['input']).now), isCanceled)
   if (kind === 'refresh') {
     if (snapshot !== undefined) return snapshot.figures
     // One after the other, because each one updates the inventory of the one before.
@@ -74,9 +85,31 @@ function outputOf({ kind, input, authorization }: WorkerRequest) {
   }
   if (kind === 'follow') return follow(input as WorkerCalls['follow']['input'], authorization)
   if (kind === 'dropped') return local?.dropped(input as never) ?? []
-  if (kind === 'explain') return local?.explain(input as never) ?? { total: 0, segments: [] }
-  return local?.preview(input as PreviewTask) ?? previewAtCoordinator(input as PreviewTask, authorization)
+  if (kind === 'explain') return local?.explain(input as never) ?? noSegments
+  if (local === undefined) return previewAtCoordinator(input as PreviewTask, authorization)
+  return runInSlices(local.preview(input as PreviewTask), isCanceled)
 }
+
+// Short enough that the next edit is previewed at once.
+const sliceMs = 40
+
+/** Runs a calculation in slices, so that other requests are answered in between. Fails if it is canceled. */
+async function runInSlices<Result>(
+  steps: Generator<undefined, Result>,
+  isCanceled: () => boolean,
+): Promise<Result> {
+  let startedAt = performance.now()
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (performance.now() - startedAt < sliceMs) continue
+    await new Promise((resolve) => setTimeout(resolve))
+    if (isCanceled()) throw new WorkerFailure(0, 'The request was canceled')
+    startedAt = performance.now()
+  }
+}
+
+const noSegments = { total: 0, lacking: 0, segments: [] }
 
 function follow({ isOn }: WorkerCalls['follow']['input'], authorization: string | undefined): null {
   // Another user must not continue the stream of this one.
@@ -188,6 +221,7 @@ async function previewAtCoordinator(
   const start = buckets && parseInstant(buckets.start)
   return {
     answer: answered,
+    assumesSpace: false,
     buckets,
     replicas: undefined,
     moves: undefined,

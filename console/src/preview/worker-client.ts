@@ -1,5 +1,11 @@
 import { currentSession, endSession, RequestFailure } from '../session/index.ts'
-import type { ClusterEvent, WorkerCalls, WorkerRequest, WorkerResponse } from './messages.ts'
+import type {
+  ClusterEvent,
+  WorkerCalls,
+  WorkerCancellation,
+  WorkerRequest,
+  WorkerResponse,
+} from './messages.ts'
 
 interface Waiting {
   resolve(output: unknown): void
@@ -30,17 +36,20 @@ function startWorker(): Worker {
   return started
 }
 
-/** Calls the worker on behalf of this tab's user. Fails with a RequestFailure. */
+/** Calls the worker on behalf of this tab's user, until the signal cancels the call. Fails with a RequestFailure. */
 export function callWorker<Kind extends keyof WorkerCalls>(
   kind: Kind,
   input: WorkerCalls[Kind]['input'],
+  signal?: AbortSignal,
 ): Promise<WorkerCalls[Kind]['output']> {
   worker ??= startWorker()
+  const target = worker
   const id = nextId
   nextId += 1
   const { authorization } = currentSession()
   const request: WorkerRequest<Kind> = { id, kind, authorization, input }
-  worker.postMessage(request)
+  target.postMessage(request)
+  signal?.addEventListener('abort', () => target.postMessage({ canceled: id } satisfies WorkerCancellation))
   return new Promise((resolve, reject) => waiting.set(id, { resolve: resolve as Waiting['resolve'], reject }))
 }
 

@@ -1,6 +1,6 @@
 import { formatCount } from '@svc/domain/text'
 import { type DutyGroup, useDuties, useInventory } from '../cluster/index.ts'
-import { formatAge, Notice } from '../ui/index.ts'
+import { formatAge, formatDuration, Notice } from '../ui/index.ts'
 
 /** The duty groups of both leaders: when they ran, how long it took, and which duties failed. */
 export function DutyTable() {
@@ -56,7 +56,7 @@ function GroupRow({
         <div className="dim">{dutyNames.join(', ')}</div>
       </th>
       <td>{role}</td>
-      <td className="right">{period}</td>
+      <td className="right">{formatDuration(period)}</td>
       <td className="right">
         {lastRunEnd === null ? 'not yet' : now !== undefined && formatAge(now - Date.parse(lastRunEnd))}
       </td>

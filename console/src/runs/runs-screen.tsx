@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Notice } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
+import { IngestPanel } from './ingest-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
 import { stateOf } from './task-state.ts'
 
@@ -58,6 +59,7 @@ export function RunsScreen() {
         ) : (
           <p className="dim">Choose a task to see its log and why it failed.</p>
         )}
+        <IngestPanel onTask={setSelected} />
       </aside>
     </div>
   )
@@ -69,6 +71,7 @@ function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
     <>
       <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>
       <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+      <p className="dim">Or drop a file under “Ingest a file”.</p>
     </>
   )
 }

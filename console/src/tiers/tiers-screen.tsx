@@ -4,7 +4,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
-import { Empty, formatShare, Meter, Name, TierMark, tierColors } from '../ui/index.ts'
+import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth } from '../ui/index.ts'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 
@@ -137,7 +137,8 @@ function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInpu
 }
 
 const cardHeight = 106
-const cardsPerRow = 4
+const minCardWidth = 270
+const maxCardsPerRow = 4
 
 /** The servers as cards, of which only the visible ones exist. */
 function ServerGrid({
@@ -155,6 +156,9 @@ function ServerGrid({
   onFate(host: string, fate: ServerFate): void
 }) {
   const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const fitting = width === 0 ? maxCardsPerRow : Math.floor(width / minCardWidth)
+  const cardsPerRow = Math.max(1, Math.min(maxCardsPerRow, fitting))
   const rows = useVirtualizer({
     count: Math.ceil(servers.length / cardsPerRow),
     getScrollElement: () => box.current,
@@ -171,7 +175,14 @@ function ServerGrid({
     >
       <div style={{ height: rows.getTotalSize() }} className="virtual">
         {rows.getVirtualItems().map(({ index, start }) => (
-          <div key={index} className="card-row" style={{ transform: `translateY(${start}px)` }}>
+          <div
+            key={index}
+            className="card-row"
+            style={{
+              transform: `translateY(${start}px)`,
+              gridTemplateColumns: `repeat(${cardsPerRow}, minmax(0, 1fr))`,
+            }}
+          >
             {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
               <ServerCard
                 key={server.host}

@@ -16,7 +16,7 @@ export function useServerChanges() {
   const changes: ServerChanges = { failed: hostsOf('failed'), drained: hostsOf('drained'), added }
   const { data: preview } = useQuery({
     queryKey: ['serverChanges', inventory?.revision, changes],
-    queryFn: () => callWorker('changeServers', changes),
+    queryFn: ({ signal }) => callWorker('changeServers', changes, signal),
     enabled: inventory?.isLocal === true,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

@@ -53,12 +53,13 @@ function sentenceOf({ failed, drained, added }: ServerChanges): string {
   const parts = [
     ...(failed.length > 0 ? [`${named(failed)} ${isOne(failed) ? 'fails' : 'fail'}`] : []),
     ...(drained.length > 0 ? [`${named(drained)} ${isOne(drained) ? 'is' : 'are'} drained`] : []),
-    ...[...Map.groupBy(added, ({ tier }) => tier)].map(
-      ([tier, list]) =>
-        `${countOf(list.length, 'server')} in ${tier} with ${formatBytes(list.reduce((sum, { maxSizeBytes }) => sum + maxSizeBytes, 0))} ${list.length === 1 ? 'is' : 'are'} added`,
-    ),
+    ...[...Map.groupBy(added, ({ tier, maxSizeBytes }) => `${maxSizeBytes} ${tier}`).values()].map((list) => {
+      const { tier, maxSizeBytes } = list[0]!
+      const size = list.length === 1 ? formatBytes(maxSizeBytes) : `${formatBytes(maxSizeBytes)} each`
+      return `${countOf(list.length, 'server')} with ${size} ${list.length === 1 ? 'is' : 'are'} added to ${tier}`
+    }),
   ]
-  return parts.join(', ')
+  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
 function Consequences({

@@ -1,4 +1,4 @@
-import { dayMs, formatInstant } from '@svc/domain/time'
+import { dayMs, formatInstant, periodOf } from '@svc/domain/time'
 
 /** Returns the day of an instant, or the minute unless it is midnight, in UTC: `2026-01-31` or `2026-01-31 06:00`. */
 export function formatTime(instantMs: number): string {
@@ -32,6 +32,14 @@ export function formatSpan(ms: number): string {
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`
   if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`
   return `${Math.round(seconds / 86_400)} days`
+}
+
+/** Returns an ISO 8601 duration such as `PT600S` in one unit: `10 min`. Durations with months or years stay as they are. */
+export function formatDuration(text: string): string {
+  const period = periodOf(text)
+  if (period === undefined || period.years + period.months > 0) return text
+  const { weeks, days, hours, minutes, seconds, millis } = period
+  return formatSpan((weeks * 7 + days) * dayMs + ((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 }
 
 /** Returns a share in percent with at most one digit after the point. */

@@ -1,6 +1,7 @@
 import { omittable, readText } from '@svc/domain/validation'
 import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 
 const callerQuery = { dataSource: omittable(readText) }
@@ -15,11 +16,12 @@ const callerShape = z
     datasource: grantShape
       .nullable()
       .describe('Permissions on the datasource in the query; null without one'),
+    simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })
 
 /** Returns the endpoint that shows a page who is logged in, and what that user may do. */
-export const callerRoute = (): Route =>
+export const callerRoute = (context: Pick<ServiceContext, 'simulatedClock'>): Route =>
   route({
     method: 'GET',
     path: '/svc/router/v1/caller',
@@ -33,6 +35,7 @@ export const callerRoute = (): Route =>
       config: grantOf(caller, 'CONFIG', 'CONFIG'),
       security: grantOf(caller, 'CONFIG', 'security'),
       datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
+      simulatedClock: context.simulatedClock !== undefined,
     }),
   })
 

@@ -8,7 +8,7 @@ import { createProxy } from './proxy.ts'
 function buildRouter(context: ServiceContext): ServicePart {
   const proxy = createProxy(context)
   return {
-    routes: [...proxy.routes, ...interfaceRoutes(), callerRoute()],
+    routes: [...proxy.routes, ...interfaceRoutes(), callerRoute(context)],
     fallback: proxy.forward,
     servePage: createConsoleFiles(
       fileURLToPath(new URL('../../../console/dist', import.meta.url)),

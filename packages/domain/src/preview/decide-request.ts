@@ -52,6 +52,8 @@ interface DecisionOptions {
   readonly buckets?: number | undefined
   /** Undefined if it is unknown, or if the request names its segments. */
   readonly unused?: UnusedByDatasource | undefined
+  /** Whether to assume that all replicas fit where tiers may run out of space. */
+  readonly assumesSpace?: boolean | undefined
 }
 
 /** A decided request. */
@@ -72,7 +74,7 @@ export function* decideRequest(
   request: PreviewRequest,
   cluster: PreviewedCluster,
   reader: PreviewReader,
-  { buckets, unused }: DecisionOptions = {},
+  { buckets, unused, assumesSpace }: DecisionOptions = {},
 ): Generator<undefined, DecidedRequest> {
   const { rules, servers } = cluster
   const defaults = request.defaultRules ?? rules.get(defaultRulesName)
@@ -122,6 +124,7 @@ export function* decideRequest(
     knownDatasources: [...present].filter((name) => reader.canRead(name)),
     horizon: request.horizon,
     buckets,
+    assumesSpace,
   })
   // Anyone may see the totals of servers that the request names.
   const withTiers = reader.canReadTiers || (given !== undefined && request.servers !== undefined)

@@ -14,7 +14,7 @@ export { type ReplicaLane, replicaLaneOf } from './replica-lane.ts'
 export { keptByRules } from './restorable.ts'
 export type { PreviewRow } from './rows.ts'
 export { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
-export { type ServedFigures, servedFiguresOf } from './served-figures.ts'
+export { lackingSegments, type ServedFigures, servedFiguresOf } from './served-figures.ts'
 export {
   type ChangedTier,
   previewServerChanges,

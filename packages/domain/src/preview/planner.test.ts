@@ -10,7 +10,7 @@ import { defaultRulesName, parseRules, type Rule, type RulesByName } from '../ru
 import { segmentId } from '../segment/index.ts'
 import { finish } from '../steps/index.ts'
 import { formatInterval } from '../time/index.ts'
-import { decidePreview, type PreviewSegments, pageOfRows } from './index.ts'
+import { decidePreview, type PreviewResult, type PreviewSegments, pageOfRows } from './index.ts'
 
 const dayMs = 86_400_000
 const now = Date.UTC(2026, 5, 15)
@@ -158,8 +158,13 @@ interface Fate {
   readonly brokers: number
 }
 
-/** Returns what a preview says about each segment. */
-function preview(table: SegmentTable, rules: RulesByName, servers: readonly LoadingServer[]) {
+/** Returns the preview of rules on the current servers. */
+function decide(
+  table: SegmentTable,
+  rules: RulesByName,
+  servers: readonly LoadingServer[],
+  assumesSpace: boolean,
+) {
   const datasources = dataSources.map((dataSource) => {
     const number = table.datasourceNumber(dataSource)
     const rows: number[] = []
@@ -180,7 +185,7 @@ function preview(table: SegmentTable, rules: RulesByName, servers: readonly Load
     const own = rules.get(dataSource) ?? []
     return { segments, columns: undefined, own, defaults: rules.get(defaultRulesName) ?? [] }
   })
-  const result = finish(
+  return finish(
     decidePreview({
       now,
       datasources,
@@ -190,8 +195,13 @@ function preview(table: SegmentTable, rules: RulesByName, servers: readonly Load
       defaultsChange: true,
       knownDatasources: [],
       horizon: undefined,
+      assumesSpace,
     }),
   )
+}
+
+/** Returns what a preview says about each segment. */
+function fatesIn(result: PreviewResult): Map<string, Fate> {
   const { rows } = finish(pageOfRows(result, { offset: 0, limit: Infinity }))
   return new Map(
     rows.map(
@@ -256,19 +266,24 @@ function fateOf(table: SegmentTable, row: number, servers: readonly LoadingServe
   return { isUsed: table.isUsed(row), loaded, brokers }
 }
 
-/** Checks that a preview of these rules predicts the state that the planner reaches. */
-function checkPreview(
-  segments: readonly PlacedSegment[],
-  servers: readonly LoadingServer[],
-  [koalas, wiki, defaults]: readonly [Rule[], Rule[], Rule[]],
-): void {
-  const rules: RulesByName = new Map([
+type RuleLists = readonly [koalas: Rule[], wiki: Rule[], defaults: Rule[]]
+
+const rulesOf = ([koalas, wiki, defaults]: RuleLists): RulesByName =>
+  new Map([
     ['koalas', koalas],
     ['wiki', wiki],
     [defaultRulesName, defaults],
   ])
+
+/** Checks that a preview of these rules predicts the state that the planner reaches. */
+function checkPreview(
+  segments: readonly PlacedSegment[],
+  servers: readonly LoadingServer[],
+  lists: RuleLists,
+): void {
+  const rules = rulesOf(lists)
   const table = tableOf(segments, servers)
-  const predicted = preview(table, rules, servers)
+  const predicted = fatesIn(decide(table, rules, servers, false))
   const reached = runPlanner(table, rules, servers)
   assert.deepEqual(new Map([...predicted].sort()), new Map([...reached].sort()))
 }
@@ -286,6 +301,26 @@ test('a preview predicts what the planner does in tiers without enough space', (
     ),
     { numRuns: 1000 },
   )
+})
+
+test('a preview that assumes space is that of servers without limits, and says so only if they may run out of it', () => {
+  let assumed = 0
+  fc.assert(
+    fc.property(anySizes, anyFullServers, anyRuleLists, (segments, anySized, lists) => {
+      const servers = anySized.map((one) => ({ ...one, maxSizeBytes: Math.max(1, one.maxSizeBytes) }))
+      const placed = withRoom(segments, servers)
+      const [table, rules] = [tableOf(placed, servers), rulesOf(lists)]
+      const quick = decide(table, rules, servers, true)
+      const unlimited = servers.map((server) => ({ ...server, maxSizeBytes: Infinity }))
+      assert.deepEqual(fatesIn(quick), fatesIn(decide(tableOf(placed, unlimited), rules, unlimited, false)))
+      const exact = decide(table, rules, servers, false)
+      assert.equal(exact.outcome.assumesSpace, false)
+      if (quick.outcome.assumesSpace) assumed += 1
+      else assert.deepEqual(fatesIn(quick), fatesIn(exact))
+    }),
+    { numRuns: 200 },
+  )
+  assert.ok(assumed > 20, String(assumed))
 })
 
 /** Returns the segments without the replicas for which the servers have no room. */

@@ -1,7 +1,8 @@
 import { ruleBoundariesOf } from '../rules/index.ts'
 import type { Interval } from '../time/index.ts'
+import type { DatasourceOutcome } from './datasource-outcome.ts'
 import { heldRunsOf } from './held-copies.ts'
-import { type Pieces, piecesOf, tallyChanges } from './pieces.ts'
+import { type CopyChange, type Pieces, piecesOf, tallyChanges } from './pieces.ts'
 import type { PreviewedCluster } from './previewed-cluster.ts'
 import { RuleTargets } from './rule-targets.ts'
 import { columnsOf, type Tally } from './segments.ts'
@@ -64,16 +65,38 @@ function countServed(
   let [unserved, underReplicated] = [0, 0]
   for (const [index, change] of changes.entries()) {
     const { segments, bytes } = tallies[index]!
-    let [served, required] = [0, change.target.beyondServers]
-    change.forEachTier((tier, before, _, due) => {
+    change.forEachTier((tier, before) => {
       const name = tiers[tier]!
       if (before > 0) bytesByTier.set(name, (bytesByTier.get(name) ?? 0) + before * bytes)
-      served += before
-      required += due
     })
-    if (change.target.action !== 'load') continue
-    if (served === 0 && required > 0) unserved += segments
-    else if (served < required) underReplicated += segments
+    const shortage = shortageOf(change)
+    if (shortage === 'unserved') unserved += segments
+    if (shortage === 'underReplicated') underReplicated += segments
   }
   return { unserved, underReplicated, bytesByTier: Object.fromEntries(bytesByTier) }
+}
+
+/** Returns whether segments lack all or some of the replicas that their rule requires; undefined if they lack none. */
+function shortageOf(change: CopyChange): 'unserved' | 'underReplicated' | undefined {
+  const { action, beyondServers, waiting } = change.target
+  if (action !== 'load') return undefined
+  let [served, required] = [0, beyondServers + waiting]
+  change.forEachTier((_, before, __, due) => {
+    served += before
+    required += due
+  })
+  if (served >= required) return undefined
+  return served === 0 ? 'unserved' : 'underReplicated'
+}
+
+/** Returns which segments of a datasource lack replicas, as 1 at their index. */
+export function lackingSegments({ segments, columns, pieces }: DatasourceOutcome): Uint8Array {
+  const lacking = new Uint8Array(segments.count)
+  let from = 0
+  for (const [piece, to] of pieces.ends.entries()) {
+    if (shortageOf(pieces.changes[pieces.changeAt[piece]!]!) !== undefined)
+      for (let position = from; position < to; position += 1) lacking[columns.indexes[position]!] = 1
+    from = to
+  }
+  return lacking
 }

@@ -1,0 +1,276 @@
+import { type InputSample, sampleInput } from '@svc/domain/input-sample'
+import { formatBytes } from '@svc/domain/text'
+import { useQueryClient } from '@tanstack/react-query'
+import { type DragEvent, type FormEvent, useState } from 'react'
+import { useCaller, useInventory } from '../cluster/index.ts'
+import { fetchJson } from '../session/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+
+/** A file that the user chose, and what its first rows show. */
+interface ChosenFile {
+  readonly file: File
+  readonly sample: InputSample
+}
+
+// The overlord accepts as much in the text of a task.
+const maxFileBytes = 10 * 1024 * 1024
+const maxSampleBytes = 65_536
+const segmentGranularities = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']
+
+/** Ingests a file that the user drops or chooses, with a task. */
+export function IngestPanel({ onTask }: { onTask(id: string): void }) {
+  const [chosen, setChosen] = useState<ChosenFile>()
+  const [problem, setProblem] = useState<string>()
+  // Another input for the next file, because the same file may be chosen again.
+  const [round, setRound] = useState(0)
+  const clear = () => {
+    setChosen(undefined)
+    setRound(round + 1)
+  }
+  const choose = async (file: File | undefined) => {
+    if (file === undefined) return
+    try {
+      setChosen({ file, sample: await sampleOf(file) })
+      setProblem(undefined)
+    } catch (error) {
+      setChosen(undefined)
+      setProblem(`${file.name}: ${(error as Error).message}`)
+    }
+  }
+  return (
+    <section className="review" aria-labelledby="ingest-title">
+      <h2 id="ingest-title">Ingest a file</h2>
+      <DropZone key={round} onFile={(file) => void choose(file)} />
+      {problem && (
+        <Notice kind="problem" role="alert">
+          {problem}
+        </Notice>
+      )}
+      {chosen && (
+        <IngestForm
+          key={`${chosen.file.name} ${chosen.file.lastModified} ${chosen.file.size}`}
+          chosen={chosen}
+          onTask={(id) => {
+            clear()
+            onTask(id)
+          }}
+          onDiscard={clear}
+        />
+      )}
+    </section>
+  )
+}
+
+function DropZone({ onFile }: { onFile(file: File | undefined): void }) {
+  const [isOver, setIsOver] = useState(false)
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault()
+    setIsOver(false)
+    onFile(event.dataTransfer.files[0])
+  }
+  return (
+    <div
+      className={isOver ? 'drop-zone small over' : 'drop-zone small'}
+      onDrop={onDrop}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setIsOver(true)
+      }}
+      onDragLeave={() => setIsOver(false)}
+    >
+      <p>Drop a CSV file with a header line here, or a file with one JSON object per line.</p>
+      <label className="file-button">
+        Choose a file
+        <input
+          type="file"
+          accept=".csv,.json,.jsonl,.ndjson"
+          onChange={(event) => onFile(event.target.files?.[0])}
+        />
+      </label>
+    </div>
+  )
+}
+
+async function sampleOf(file: File): Promise<InputSample> {
+  if (file.size > maxFileBytes)
+    throw new Error(
+      `The file has ${formatBytes(file.size)}: expected at most ${formatBytes(maxFileBytes)}. Ingest it with ./svc ingest.`,
+    )
+  const text = await file.slice(0, maxSampleBytes).text()
+  // The last line may be incomplete.
+  return sampleInput(file.size > maxSampleBytes ? text.slice(0, text.lastIndexOf('\n')) : text)
+}
+
+/** The name of a datasource for a file: its own without the extension and other characters. */
+const nameFor = (file: string): string =>
+  file
+    .replace(/\.[^.]*$/, '')
+    .replaceAll(/[^\w-]+/g, '_')
+    .slice(0, 100)
+
+function IngestForm({
+  chosen: { file, sample },
+  onTask,
+  onDiscard,
+}: {
+  readonly chosen: ChosenFile
+  onTask(id: string): void
+  onDiscard(): void
+}) {
+  const queries = useQueryClient()
+  const { data: inventory } = useInventory()
+  const [dataSource, setDataSource] = useState(nameFor(file.name))
+  const [timestamp, setTimestamp] = useState(sample.timestamp ?? '')
+  const [granularity, setGranularity] = useState('DAY')
+  const [isAppended, setIsAppended] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const [isBusy, setIsBusy] = useState(false)
+  const { data: caller } = useCaller(dataSource)
+  const isForbidden = caller?.datasource?.write === false
+  const isNew = inventory?.datasources.every(({ name, segments }) => name !== dataSource || segments === 0)
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setIsBusy(true)
+    setProblem(undefined)
+    try {
+      const choice = { dataSource, timestamp, granularity, isAppended, format: sample.format }
+      const body = taskOf(choice, await file.text())
+      const { task } = await fetchJson<{ task: string }>('/svc/indexer/v1/task', { method: 'POST', body })
+      await queries.invalidateQueries({ queryKey: ['tasks'] })
+      onTask(task)
+    } catch (error) {
+      setProblem((error as Error).message)
+      setIsBusy(false)
+    }
+  }
+  return (
+    <form className="review" onSubmit={(event) => void submit(event)}>
+      <Columns sample={sample} />
+      <div className="fields">
+        <label>
+          Datasource
+          <input
+            value={dataSource}
+            spellCheck={false}
+            onChange={(event) => setDataSource(event.target.value)}
+          />
+        </label>
+        <label>
+          Timestamp column
+          <select value={timestamp} onChange={(event) => setTimestamp(event.target.value)}>
+            <option value="">choose</option>
+            {sample.columns.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Segment granularity
+          <select value={granularity} onChange={(event) => setGranularity(event.target.value)}>
+            {segmentGranularities.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {isNew ? (
+        <p className="hint">
+          Ingests {formatBytes(file.size)} into the new datasource <Name>{dataSource}</Name>.
+        </p>
+      ) : (
+        <>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={isAppended}
+              onChange={(event) => setIsAppended(event.target.checked)}
+            />
+            Keep existing data of the same time range
+          </label>
+          <p className="hint">
+            Ingests {formatBytes(file.size)}
+            {isAppended ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
+            range of the file.
+          </p>
+        </>
+      )}
+      {isForbidden && <p className="hint">This requires WRITE on the datasource.</p>}
+      {problem && (
+        <Notice kind="problem" role="alert">
+          {problem}
+        </Notice>
+      )}
+      <div className="row">
+        <button
+          type="submit"
+          className="primary"
+          disabled={isBusy || isForbidden || dataSource === '' || timestamp === ''}
+        >
+          Ingest
+        </button>
+        <button type="button" onClick={onDiscard}>
+          Discard
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function Columns({ sample }: { readonly sample: InputSample }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>column</th>
+          <th>values</th>
+          <th>first values</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sample.columns.map(({ name, kind, examples }) => (
+          <tr key={name}>
+            <th scope="row">
+              <Name>{name}</Name>
+            </th>
+            <td>{kind}</td>
+            <td className="dim">
+              <Name>{examples.join(', ').slice(0, 80)}</Name>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface IngestChoice {
+  readonly dataSource: string
+  readonly timestamp: string
+  readonly granularity: string
+  readonly isAppended: boolean
+  readonly format: InputSample['format']
+}
+
+/** Returns a task that ingests a text, like the one of ./svc ingest. */
+function taskOf(
+  { dataSource, timestamp, granularity, isAppended, format }: IngestChoice,
+  data: string,
+): object {
+  return {
+    type: 'index_parallel',
+    spec: {
+      dataSchema: {
+        dataSource,
+        timestampSpec: { column: timestamp, format: 'auto' },
+        dimensionsSpec: { dimensions: [] },
+        granularitySpec: { segmentGranularity: granularity, queryGranularity: 'NONE', rollup: false },
+      },
+      ioConfig: {
+        type: 'index_parallel',
+        inputSource: { type: 'inline', data },
+        inputFormat: format === 'csv' ? { type: 'csv', findColumnsFromHeader: true } : { type: 'json' },
+        appendToExisting: isAppended,
+      },
+    },
+  }
+}

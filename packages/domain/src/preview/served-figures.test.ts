@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseRules } from '../rules/index.ts'
+import { finish } from '../steps/index.ts'
+import {
+  decideRequest,
+  lackingSegments,
+  type PreviewedCluster,
+  parsePreviewRequest,
+  servedFiguresOf,
+} from './index.ts'
+import { testNow } from './test-preview.ts'
+
+const dayMs = 86_400_000
+const reader = { canRead: () => true, canReadTiers: true }
+
+/** Daily segments, the newest first, each with a list of the servers that serve it: 0 and 1 are hot, 2 is cold. */
+function clusterOf(rules: readonly object[], servedBy: readonly (readonly number[])[]): PreviewedCluster {
+  const server = (name: string, tier: string) =>
+    ({ name, type: 'historical', tier, maxSizeBytes: 1000, decommissioning: false }) as const
+  return {
+    now: testNow,
+    servers: [server('hot-1', 'hot'), server('hot-2', 'hot'), server('cold-1', 'cold')],
+    rules: new Map([['_default', parseRules(rules)]]),
+    datasources: [
+      {
+        segments: {
+          dataSource: 'wiki',
+          count: servedBy.length,
+          start: (index) => testNow - (index + 1) * dayMs,
+          end: (index) => testNow - index * dayMs,
+          sizeBytes: () => 10,
+          version: () => 'v1',
+          partitionNum: () => 0,
+          isOvershadowed: () => false,
+          forEachCopy: (index, visit) => {
+            for (const place of servedBy[index]!) visit(place)
+          },
+        },
+        columns: undefined,
+        keep: () => undefined,
+      },
+    ],
+  }
+}
+
+/** Returns how many segments lack replicas, and which ones. */
+function lackOf(cluster: PreviewedCluster) {
+  const [{ unserved, underReplicated } = { unserved: -1, underReplicated: -1 }] = finish(
+    servedFiguresOf(cluster),
+  )
+  const request = finish(parsePreviewRequest({ rules: { wiki: [] } }, testNow))
+  const { result } = finish(decideRequest(request, cluster, reader))
+  return { unserved, underReplicated, lacking: [...lackingSegments(result.outcome.datasources[0]!)] }
+}
+
+test('counts and finds segments without all replicas', () => {
+  const rules = [
+    { type: 'loadByPeriod', period: 'P3D', tieredReplicants: { hot: 2 } },
+    { type: 'loadByPeriod', period: 'P5D', tieredReplicants: { cold: 1 } },
+    { type: 'dropForever' },
+  ]
+  const cluster = clusterOf(rules, [[0, 1], [1], [], [2], [], []])
+  assert.deepEqual(lackOf(cluster), { unserved: 2, underReplicated: 1, lacking: [0, 1, 1, 0, 1, 0] })
+})
+
+test('segments lack replicas that wait for a tier, or that a tier has too few servers for', () => {
+  const rules = [
+    { type: 'loadByPeriod', period: 'P1D', tieredReplicants: { icy: 1 } },
+    { type: 'loadByPeriod', period: 'P2D', tieredReplicants: { cold: 1, icy: 1 } },
+    { type: 'loadForever', tieredReplicants: { cold: 2 } },
+  ]
+  const cluster = clusterOf(rules, [[], [2], [2]])
+  assert.deepEqual(lackOf(cluster), { unserved: 1, underReplicated: 2, lacking: [1, 1, 1] })
+})

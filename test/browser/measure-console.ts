@@ -1,0 +1,136 @@
+// Measures the console in Chromium on the cluster of a home: node test/browser/measure-console.ts HOME [DATASOURCE]
+// The results for a million segments are in docs/benchmarks.md.
+
+import { readFileSync } from 'node:fs'
+import { accessToCluster } from '@svc/cli/client'
+import { homeLayout } from '@svc/cli/home'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser, openPage } from './open-browser.ts'
+
+const edits = 40
+// Code for the page is text, because tests have no types of browsers.
+const observe = `(() => {
+  const tasks = []
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries()) tasks.push({ startTime, duration })
+  }).observe({ type: 'longtask', buffered: true })
+  let lastChange = 0
+  const note = () => requestAnimationFrame(() => { lastChange = performance.now() })
+  new MutationObserver((records) => {
+    if (records.some(({ target }) => target.parentElement?.closest('section[aria-label=Timeline]'))) note()
+  }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+  const until = async (isDone) => { while (!isDone()) await new Promise(requestAnimationFrame) }
+  window.measured = {
+    tasksSince: (start) => tasks.filter((task) => task.startTime >= start).map(({ duration }) => duration),
+    /** Logs in, and returns the time until the timeline is painted. */
+    open: async () => {
+      const start = performance.now()
+      document.querySelector('dialog button[type=submit], [role=dialog] button[type=submit]').click()
+      await until(() => document.querySelector('section[aria-label=Timeline] svg'))
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+      return performance.now() - start
+    },
+    /** Changes the period of the selected rule, and returns the time until the timeline was last repainted. */
+    edit: async (value) => {
+      const label = [...document.querySelectorAll('label')].find((one) => one.textContent.startsWith('Period'))
+      const field = label.control
+      const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set
+      const start = performance.now()
+      lastChange = 0
+      set.call(field, value)
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+      await new Promise((done) => setTimeout(done, 1000))
+      await until(() => lastChange > 0)
+      return lastChange - start
+    },
+  }
+})()`
+
+/** What was measured: times in milliseconds, memory in MiB. */
+interface Figures {
+  readonly firstUsefulPaint: number
+  readonly maxTaskAtStart: number
+  readonly edits: { readonly median: number; readonly p95: number; readonly max: number }
+  readonly maxTaskWhileEditing: number
+  readonly maxTaskWhileZoomingAndScrolling: number
+  readonly memoryMiB: number
+}
+
+const nowIn = (page: Page): Promise<number> => page.evaluate('performance.now()')
+const maxTaskSince = async (page: Page, start: number): Promise<number> =>
+  Math.round(Math.max(0, ...((await page.evaluate(`measured.tasksSince(${start})`)) as number[])))
+
+/** Returns the memory of the page, which is the only one of the browser, with its worker. */
+async function memoryOfPage(browser: Browser): Promise<number> {
+  const session = await browser.newBrowserCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  const sizes = processInfo
+    .filter(({ type }) => type === 'renderer')
+    .map(({ id }) => Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'))![1]))
+  return Math.round(Math.max(...sizes) / 1024)
+}
+
+async function measure(home: string, dataSource: string): Promise<Figures> {
+  const { routerUrl, credentials } = accessToCluster(homeLayout(home))
+  const [name, password] = credentials!.split(':') as [string, string]
+  const browser = await openBrowser()
+  try {
+    const { page } = await openPage(browser)
+    page.setDefaultTimeout(60_000)
+    await page.addInitScript(observe)
+    await page.goto(`${routerUrl}/console/datasources/${encodeURIComponent(dataSource)}`)
+    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('Password').fill(password)
+    const start = await nowIn(page)
+    const firstUsefulPaint = (await page.evaluate('measured.open()')) as number
+    await page.getByText('Computing').waitFor({ state: 'detached' })
+    const maxTaskAtStart = await maxTaskSince(page, start)
+
+    const editing = await nowIn(page)
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    const times: number[] = []
+    for (let edit = 0; edit < edits; edit += 1)
+      times.push(await page.evaluate(`measured.edit('P${100 + 10 * edit}D')`))
+    const maxTaskWhileEditing = await maxTaskSince(page, editing)
+
+    const zooming = await nowIn(page)
+    const axis = page.getByRole('group', { name: /Time axis/ })
+    await axis.focus()
+    for (let round = 0; round < 5; round += 1) {
+      for (const key of [
+        'End',
+        '+',
+        '+',
+        '+',
+        '+',
+        'Shift+ArrowLeft',
+        'Shift+ArrowLeft',
+        'Shift+ArrowRight',
+      ]) {
+        await page.keyboard.press(key)
+        await page.waitForTimeout(100)
+      }
+      await page.keyboard.press('0')
+      await page.waitForTimeout(300)
+    }
+    const sorted = times.toSorted((a, b) => a - b)
+    return {
+      firstUsefulPaint: Math.round(firstUsefulPaint),
+      maxTaskAtStart,
+      edits: {
+        median: Math.round(sorted[Math.floor(edits / 2)]!),
+        p95: Math.round(sorted[Math.floor(edits * 0.95)]!),
+        max: Math.round(sorted.at(-1)!),
+      },
+      maxTaskWhileEditing,
+      maxTaskWhileZoomingAndScrolling: await maxTaskSince(page, zooming),
+      memoryMiB: await memoryOfPage(browser),
+    }
+  } finally {
+    await browser.close()
+  }
+}
+
+const [home, dataSource = 'simulated-1'] = process.argv.slice(2)
+if (home === undefined) throw new Error('Missing argument: the home of a running cluster')
+process.stdout.write(`${JSON.stringify(await measure(home, dataSource), null, 2)}\n`)
