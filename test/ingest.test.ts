@@ -65,7 +65,10 @@ test('reports an invalid row with the file name that the user gave, and prints i
   const [, args = ''] = /Show its log with \.\/svc (.*)\n$/.exec(stderr) ?? []
   const log = await runSvc(...args.split(' '))
   assert.equal(log.status, 0, log.stderr)
-  assert.match(log.stdout, /^\S+ INFO {2}Task started .*\n\S+ ERROR Task failed .*never.*\n$/)
+  assert.match(
+    log.stdout,
+    /^\S+ INFO {2}Task started \{"task":"[^"\\]+","attempt":1\}\n\S+ ERROR Task failed .*never.*\n$/,
+  )
   const unknown = await runSvc('logs', '--task', 'unknown', '--home', cluster.home.root)
   assert.deepEqual([unknown.status, /Task \[unknown\] does not exist/.test(unknown.stderr)], [1, true])
 })

@@ -106,7 +106,10 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       given: ['plan', badState],
       stderr: /^svc: .*state\.yaml:2:1: Unknown field \[ruls\] with value \[\{\}\]: expected one of /,
     },
-    { given: ['apply', badPlan], stderr: /^svc: Invalid value \[2\] for \[version\]: expected \[1\]/ },
+    {
+      given: ['apply', badPlan],
+      stderr: /^svc: \S+plan\.json:1:13: Invalid value \[2\] for \[version\]: expected \[1\]/,
+    },
     {
       given: ['apply', badPlan, '--target', 'rules'],
       stderr: /^svc: Options --target and --create cannot be used with a saved plan/,

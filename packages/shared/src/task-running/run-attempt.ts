@@ -155,7 +155,7 @@ async function workInProcess(attempt: Attempt, order: unknown, threads: number):
   const { context, files, own, task, signal, storage, logs } = attempt
   const { settings, faults, logger } = context
   const peonOrder = {
-    taskId: own.taskId,
+    taskId: task.shownId,
     attempt: own.attempt,
     type: task.type,
     order,
