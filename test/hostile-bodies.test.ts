@@ -77,6 +77,7 @@ describe('an expensive body', () => {
     ['5 MB of empty lists', () => `{"spec":{"x":${listOf(1_700_000, () => '[]')}}}`, writer, 413],
     ['a million nested lists', () => '['.repeat(1_000_000), writer, 400],
     ['a compressed GiB', () => gzipSync(Buffer.alloc(200 * mebibyte, ' ')), writer, 413],
+    ['60 MiB of spaces, compressed', () => gzipSync(Buffer.alloc(60 * mebibyte, ' ')), writer, 413],
     ['ten thousand unknown fields', () => `{"type":"index_parallel","spec":${keys(10_000)}}`, writer, 400],
     [
       'two hundred thousand invalid columns',

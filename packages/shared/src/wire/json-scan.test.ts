@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
-import { JsonScan, maxNameBytes, maxNumberBytes } from './json-scan.ts'
+import { JsonScan, maxNameBytes, maxNumberBytes, maxSpaceBytes } from './json-scan.ts'
 
 const unlimited = { maxValues: Infinity, maxNames: Infinity, maxDepth: Infinity }
 
@@ -68,6 +68,13 @@ describe('a scan of JSON', () => {
     const longest = '1'.repeat(maxNumberBytes)
     assert.equal(scanned(`[${longest},${longest}]`, {}, 100), undefined)
     assert.match(String(scanned(`[${longest}1]`, {}, 100)), /a number has more than \[1000\] digits/)
+  })
+
+  it('limits the length of the space between values', () => {
+    const longest = ' \n'.repeat(maxSpaceBytes / 2)
+    assert.equal(scanned(`[1,${longest}2,${longest}3]`, {}, 10_000), undefined)
+    for (const text of [`[1,${longest} 2]`, `${longest} {}`, `{}${longest} `])
+      assert.match(String(scanned(text, {}, 10_000)), /more than \[1048576\] spaces or line breaks in a row/)
   })
 
   it('counts many different names with small errors', () => {

@@ -25,6 +25,8 @@ export interface JsonLimits {
 export const maxNameBytes = 4096
 /** Max length of a number as written, in bytes. */
 export const maxNumberBytes = 1000
+/** Max length of the space between two values, in bytes. The parser cannot pause within it. */
+export const maxSpaceBytes = 2 ** 20
 
 // Two names in the same slot count as one, so the table is much larger than any limit.
 const slotBits = 20
@@ -58,6 +60,7 @@ export class JsonScan {
   private stringBytes = 0
   private stringHash = 0
   private tokenBytes = 0
+  private spaceBytes = 0
 
   /** @param sizeBytes Length of the document, if known: short ones need little memory. */
   constructor(limits: JsonLimits, sizeBytes = Number.POSITIVE_INFINITY) {
@@ -97,8 +100,11 @@ export class JsonScan {
   private takeToken(byte: number): void {
     if (isSpace(byte)) {
       this.tokenBytes = 0
+      if (++this.spaceBytes > maxSpaceBytes)
+        throw tooLarge(`The body has more than [${maxSpaceBytes}] spaces or line breaks in a row`)
       return
     }
+    this.spaceBytes = 0
     if (this.isAfterOpening) {
       this.isAfterOpening = false
       if (byte !== closeBrace && byte !== closeBracket) this.countValue()
