@@ -1,5 +1,12 @@
 import { parseSegmentId, type SegmentKey } from '@svc/domain/segment'
-import { bucketOf, formatInterval, type Interval, overlapsOf, parseInstant } from '@svc/domain/time'
+import {
+  bucketOf,
+  formatInterval,
+  type Interval,
+  joinIntervals,
+  overlapsOf,
+  parseInstant,
+} from '@svc/domain/time'
 import { analyzeTimeline } from '@svc/domain/timeline'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
@@ -71,16 +78,9 @@ function intervalsText(segments: readonly SegmentKey[]): string {
   return `[${shown.join(', ')}${others}]`
 }
 
-/** The intervals of segments, without gaps and overlaps, earliest first. */
-function rangesOf(segments: readonly Pick<SegmentKey, 'interval'>[]): Interval[] {
-  const ranges: { start: number; end: number }[] = []
-  for (const { interval } of segments.toSorted((a, b) => (a.interval.start < b.interval.start ? -1 : 1))) {
-    const last = ranges.at(-1)
-    if (last !== undefined && interval.start <= last.end) last.end = Math.max(last.end, interval.end)
-    else ranges.push({ ...interval })
-  }
-  return ranges
-}
+/** The intervals of segments, joined. */
+const rangesOf = (segments: readonly SegmentKey[]): Interval[] =>
+  joinIntervals(segments.map(({ interval }) => interval))
 
 /**
  * Returns which segments are unused in a Druid cluster although the plan that dropped them was reverted, one sentence for each
@@ -170,10 +170,8 @@ async function readUnused(
  */
 function yearsOf(ranges: readonly Interval[]): string[] {
   const years = ranges.map(({ start, end }) => ({
-    interval: {
-      start: Number.isFinite(start) ? bucketOf('YEAR', start).start : start,
-      end: Number.isFinite(end) ? bucketOf('YEAR', end - 1).end : end,
-    },
+    start: Number.isFinite(start) ? bucketOf('YEAR', start).start : start,
+    end: Number.isFinite(end) ? bucketOf('YEAR', end - 1).end : end,
   }))
-  return rangesOf(years).map((range) => formatInterval(range).replace('/', '_'))
+  return joinIntervals(years).map((range) => formatInterval(range).replace('/', '_'))
 }

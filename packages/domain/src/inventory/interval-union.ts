@@ -1,19 +1,11 @@
-import type { Interval } from '../time/index.ts'
+import { type Interval, joinIntervals } from '../time/index.ts'
 
 /** The union of intervals as sorted disjoint intervals, with a fast overlap test. */
 export class IntervalUnion {
   readonly intervals: readonly Interval[]
 
   constructor(intervals: readonly Interval[]) {
-    const merged: { start: number; end: number }[] = []
-    for (const { start, end } of intervals.toSorted((a, b) =>
-      a.start < b.start ? -1 : a.start > b.start ? 1 : 0,
-    )) {
-      const last = merged.at(-1)
-      if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
-      else merged.push({ start, end })
-    }
-    this.intervals = merged
+    this.intervals = joinIntervals(intervals)
   }
 
   overlaps(start: number, end: number): boolean {

@@ -7,4 +7,4 @@ export {
   planAnswerInParts,
   pruneAnswer,
 } from './plan-answer.ts'
-export { isWithinAny, joinTimes, type TimeCondition, timesOf } from './time-condition.ts'
+export { isWithinAny, type TimeCondition, timesOf } from './time-condition.ts'

@@ -1,7 +1,7 @@
 import type { Segment } from '../segment/index.ts'
-import { type Interval, sameInterval } from '../time/index.ts'
+import { type Interval, joinIntervals, sameInterval } from '../time/index.ts'
 import { analyzeTimeline, separateParts, type VisiblePiece } from '../timeline/index.ts'
-import { isWithinAny, joinTimes } from './time-condition.ts'
+import { isWithinAny } from './time-condition.ts'
 
 /** A segment that answers a query. Only rows in the intervals `within` count; undefined means all rows. */
 export interface AnsweringSegment<Of extends Segment = Segment> {
@@ -53,7 +53,7 @@ export function planAnswer<Of extends Segment>(snapshot: AnswerSnapshot<Of>): An
   let notLoaded = 0
   if (present.length < segments.length) {
     const all = analyzeTimeline(segments)
-    const uncovered = joinTimes(formerly.flatMap((former) => notVisibleSince(former, visible)))
+    const uncovered = joinIntervals(formerly.flatMap((former) => notVisibleSince(former, visible)))
     for (const { interval, segments: indexes } of all.visible) {
       const wasShown = isWithinAny(uncovered, interval)
       for (const index of indexes) {

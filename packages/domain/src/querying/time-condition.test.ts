@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Segment, segmentId } from '../segment/index.ts'
-import type { Interval } from '../time/index.ts'
-import { joinTimes, pruneAnswer, type TimeCondition, timesOf } from './index.ts'
+import { type Interval, joinIntervals } from '../time/index.ts'
+import { pruneAnswer, type TimeCondition, timesOf } from './index.ts'
 
 const from = (value: number): TimeCondition => ({ kind: 'atLeast', value })
 const to = (value: number): TimeCondition => ({ kind: 'atMost', value })
@@ -77,7 +77,7 @@ describe('timesOf', () => {
           const isIn = times.some(({ start, end }) => time >= start && time < end)
           assert.equal(isIn, satisfies(time, given), `at ${time}`)
         }
-        assert.deepEqual(times, joinTimes(times))
+        assert.deepEqual(times, joinIntervals(times))
       }),
     )
   })

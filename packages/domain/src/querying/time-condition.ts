@@ -1,4 +1,4 @@
-import { eternity, type Interval, intersection, overlaps } from '../time/index.ts'
+import { eternity, type Interval, intersection, joinIntervals, overlaps } from '../time/index.ts'
 
 /** A condition on the time of rows. Values are milliseconds since the epoch. */
 export type TimeCondition =
@@ -16,19 +16,8 @@ export function timesOf(condition: TimeCondition): Interval[] {
     case 'and':
       return condition.parts.map(timesOf).reduce(inBoth, [eternity])
     case 'or':
-      return joinTimes(condition.parts.flatMap(timesOf))
+      return joinIntervals(condition.parts.flatMap(timesOf))
   }
-}
-
-/** Returns the union of the times as sorted intervals that neither overlap nor touch. */
-export function joinTimes(times: readonly Interval[]): Interval[] {
-  const joined: Interval[] = []
-  for (const one of times.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start)) {
-    const last = joined.at(-1)
-    if (last === undefined || one.start > last.end) joined.push(one)
-    else joined[joined.length - 1] = { start: last.start, end: Math.max(last.end, one.end) }
-  }
-  return joined
 }
 
 function inBoth(some: readonly Interval[], others: readonly Interval[]): Interval[] {

@@ -1,5 +1,4 @@
-import { joinTimes } from '@svc/domain/querying'
-import { parseInterval } from '@svc/domain/time'
+import { joinIntervals, parseInterval } from '@svc/domain/time'
 import { hasControlCharacter, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { identifier, instantLiteral, literal } from '@svc/shared/duckdb'
 
@@ -152,7 +151,7 @@ function intervalSql(filter: JsonObject, columns: ColumnTypes, path: string): st
   const { intervals } = filter
   if (!Array.isArray(intervals)) throw refuse(`${path}.intervals`, intervals, 'a list of intervals')
   const times = intervals.map((text, index) => parseInterval(String(text), `${path}.intervals[${index}]`))
-  const parts = joinTimes(times).map(({ start, end }) => {
+  const parts = joinIntervals(times).map(({ start, end }) => {
     const number = `TRY_CAST(${column} AS BIGINT)`
     const bounds = [
       ...(Number.isFinite(start) ? [`${number} >= ${start}`] : []),

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
 import { jsonListOfTexts, jsonObjectOfTexts } from '@svc/domain/json'
-import { type AnswerPlan, isWithinAny, joinTimes } from '@svc/domain/querying'
-import { eternity, formatInstant, type Interval, parseInterval } from '@svc/domain/time'
+import { type AnswerPlan, isWithinAny } from '@svc/domain/querying'
+import { eternity, formatInstant, type Interval, joinIntervals, parseInterval } from '@svc/domain/time'
 import {
   checked,
   datasourceNameRule,
@@ -196,12 +196,12 @@ async function timesOf(texts: readonly string[]): Promise<readonly Interval[] | 
     times.push(parseInterval(text, `intervals[${index}]`))
     if (index % intervalsAtOnce === intervalsAtOnce - 1) await setImmediate()
   }
-  return joinTimes(times)
+  return joinIntervals(times)
 }
 
 /** Returns the times that segments of the plan contain. Each of them costs DuckDB time for each row. */
 export function timesWithin(times: readonly Interval[], { answering }: AnswerPlan): readonly Interval[] {
-  const withRows = joinTimes(answering.flatMap(({ segment, within }) => within ?? [segment.interval]))
+  const withRows = joinIntervals(answering.flatMap(({ segment, within }) => within ?? [segment.interval]))
   return times.filter((time) => isWithinAny(withRows, time))
 }
 

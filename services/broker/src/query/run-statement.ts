@@ -6,8 +6,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { Failure, timedOut } from '@svc/domain/failure'
-import { joinTimes } from '@svc/domain/querying'
-import type { Interval } from '@svc/domain/time'
+import { type Interval, joinIntervals } from '@svc/domain/time'
 import type { Settings } from '@svc/shared/config'
 import { identifier } from '@svc/shared/duckdb'
 import type { Caller } from '@svc/shared/security'
@@ -210,7 +209,7 @@ function timesOf(dataSource: string, tables: Statement['tables']): readonly Inte
     if (table.times === undefined) return undefined
     times.push(...table.times)
   }
-  return joinTimes(times)
+  return joinIntervals(times)
 }
 
 function systemTablesOf({ sql }: CallerQuery, tables: readonly TableReference[]): ReadonlySet<SystemTable> {

@@ -1,0 +1,16 @@
+import type { Interval } from './interval.ts'
+
+/** Returns the union of intervals as sorted intervals that neither overlap nor touch. Empty intervals are left out. */
+export function joinIntervals(intervals: readonly Interval[]): Interval[] {
+  const joined: { start: number; end: number }[] = []
+  const sorted = intervals
+    .filter(({ start, end }) => start < end)
+    // Not their difference, which is no number if both start in eternity.
+    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+  for (const { start, end } of sorted) {
+    const last = joined.at(-1)
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)
+    else joined.push({ start, end })
+  }
+  return joined
+}
