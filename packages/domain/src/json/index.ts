@@ -8,3 +8,4 @@ export {
   memberText,
   withFieldsFirst,
 } from './compose.ts'
+export { fittingItems } from './fitting.ts'

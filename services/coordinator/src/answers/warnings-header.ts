@@ -1,4 +1,4 @@
-import { jsonInAscii } from '@svc/domain/json'
+import { fittingItems, jsonInAscii } from '@svc/domain/json'
 import { maxWarnings } from '@svc/domain/preview'
 
 const maxBytes = 4096
@@ -10,13 +10,8 @@ const maxBytes = 4096
 export function warningsHeader(
   warnings: readonly { readonly type: string; readonly message: string }[],
 ): string {
-  const first: object[] = []
   const count = { count: warnings.length, ...(warnings.length >= maxWarnings ? { isAtLeast: true } : {}) }
-  let length = JSON.stringify({ ...count, warnings: first }).length
-  for (const warning of warnings) {
-    length += jsonInAscii(JSON.stringify(warning)).length + 1
-    if (length > maxBytes) break
-    first.push(warning)
-  }
+  const maxLength = maxBytes - JSON.stringify({ ...count, warnings: [] }).length
+  const first = fittingItems(warnings, maxLength, (warning) => jsonInAscii(JSON.stringify(warning)))
   return jsonInAscii(JSON.stringify({ ...count, warnings: first }))
 }
