@@ -1,5 +1,5 @@
+import type { FileIngestion } from '@svc/domain/ingestion'
 import { bucketOf, type Interval } from '@svc/domain/time'
-import type { IngestSpec } from '../ingest/index.ts'
 
 /** One rule change, with a title. */
 export interface DemoStep {
@@ -12,7 +12,7 @@ export interface DemoStep {
 export const demoSample = { days: 90, rows: 20_000 } as const
 
 /** How the data set is ingested. */
-export const demoSpec: IngestSpec = {
+export const demoSpec: FileIngestion = {
   dataSource: 'flights',
   timestampColumn: 'time',
   timestampFormat: 'iso',

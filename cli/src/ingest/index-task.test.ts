@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { FileIngestion } from '@svc/domain/ingestion'
 import { parseIndexSpec } from '@svc/shared/ingestion'
-import { type IngestSpec, indexTask, parseIngest, type WrittenIngest } from './index-task.ts'
+import { indexTask, parseIngest, type WrittenIngest } from './index-task.ts'
 
 const written: WrittenIngest = {
   datasource: 'flights',
@@ -10,7 +11,7 @@ const written: WrittenIngest = {
   timestampFormat: 'auto',
 }
 
-const spec: IngestSpec = {
+const spec: FileIngestion = {
   dataSource: 'flights',
   timestampColumn: 'time',
   timestampFormat: 'auto',
@@ -21,28 +22,32 @@ const spec: IngestSpec = {
 }
 
 describe('parses options into a specification', () => {
-  const cases: { name: string; file: string; given?: Partial<WrittenIngest>; expect: Partial<IngestSpec> }[] =
-    [
-      { name: 'defaults', file: 'a.csv', expect: {} },
-      { name: 'json by its extension', file: 'a.json', expect: { format: 'json' } },
-      { name: 'json lines', file: 'a.b.JSONL', expect: { format: 'json' } },
-      { name: 'compressed', file: 'a.ndjson.gz', expect: { format: 'json' } },
-      { name: 'parquet', file: '/x/a.parquet', expect: { format: 'parquet' } },
-      { name: 'a format overrides the extension', file: 'a.json', given: { format: 'csv' }, expect: {} },
-      {
-        name: 'granularities in any case',
-        file: 'a.csv',
-        given: { granularity: 'five_minute' },
-        expect: { granularity: 'FIVE_MINUTE' },
-      },
-      {
-        name: 'dimensions',
-        file: 'a.csv',
-        given: { dimensions: 'a, b' },
-        expect: { dimensions: ['a', 'b'] },
-      },
-      { name: 'append', file: 'a.csv', given: { append: true }, expect: { append: true } },
-    ]
+  const cases: {
+    name: string
+    file: string
+    given?: Partial<WrittenIngest>
+    expect: Partial<FileIngestion>
+  }[] = [
+    { name: 'defaults', file: 'a.csv', expect: {} },
+    { name: 'json by its extension', file: 'a.json', expect: { format: 'json' } },
+    { name: 'json lines', file: 'a.b.JSONL', expect: { format: 'json' } },
+    { name: 'compressed', file: 'a.ndjson.gz', expect: { format: 'json' } },
+    { name: 'parquet', file: '/x/a.parquet', expect: { format: 'parquet' } },
+    { name: 'a format overrides the extension', file: 'a.json', given: { format: 'csv' }, expect: {} },
+    {
+      name: 'granularities in any case',
+      file: 'a.csv',
+      given: { granularity: 'five_minute' },
+      expect: { granularity: 'FIVE_MINUTE' },
+    },
+    {
+      name: 'dimensions',
+      file: 'a.csv',
+      given: { dimensions: 'a, b' },
+      expect: { dimensions: ['a', 'b'] },
+    },
+    { name: 'append', file: 'a.csv', given: { append: true }, expect: { append: true } },
+  ]
   for (const { name, file, given, expect } of cases) {
     test(name, () => assert.deepEqual(parseIngest(file, { ...written, ...given }), { ...spec, ...expect }))
   }

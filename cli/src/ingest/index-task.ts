@@ -1,26 +1,12 @@
 import path from 'node:path'
 import { invalidInput } from '@svc/domain/failure'
-import { type Granularity, granularities } from '@svc/domain/time'
+import { type FileIngestion, fileTask } from '@svc/domain/ingestion'
+import { granularities } from '@svc/domain/time'
 
 /** The supported file formats. */
 export const fileFormats = ['csv', 'json', 'parquet'] as const
 
-/** One of `fileFormats`. */
-export type FileFormat = (typeof fileFormats)[number]
-
-/** How to ingest a file. */
-export interface IngestSpec {
-  readonly dataSource: string
-  readonly timestampColumn: string
-  /** A timestamp format of the overlord: `auto`, `iso`, `millis`, `posix`, or a pattern. */
-  readonly timestampFormat: string
-  readonly granularity: Granularity
-  readonly format: FileFormat
-  /** Whether to keep existing data; otherwise it is replaced in the time range of the new rows. */
-  readonly append: boolean
-  /** The columns to store; all if empty. */
-  readonly dimensions: readonly string[]
-}
+type FileFormat = (typeof fileFormats)[number]
 
 /** The options of an ingestion as the user wrote them. */
 export interface WrittenIngest {
@@ -45,7 +31,7 @@ const formatOfExtension: Readonly<Record<string, FileFormat>> = {
 const compressedExtension = /\.(gz|zst)$/i
 
 /** Parses the options. Throws a Failure that names the option, the value, and what is expected. */
-export function parseIngest(file: string, written: WrittenIngest): IngestSpec {
+export function parseIngest(file: string, written: WrittenIngest): FileIngestion {
   const allowedGranularities = granularities.filter((name) => name !== 'NONE')
   const granularity = allowedGranularities.find((name) => name === written.granularity.toUpperCase())
   if (!granularity) {
@@ -87,24 +73,5 @@ function formatOf(file: string, written: string | undefined): FileFormat {
 }
 
 /** The task to submit to the overlord, which reads from `file`. */
-export function indexTask(spec: IngestSpec, file: string): Record<string, unknown> {
-  const { dataSource, timestampColumn, timestampFormat, granularity, format, append, dimensions } = spec
-  return {
-    type: 'index_parallel',
-    spec: {
-      dataSchema: {
-        dataSource,
-        timestampSpec: { column: timestampColumn, format: timestampFormat },
-        dimensionsSpec: { dimensions },
-        // Every row is kept. Users who want rollup submit their own task.
-        granularitySpec: { segmentGranularity: granularity, queryGranularity: 'NONE', rollup: false },
-      },
-      ioConfig: {
-        type: 'index_parallel',
-        inputSource: { type: 'local', files: [file] },
-        inputFormat: format === 'csv' ? { type: 'csv', findColumnsFromHeader: true } : { type: format },
-        appendToExisting: append,
-      },
-    },
-  }
-}
+export const indexTask = (ingestion: FileIngestion, file: string): Record<string, unknown> =>
+  fileTask(ingestion, { type: 'local', files: [file] })

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { cancelled, conflict, Failure, timedOut, unavailable } from '@svc/domain/failure'
+import type { FileIngestion } from '@svc/domain/ingestion'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import { retry } from '@svc/shared/retry'
 import type { ClusterClient } from '../client/index.ts'
 import type { HomeLayout } from '../home/index.ts'
-import { type IngestSpec, indexTask } from './index-task.ts'
+import { indexTask } from './index-task.ts'
 import { findFile, provideInput } from './input-file.ts'
 import type { IngestPhase } from './progress-text.ts'
 import { followTask, shutDownTask, submitTask, type TaskStatus, taskLogCommand } from './task.ts'
@@ -13,7 +14,7 @@ import { inTermsOfRequest } from './task-message.ts'
 /** What to ingest, and how to report progress. */
 export interface IngestRequest {
   readonly file: string
-  readonly spec: IngestSpec
+  readonly spec: FileIngestion
   /** Whether to wait until historicals serve the datasource. */
   readonly waitLoaded: boolean
   /** When aborted, cancels the ingestion and its task. */

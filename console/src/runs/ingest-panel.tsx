@@ -1,4 +1,10 @@
-import { type InputSample, sampleInput } from '@svc/domain/input-sample'
+import {
+  type FileIngestion,
+  fileTask,
+  type InputSample,
+  maxInlineDataBytes,
+  sampleInput,
+} from '@svc/domain/ingestion'
 import { formatBytes } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, type FormEvent, useState } from 'react'
@@ -12,10 +18,8 @@ interface ChosenFile {
   readonly sample: InputSample
 }
 
-// The overlord accepts as much in the text of a task.
-const maxFileBytes = 10 * 1024 * 1024
 const maxSampleBytes = 65_536
-const segmentGranularities = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']
+const segmentGranularities = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const
 
 /** Ingests a file that the user drops or chooses, with a task. */
 export function IngestPanel({ onTask }: { onTask(id: string): void }) {
@@ -92,9 +96,9 @@ function DropZone({ onFile }: { onFile(file: File | undefined): void }) {
 }
 
 async function sampleOf(file: File): Promise<InputSample> {
-  if (file.size > maxFileBytes)
+  if (file.size > maxInlineDataBytes)
     throw new Error(
-      `The file has ${formatBytes(file.size)}: expected at most ${formatBytes(maxFileBytes)}. Ingest it with ./svc ingest.`,
+      `The file has ${formatBytes(file.size)}: expected at most ${formatBytes(maxInlineDataBytes)}. Ingest it with ./svc ingest.`,
     )
   const text = await file.slice(0, maxSampleBytes).text()
   // The last line may be incomplete.
@@ -121,8 +125,8 @@ function IngestForm({
   const { data: inventory } = useInventory()
   const [dataSource, setDataSource] = useState(nameFor(file.name))
   const [timestamp, setTimestamp] = useState(sample.timestamp ?? '')
-  const [granularity, setGranularity] = useState('DAY')
-  const [isAppended, setIsAppended] = useState(false)
+  const [granularity, setGranularity] = useState<(typeof segmentGranularities)[number]>('DAY')
+  const [append, setAppend] = useState(false)
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
   const { data: caller } = useCaller(dataSource)
@@ -133,8 +137,16 @@ function IngestForm({
     setIsBusy(true)
     setProblem(undefined)
     try {
-      const choice = { dataSource, timestamp, granularity, isAppended, format: sample.format }
-      const body = taskOf(choice, await file.text())
+      const ingestion: FileIngestion = {
+        dataSource,
+        timestampColumn: timestamp,
+        timestampFormat: 'auto',
+        granularity,
+        format: sample.format,
+        append,
+        dimensions: [],
+      }
+      const body = fileTask(ingestion, { type: 'inline', data: await file.text() })
       const { task } = await fetchJson<{ task: string }>('/svc/indexer/v1/task', { method: 'POST', body })
       await queries.invalidateQueries({ queryKey: ['tasks'] })
       onTask(task)
@@ -166,7 +178,10 @@ function IngestForm({
         </label>
         <label>
           Segment granularity
-          <select value={granularity} onChange={(event) => setGranularity(event.target.value)}>
+          <select
+            value={granularity}
+            onChange={(event) => setGranularity(event.target.value as typeof granularity)}
+          >
             {segmentGranularities.map((name) => (
               <option key={name}>{name}</option>
             ))}
@@ -180,16 +195,12 @@ function IngestForm({
       ) : (
         <>
           <label className="check">
-            <input
-              type="checkbox"
-              checked={isAppended}
-              onChange={(event) => setIsAppended(event.target.checked)}
-            />
+            <input type="checkbox" checked={append} onChange={(event) => setAppend(event.target.checked)} />
             Keep existing data of the same time range
           </label>
           <p className="hint">
             Ingests {formatBytes(file.size)}
-            {isAppended ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
+            {append ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
             range of the file.
           </p>
         </>
@@ -241,36 +252,4 @@ function Columns({ sample }: { readonly sample: InputSample }) {
       </tbody>
     </table>
   )
-}
-
-interface IngestChoice {
-  readonly dataSource: string
-  readonly timestamp: string
-  readonly granularity: string
-  readonly isAppended: boolean
-  readonly format: InputSample['format']
-}
-
-/** Returns a task that ingests a text, like the one of ./svc ingest. */
-function taskOf(
-  { dataSource, timestamp, granularity, isAppended, format }: IngestChoice,
-  data: string,
-): object {
-  return {
-    type: 'index_parallel',
-    spec: {
-      dataSchema: {
-        dataSource,
-        timestampSpec: { column: timestamp, format: 'auto' },
-        dimensionsSpec: { dimensions: [] },
-        granularitySpec: { segmentGranularity: granularity, queryGranularity: 'NONE', rollup: false },
-      },
-      ioConfig: {
-        type: 'index_parallel',
-        inputSource: { type: 'inline', data },
-        inputFormat: format === 'csv' ? { type: 'csv', findColumnsFromHeader: true } : { type: 'json' },
-        appendToExisting: isAppended,
-      },
-    },
-  }
 }

@@ -5,7 +5,7 @@ export function joinIntervals(intervals: readonly Interval[]): Interval[] {
   const joined: { start: number; end: number }[] = []
   const sorted = intervals
     .filter(({ start, end }) => start < end)
-    // Not their difference, which is no number if both start in eternity.
+    // Not by their difference, which is NaN if both start in eternity.
     .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
   for (const { start, end } of sorted) {
     const last = joined.at(-1)

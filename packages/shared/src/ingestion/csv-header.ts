@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { invalidInput } from '@svc/domain/failure'
+import { type CsvFormat, csvRecords } from '@svc/domain/ingestion'
 import { storageFailure } from '../deep-storage/index.ts'
 import type { InputFormat } from './index-spec.ts'
 import type { InputFile } from './input-files.ts'
@@ -18,33 +19,11 @@ function decompressed(path: string): Readable {
 }
 
 /** Returns the fields of the first record of a text; undefined if the text ends before the record does. */
-function firstRecord(
-  text: string,
-  delimiter: string,
-  quote: string,
-  isComplete: boolean,
-): string[] | undefined {
-  const fields: string[] = []
-  let field = ''
-  let quoted = false
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at] as string
-    if (quoted) {
-      if (character !== quote) field += character
-      else if (text[at + 1] === quote) field += text[++at]
-      else quoted = false
-    } else if (character === quote && field === '') {
-      quoted = true
-    } else if (character === delimiter) {
-      fields.push(field)
-      field = ''
-    } else if (character === '\n' || character === '\r') {
-      return [...fields, field]
-    } else {
-      field += character
-    }
-  }
-  return isComplete && !quoted ? [...fields, field] : undefined
+function firstRecord(text: string, format: CsvFormat, isComplete: boolean): readonly string[] | undefined {
+  const [record] = csvRecords(text, format)
+  return record && (record.end === 'line' || (isComplete && record.end === 'text'))
+    ? record.fields
+    : undefined
 }
 
 function withoutLines(text: string, lines: number): string {
@@ -80,7 +59,7 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
   }
   const text = withoutLines(bytes.toString('utf8').replace(/^\uFEFF/, ''), format.skipHeaderRows)
   if (text.trim() === '') return []
-  const names = firstRecord(text, format.delimiter, quote, isComplete)
+  const names = firstRecord(text, { delimiter: format.delimiter, quote }, isComplete)
   if (names === undefined) {
     throw invalidInput(
       `The header line of file [${file.title}] does not end within [${maxHeaderLength}] bytes`,

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { Failure } from '@svc/domain/failure'
+import { maxInlineDataBytes } from '@svc/domain/ingestion'
 import type { InputAccess } from './input-access.ts'
-import { maxInlineDataBytes, parseIndexSpec } from './parse-index-spec.ts'
+import { parseIndexSpec } from './parse-index-spec.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'index-spec-'))
 after(() => rmSync(folder, { recursive: true }))

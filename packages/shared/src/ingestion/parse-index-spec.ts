@@ -1,11 +1,9 @@
 import { tooLarge } from '@svc/domain/failure'
+import { maxInlineDataBytes } from '@svc/domain/ingestion'
 import { type JsonObject, readListingProblems, refuse, schemaOf } from '@svc/domain/validation'
 import type { DimensionSpec, IndexSpec, MetricSpec } from './index-spec.ts'
 import { checkHttp, checkLocal, type InputAccess, sourceField } from './input-access.ts'
 import { readIndexTask } from './read-index-task.ts'
-
-/** Max size of inline data, in bytes. */
-export const maxInlineDataBytes = 10 * 1024 * 1024
 
 // Druid's default.
 const defaultMaxRowsPerSegment = 5_000_000

@@ -1,5 +1,6 @@
 import { invalidInput } from '../failure/index.ts'
 import { parseInstant } from '../time/index.ts'
+import { csvRecords } from './csv-records.ts'
 
 /** What the values of a column look like. */
 type ColumnKind = 'time' | 'number' | 'text'
@@ -77,31 +78,13 @@ function rowsOfCsv(text: string): Row[] {
   return rows.map((row) => header.map((name, index) => [name, row[index] ?? '']))
 }
 
-/** Returns the first records of a CSV file. Quoted values may have commas, line breaks, and doubled quotes. */
-function recordsOf(text: string): string[][] {
-  const records: string[][] = []
-  let record: string[] = []
-  let value = ''
-  let isQuoted = false
-  const endRecord = (): void => {
-    if (record.length > 0 || value !== '') records.push([...record, value])
-    record = []
-    value = ''
+/** Returns the first records of a CSV file, without empty lines. */
+function recordsOf(text: string): (readonly string[])[] {
+  const records: (readonly string[])[] = []
+  for (const { fields } of csvRecords(text, { delimiter: ',', quote: '"' })) {
+    if (fields.length > 1 || fields[0] !== '') records.push(fields)
+    if (records.length > maxRows) break
   }
-  for (let at = 0; at < text.length && records.length <= maxRows; at += 1) {
-    const character = text[at]!
-    if (isQuoted && character === '"' && text[at + 1] === '"') {
-      value += '"'
-      at += 1
-    } else if (character === '"' && (isQuoted || value === '')) isQuoted = !isQuoted
-    else if (isQuoted) value += character
-    else if (character === ',') {
-      record.push(value)
-      value = ''
-    } else if (character === '\n') endRecord()
-    else if (character !== '\r') value += character
-  }
-  endRecord()
   return records
 }
 
