@@ -8,7 +8,7 @@ import { differencesOf } from '../console/src/datasource/rule-differences.ts'
 test('says periods in words, and makes them longer', () => {
   assert.equal(periodInWords('P7D'), '7 days')
   assert.equal(periodInWords('P1M7D'), '1 month and 7 days')
-  assert.equal(periodInWords('P1Y2M3WT4H'), '1 year, 2 months, 3 weeks and 4 hours')
+  assert.equal(periodInWords('P1Y2M3WT4H'), '1 year, 2 months, 3 weeks, and 4 hours')
   assert.equal(periodInWords('PT0S'), 'no time')
   assert.equal(periodInWords('7 days'), undefined)
   assert.equal(lengthenedPeriod('P7D', 'months'), 'P1M7D')

@@ -1,7 +1,7 @@
 import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
 import { useAccessDirectory, useCaller } from '../cluster/index.ts'
-import { Empty, Notice } from '../ui/index.ts'
+import { Empty, Notice, Problem } from '../ui/index.ts'
 import { InternalCalls, SecurityAudit } from './audit.tsx'
 import { ExplainAccess } from './explain-access.tsx'
 import { Matrix } from './matrix.tsx'
@@ -68,11 +68,7 @@ function Outcome({ changes }: { readonly changes: Changes }) {
   const { done, problem } = changes
   return (
     <>
-      {problem && (
-        <Notice kind="problem" role="alert">
-          {problem}
-        </Notice>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       {done && (
         <Notice kind="done" role="status">
           <span className="row between">

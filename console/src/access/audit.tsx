@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useCaller, useInternalCalls, useSecurityAudit } from '../cluster/index.ts'
-import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { formatMinute, Name, Problem } from '../ui/index.ts'
 
 const kinds = [
   ['', 'all'],
@@ -35,11 +35,7 @@ export function SecurityAudit() {
           </select>
         </label>
       </div>
-      {error && (
-        <Notice kind="problem" role="alert">
-          {error.message}
-        </Notice>
-      )}
+      {error && <Problem>{error.message}</Problem>}
       {data?.length === 0 && <p className="dim">No events of this kind.</p>}
       {data && data.length > 0 && (
         <table>

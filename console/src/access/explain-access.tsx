@@ -5,7 +5,7 @@ import {
   type AccessQuestion,
   useAccessAnswer,
 } from '../cluster/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { Name, Notice, Problem } from '../ui/index.ts'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
 export function ExplainAccess({ directory }: { readonly directory: AccessDirectory }) {
@@ -47,11 +47,7 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
           Explain
         </button>
       </form>
-      {error && (
-        <Notice kind="problem" role="alert">
-          {error.message}
-        </Notice>
-      )}
+      {error && <Problem>{error.message}</Problem>}
       {data && <Answer answer={data} />}
     </section>
   )

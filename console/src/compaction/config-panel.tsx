@@ -9,7 +9,7 @@ import {
   useCompactionPreview,
 } from '../cluster/index.ts'
 import { inBytes, send } from '../session/index.ts'
-import { Notice } from '../ui/index.ts'
+import { Notice, Problem } from '../ui/index.ts'
 import { ConfigForm } from './config-form.tsx'
 
 /** A stored change, which can be undone. */
@@ -25,12 +25,7 @@ export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
   const [draft, setDraft] = useState<CompactionConfigJson>()
   const stored = configs.data?.find((one) => one.dataSource === dataSource)
   const store = useStore(dataSource, stored, () => setDraft(undefined))
-  if (configs.error && !configs.data)
-    return (
-      <Notice kind="problem" role="alert">
-        {configs.error.message}
-      </Notice>
-    )
+  if (configs.error && !configs.data) return <Problem>{configs.error.message}</Problem>
   if (!configs.data) return <p className="dim">Loading</p>
   const config = draft ?? stored
   const isEdited = draft !== undefined && JSON.stringify(draft) !== JSON.stringify(stored)
@@ -59,11 +54,7 @@ export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
           </button>
         </div>
       )}
-      {store.problem && (
-        <Notice kind="problem" role="alert">
-          {store.problem}
-        </Notice>
-      )}
+      {store.problem && <Problem>{store.problem}</Problem>}
       {store.applied && !isEdited && (
         <Notice kind="done" role="status">
           <span className="row between">
@@ -165,12 +156,7 @@ function Effect({
   const after = useCompactionPreview({ compactionConfigs: [...others, shown] })
   if (caller?.config.write === false)
     return <p className="hint">Previews of compaction require WRITE on CONFIG.</p>
-  if (after.error)
-    return (
-      <Notice kind="problem" role="alert">
-        {after.error.message}
-      </Notice>
-    )
+  if (after.error) return <Problem>{after.error.message}</Problem>
   const [was, becomes] = [before.data?.stats[shown.dataSource], after.data?.stats[shown.dataSource]]
   if (!becomes) return null
   return (

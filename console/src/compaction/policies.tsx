@@ -1,6 +1,6 @@
 import { countOf, formatBytes } from '@svc/domain/text'
 import { type ClusterCompactionJson, useClusterCompaction, useCompactionPreview } from '../cluster/index.ts'
-import { formatDays, Name, Notice } from '../ui/index.ts'
+import { formatDays, Name, Problem } from '../ui/index.ts'
 
 const policies = [
   ['newestSegmentFirst', 'Newest segments first'],
@@ -43,11 +43,7 @@ function Policy({
       <h3>
         {label} {isCurrent && <span className="pill leader">in use</span>}
       </h3>
-      {error && (
-        <Notice kind="problem" role="alert">
-          {error.message}
-        </Notice>
-      )}
+      {error && <Problem>{error.message}</Problem>}
       {data && (
         <p className="dim">
           {eligible.length === 0

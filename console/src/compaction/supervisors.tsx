@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Supervisor, useClusterCompaction, useSupervisors } from '../cluster/index.ts'
 import { send } from '../session/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { Name, Notice, Problem } from '../ui/index.ts'
 
 /** The supervisors, if compaction runs as supervisors. */
 export function Supervisors() {
@@ -27,11 +27,7 @@ export function Supervisors() {
   return (
     <section aria-labelledby="supervisors-title">
       <h2 id="supervisors-title">Supervisors</h2>
-      {problem && (
-        <Notice kind="problem" role="alert">
-          {problem}
-        </Notice>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       <table>
         <thead>
           <tr>

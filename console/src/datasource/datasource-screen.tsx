@@ -7,7 +7,7 @@ import { ClockBar, useClockOffset } from '../clock/index.ts'
 import { type RuleJson, useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatAge, Name, Notice, tierColors } from '../ui/index.ts'
+import { Empty, formatAge, Name, Problem, tierColors } from '../ui/index.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
 import { parseList, replicantsOf } from './rule-text.ts'
@@ -85,15 +85,9 @@ function Loaded({
         />
         <ClockBar isEdited={edit.isEdited} />
         {isLinkDamaged && (
-          <Notice kind="problem" role="alert">
-            This link does not contain valid rules, so the stored rules are shown.
-          </Notice>
+          <Problem>This link does not contain valid rules, so the stored rules are shown.</Problem>
         )}
-        {view.error && (
-          <Notice kind="problem" role="alert">
-            The preview failed: {view.error.message}
-          </Notice>
-        )}
+        {view.error && <Problem>The preview failed: {view.error.message}</Problem>}
         {view.data && (
           <TimelinePanel
             dataSource={dataSource}

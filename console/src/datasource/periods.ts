@@ -1,3 +1,4 @@
+import { formatList } from '@svc/domain/text'
 import { formatPeriod, type Period, periodOf } from '@svc/domain/time'
 
 const units = ['years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'] as const
@@ -9,9 +10,7 @@ export function periodInWords(text: string): string | undefined {
   const parts = units
     .filter((unit) => period[unit] > 0)
     .map((unit) => `${period[unit]} ${period[unit] === 1 ? unit.slice(0, -1) : unit}`)
-  if (parts.length === 0) return 'no time'
-  const [last] = parts.slice(-1)
-  return parts.length === 1 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`
+  return parts.length === 0 ? 'no time' : formatList(parts)
 }
 
 /** Returns an ISO 8601 period with one more of a unit; undefined if it is not valid. */

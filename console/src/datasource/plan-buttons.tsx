@@ -4,7 +4,7 @@ import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { RuleJson } from '../cluster/index.ts'
 import { fetchJson, hasCluster } from '../session/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { Name, Problem } from '../ui/index.ts'
 import { planOfEdit, rulesInPlan } from './plan-file.ts'
 import { screenWithRules } from './rules-link.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -103,11 +103,7 @@ export function ReviewTitle({
           target.value = ''
         }}
       />
-      {problem && (
-        <Notice kind="problem" role="alert">
-          {problem}
-        </Notice>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       {others.length > 0 && (
         <p className="hint">
           The plan also changes the rules of{' '}

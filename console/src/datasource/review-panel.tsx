@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { type RuleJson, useCaller, useRuleHistory } from '../cluster/index.ts'
 import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { CopyButton, formatAge, formatDays, Name, Notice } from '../ui/index.ts'
+import { CopyButton, formatAge, formatDays, Name, Notice, Problem } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
@@ -160,11 +160,7 @@ function ApplyForm({
         {isFuture && (
           <p className="hint">These numbers preview the future, but the rules apply from now on.</p>
         )}
-        {apply.problem && (
-          <Notice kind="problem" role="alert">
-            {apply.problem}
-          </Notice>
-        )}
+        {apply.problem && <Problem>{apply.problem}</Problem>}
         <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
       </div>
     </form>

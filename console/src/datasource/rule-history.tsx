@@ -1,7 +1,7 @@
 import { countOf } from '@svc/domain/text'
 import { useEffect, useRef } from 'react'
 import { type DetailedRuleChange, maxRuleChanges, type RuleJson, useRuleHistory } from '../cluster/index.ts'
-import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { formatMinute, Name, Problem } from '../ui/index.ts'
 import { differencesOf } from './rule-differences.ts'
 import { describeRule } from './rule-text.ts'
 import { type RulesEdit, sameRules } from './use-rules-edit.ts'
@@ -33,11 +33,7 @@ export function RuleHistory({
           Close
         </button>
       </div>
-      {error && (
-        <Notice kind="problem" role="alert">
-          {error.message}
-        </Notice>
-      )}
+      {error && <Problem>{error.message}</Problem>}
       {data?.length === 0 && <p className="dim">The rules have never been changed.</p>}
       <div className="scroll" tabIndex={0} role="group" aria-label="Changes, newest first">
         <table>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { type ExplainedServer, type SegmentExplanation, useExplanation } from '../cluster/index.ts'
 import type { ExplainedSegment } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { formatMinute, Name, Notice } from '../ui/index.ts'
+import { formatMinute, Name, Notice, Problem } from '../ui/index.ts'
 import { describeRule } from './rule-text.ts'
 
 /** Why one segment is where it is: the rules in order, replicas by tier, servers with failures, and what happens next. */
@@ -24,11 +24,7 @@ export function SegmentPanel({
           version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
         </p>
       </div>
-      {error && (
-        <Notice kind="problem" role="alert">
-          {error.message}
-        </Notice>
-      )}
+      {error && <Problem>{error.message}</Problem>}
       {data && <Explanation explained={data} />}
       {!data && !error && hasCluster() && <p className="dim">Loading the explanation</p>}
       {!hasCluster() && <LocalServers segment={segment} />}

@@ -9,7 +9,7 @@ import {
   type ExplainedSegments,
   type TimeRange,
 } from '../preview/index.ts'
-import { formatTime, Name, Notice } from '../ui/index.ts'
+import { formatTime, Name, Problem } from '../ui/index.ts'
 import { SegmentPanel } from './segment-explanation.tsx'
 
 const limit = 5000
@@ -64,11 +64,7 @@ export function SegmentsDialog({
           Only segments that lack replicas
         </label>
       </div>
-      {explained.error && (
-        <Notice kind="problem" role="alert">
-          {explained.error.message}
-        </Notice>
-      )}
+      {explained.error && <Problem>{explained.error.message}</Problem>}
       {explained.data && segments.length === 0 && (
         <p>{onlyLacking ? 'All segments have the replicas that their rules require.' : 'No segments.'}</p>
       )}

@@ -18,7 +18,7 @@ import {
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
-import { Empty, formatMinute, Name, Notice, tierColors } from '../ui/index.ts'
+import { Empty, formatMinute, Name, Notice, Problem, tierColors } from '../ui/index.ts'
 import {
   type Concern,
   certificateConcerns,
@@ -78,11 +78,7 @@ function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
         <h1>Overview</h1>
         <ClockBar />
       </div>
-      {error && (
-        <Notice kind="problem" role="alert">
-          The preview failed: {error.message}
-        </Notice>
-      )}
+      {error && <Problem>The preview failed: {error.message}</Problem>}
       {answer && (
         <>
           <FutureSummary answer={answer} />

@@ -1,17 +1,12 @@
 import { formatCount } from '@svc/domain/text'
 import { type DutyGroup, useDuties, useInventory } from '../cluster/index.ts'
-import { formatAge, formatDuration, Notice } from '../ui/index.ts'
+import { formatAge, formatDuration, Problem } from '../ui/index.ts'
 
 /** The duty groups of both leaders: when they ran, how long it took, and which duties failed. */
 export function DutyTable() {
   const { data, error } = useDuties()
   const { data: inventory } = useInventory()
-  if (error && !data)
-    return (
-      <Notice kind="problem" role="alert">
-        {error.message}
-      </Notice>
-    )
+  if (error && !data) return <Problem>{error.message}</Problem>
   if (!data) return <p className="dim">Loading</p>
   return (
     <table>

@@ -10,7 +10,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, type FormEvent, useState } from 'react'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { Name, Problem } from '../ui/index.ts'
 
 /** A file that the user chose, and what its first rows show. */
 interface ChosenFile {
@@ -45,11 +45,7 @@ export function IngestPanel({ onTask }: { onTask(id: string): void }) {
     <section className="review" aria-labelledby="ingest-title">
       <h2 id="ingest-title">Ingest a file</h2>
       <DropZone key={round} onFile={(file) => void choose(file)} />
-      {problem && (
-        <Notice kind="problem" role="alert">
-          {problem}
-        </Notice>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       {chosen && (
         <IngestForm
           key={`${chosen.file.name} ${chosen.file.lastModified} ${chosen.file.size}`}
@@ -206,11 +202,7 @@ function IngestForm({
         </>
       )}
       {isForbidden && <p className="hint">This requires WRITE on the datasource.</p>}
-      {problem && (
-        <Notice kind="problem" role="alert">
-          {problem}
-        </Notice>
-      )}
+      {problem && <Problem>{problem}</Problem>}
       <div className="row">
         <button
           type="submit"

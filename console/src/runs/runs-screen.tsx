@@ -1,7 +1,7 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
-import { formatAge, formatSpan, Name, Notice } from '../ui/index.ts'
+import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
 import { TaskPanel } from './task-panel.tsx'
@@ -41,11 +41,7 @@ export function RunsScreen() {
               </select>
             </label>
           </div>
-          {tasks.error && (
-            <Notice kind="problem" role="alert">
-              {tasks.error.message}
-            </Notice>
-          )}
+          {tasks.error && <Problem>{tasks.error.message}</Problem>}
           {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} />}
           {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={setSelected} />}
           {all.length === maxTasks && (

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, type DragEvent, type ReactNode, useCallback, useEffect, useState } from 'react'
 import type { SnapshotPlace } from '../preview/index.ts'
 import { pageSource } from '../session/index.ts'
-import { Empty, Notice, ThemeSwitch } from '../ui/index.ts'
+import { Empty, Problem, ThemeSwitch } from '../ui/index.ts'
 import { droppedFiles } from './dropped-files.ts'
 import { openSnapshot, useOpenedSnapshot } from './opened-snapshot.ts'
 
@@ -96,11 +96,7 @@ function ChooseSnapshot({
             <FileButton label="Choose files" isFolder={false} isDisabled={isReading} onOpen={onOpen} />
           </div>
         </section>
-        {problem && (
-          <Notice kind="problem" role="alert">
-            {problem}
-          </Notice>
-        )}
+        {problem && <Problem>{problem}</Problem>}
         <section aria-labelledby="from-svc" className="lead">
           <h2 id="from-svc">Save a snapshot of svc or Druid</h2>
           <pre>{exportCommand}</pre>

@@ -2,7 +2,7 @@ import { countOf, formatCount } from '@svc/domain/text'
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useState } from 'react'
 import { fetchJson } from '../session/index.ts'
-import { Name, Notice } from '../ui/index.ts'
+import { Name, Problem } from '../ui/index.ts'
 import { ResultTable } from './result-table.tsx'
 import { maxRows, useQueryRun } from './use-query-run.ts'
 
@@ -60,11 +60,7 @@ export function SqlScreen() {
             Download as CSV
           </button>
         </div>
-        {problem && (
-          <Notice kind="problem" role="alert">
-            {problem}
-          </Notice>
-        )}
+        {problem && <Problem>{problem}</Problem>}
         {result && <ResultTable result={result} />}
         {!result && !problem && (
           <p className="hint">

@@ -1,5 +1,5 @@
 import type { ChangedTier, ServerChanges, ServerChangesPreview } from '@svc/domain/preview'
-import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import type { DataServer } from '../cluster/index.ts'
 import { formatShare, formatTime, Meter, Name, Notice, TierMark } from '../ui/index.ts'
@@ -59,7 +59,7 @@ function sentenceOf({ failed, drained, added }: ServerChanges): string {
       return `${countOf(list.length, 'server')} with ${size} ${list.length === 1 ? 'is' : 'are'} added to ${tier}`
     }),
   ]
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+  return formatList(parts)
 }
 
 function Consequences({

@@ -17,6 +17,13 @@ export function Notice({
   )
 }
 
+/** What went wrong, which is also read out. */
+export const Problem = ({ children }: { readonly children: ReactNode }) => (
+  <Notice kind="problem" role="alert">
+    {children}
+  </Notice>
+)
+
 /** What to show while there is nothing else: what is missing, and what to do. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (

@@ -1,5 +1,5 @@
 import { defaultRule, defaultRulesName, type Rule, type RuleType } from '../rules/index.ts'
-import { countOf, formatBytes } from '../text/index.ts'
+import { countOf, formatBytes, formatList } from '../text/index.ts'
 import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
 import { findAddedPeriods } from './added-periods.ts'
@@ -104,10 +104,6 @@ export function referenceTo(
     : { index: index - own.length, type, source: 'default' }
 }
 
-/** `a`, `a and b`, or `a, b, and c`. */
-const listOf = (parts: readonly string[]): string =>
-  parts.length < 3 ? parts.join(' and ') : `${parts.slice(0, -1).join(', ')}, and ${parts.at(-1)}`
-
 const nameOf = ({ index, type, source }: RuleReference): string =>
   `${source === 'default' ? 'default rule' : 'rule'} [${index}] [${type}]`
 
@@ -142,7 +138,7 @@ function warningsOfPeriods(
   const lists = listsOf(dataSource, rules)
   const [keeps, sum] = [formatPeriod(added.keeps), formatPeriod(added.sum)]
   const indexes = added.indexes.slice(0, maxPeriodRules)
-  const numbers = listOf(indexes.map((index) => `[${index}]`))
+  const numbers = formatList(indexes.map((index) => `[${index}]`))
   const periods = indexes.length === 2 ? 'both periods' : 'all periods'
   return [
     {
@@ -168,7 +164,7 @@ function describeUnreached(
     const why =
       hiding.length === 0
         ? 'never applies: it matches no time range'
-        : `is never reached because ${listOf(hiding.map(nameOf))} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
+        : `is never reached because ${formatList(hiding.map(nameOf))} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
     return {
       type: 'ruleNeverReached',
       dataSource,

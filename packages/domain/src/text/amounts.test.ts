@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatBytes } from './amounts.ts'
+import { formatBytes, formatList } from './amounts.ts'
 import { formatDuration } from './format-duration.ts'
 
 test('formats bytes in a suitable unit', () => {
@@ -12,6 +12,14 @@ test('formats bytes in a suitable unit', () => {
     '2.0 PB',
     '5000.0 PB',
   ])
+})
+
+test('joins the parts of a list', () => {
+  const parts = ['a', 'b', 'c']
+  assert.deepEqual(
+    [0, 1, 2, 3].map((count) => formatList(parts.slice(0, count))),
+    ['', 'a', 'a and b', 'a, b, and c'],
+  )
 })
 
 test('formats durations in two units', () => {

@@ -8,6 +8,11 @@ export function countOf(count: number, thing: string, things = `${thing}s`): str
   return `${formatCount(count)} ${count === 1 ? thing : things}`
 }
 
+const lists = new Intl.ListFormat('en-US')
+
+/** A list in words: `a`, `a and b`, or `a, b, and c`. */
+export const formatList = (parts: readonly string[]): string => lists.format(parts)
+
 /** A number of bytes, for example `185.4 kB`. */
 export function formatBytes(sizeBytes: number): string {
   if (sizeBytes < 1000) return `${sizeBytes} B`
