@@ -1,5 +1,4 @@
 // Measures the console in Chromium on the cluster of a home: node test/browser/measure-console.ts HOME [DATASOURCE]
-// The results for a million segments are in docs/benchmarks.md.
 
 import { readFileSync } from 'node:fs'
 import { accessToCluster } from '@svc/cli/client'

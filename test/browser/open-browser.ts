@@ -1,21 +1,6 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-
-/** Returns the first of these programs on PATH; undefined if there is none. */
-const programAmong = (...names: readonly string[]): string | undefined =>
-  names
-    .flatMap((name) =>
-      (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)),
-    )
-    .find((file) => existsSync(file))
-
-/** Chromium on this machine; undefined if there is none. */
-export const chromiumFile = programAmong('chromium', 'chromium-browser', 'google-chrome')
-
-/** Firefox on this machine; undefined if there is none. */
-export const firefoxFile = programAmong('firefox-esr', 'firefox')
+import { chromiumFile } from '../support/find-on-path.ts'
 
 /** A page of the console, with everything that went wrong in it. */
 export interface ConsolePage {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { firefoxFile } from '../support/find-on-path.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
-import { firefoxFile } from './open-browser.ts'
 
 /** An element, by its role and its name for people who cannot see the page, or as XPath. */
 type Element = { readonly role: string; readonly name: string } | string

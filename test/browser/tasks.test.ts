@@ -7,9 +7,10 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import { waitUntil } from '@svc/shared/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
+import { chromiumFile } from '../support/find-on-path.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
 import { addUsers } from '../support/test-users.ts'
-import { type ConsolePage, chromiumFile, logIn, openBrowser, openPage } from './open-browser.ts'
+import { type ConsolePage, logIn, openBrowser, openPage } from './open-browser.ts'
 
 const skip = chromiumFile === undefined && 'Chromium is not on PATH (Debian: apt-get install chromium)'
 const pictures = path.join(repositoryRoot, 'docs/console')

@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
 import { waitUntil } from '@svc/shared/testing'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import { chromiumFile } from '../support/find-on-path.ts'
 import { flights, flightsTask, runTask } from '../support/flights.ts'
 import { storedSegments } from '../support/segments.ts'
 import { startTestCluster, type TestCluster } from '../support/test-cluster.ts'
@@ -21,9 +21,6 @@ const { dataSource } = flights
 // The last version that was published as a separate package.
 const artifact = 'org.apache.druid:druid-console:24.0.1'
 const unpacked = path.join(repositoryRoot, '.cache/interop/console')
-const chromiumFile = ['chromium', 'chromium-browser', 'google-chrome']
-  .flatMap((name) => (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name)))
-  .find(existsSync)
 
 /** Paths that the console requests to detect optional features, which it shows as unavailable. */
 const mayBeAbsent = [

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
 import { unpackDebianPackages } from '../../launcher/debian-packages.mjs'
+import { findOnPath } from './find-on-path.ts'
 
 /** A program that a test runs next to the cluster. */
 export interface Program {
@@ -22,8 +23,7 @@ export interface ProgramSource {
 
 /** Finds the program on PATH, in the cache, or in the package archive. Throws if it is in none of them. */
 export async function findProgram(source: ProgramSource): Promise<Program> {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
-  const file = folders.map((folder) => path.join(folder, source.name)).find(existsSync)
+  const file = findOnPath([source.name], ['/usr/sbin', '/usr/local/sbin'])
   if (file !== undefined) return { file, base: '' }
   const base = path.join(repositoryRoot, '.cache', source.package)
   const unpacked = path.join(base, source.folder, source.name)

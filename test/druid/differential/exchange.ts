@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { canonicalJson } from '@svc/domain/json'
 import type { Answer } from '@svc/shared/testing'
 import type { DifferentialRequest } from './requests.ts'
 import type { State } from './state.ts'
@@ -59,7 +60,9 @@ function normalizeValue(value: unknown, keepsOrder: boolean, isRandomPlacement: 
   if (Array.isArray(value)) {
     if (isRandomPlacement) return ['<placement>']
     const items = value.map((item) => normalizeValue(item, keepsOrder, isRandomPlacement))
-    return keepsOrder ? items : items.sort((left, right) => (canonical(left) < canonical(right) ? -1 : 1))
+    return keepsOrder
+      ? items
+      : items.sort((left, right) => (canonicalJson(left) < canonicalJson(right) ? -1 : 1))
   }
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
@@ -80,15 +83,6 @@ function normalizeValue(value: unknown, keepsOrder: boolean, isRandomPlacement: 
 
 const isReadMark = (value: unknown): boolean =>
   isObject(value) && Object.keys(value).every((name) => name === 'created' || name === 'client')
-
-/** The same text for the same value, whatever the order of its names. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : inner,
-  )
-}
 
 /** Yields the path of each part that differs, with both values. */
 export function* differingParts(left: unknown, right: unknown, path = ''): Generator<string> {

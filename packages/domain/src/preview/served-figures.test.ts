@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import {
   decideRequest,
@@ -9,40 +8,15 @@ import {
   parsePreviewRequest,
   servedFiguresOf,
 } from './index.ts'
-import { testNow } from './test-preview.ts'
+import { clusterOfDays, testNow, testServer } from './test-preview.ts'
 
-const dayMs = 86_400_000
 const reader = { canRead: () => true, canReadTiers: true }
 
+const servers = [testServer('hot-1', 'hot'), testServer('hot-2', 'hot'), testServer('cold-1', 'cold')]
+
 /** Daily segments, the newest first, each with a list of the servers that serve it: 0 and 1 are hot, 2 is cold. */
-function clusterOf(rules: readonly object[], servedBy: readonly (readonly number[])[]): PreviewedCluster {
-  const server = (name: string, tier: string) =>
-    ({ name, type: 'historical', tier, maxSizeBytes: 1000, decommissioning: false }) as const
-  return {
-    now: testNow,
-    servers: [server('hot-1', 'hot'), server('hot-2', 'hot'), server('cold-1', 'cold')],
-    rules: new Map([['_default', parseRules(rules)]]),
-    datasources: [
-      {
-        segments: {
-          dataSource: 'wiki',
-          count: servedBy.length,
-          start: (index) => testNow - (index + 1) * dayMs,
-          end: (index) => testNow - index * dayMs,
-          sizeBytes: () => 10,
-          version: () => 'v1',
-          partitionNum: () => 0,
-          isOvershadowed: () => false,
-          forEachCopy: (index, visit) => {
-            for (const place of servedBy[index]!) visit(place)
-          },
-        },
-        columns: undefined,
-        keep: () => undefined,
-      },
-    ],
-  }
-}
+const clusterOf = (rules: readonly object[], servedBy: readonly (readonly number[])[]): PreviewedCluster =>
+  clusterOfDays(servers, rules, servedBy)
 
 /** Returns how many segments lack replicas, and which ones. */
 function lackOf(cluster: PreviewedCluster) {

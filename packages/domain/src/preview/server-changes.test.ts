@@ -1,57 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseRules } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import {
-  type PreviewedCluster,
-  type PreviewServer,
-  previewServerChanges,
-  type ServerChanges,
-} from './index.ts'
-import { testNow } from './test-preview.ts'
+import { type PreviewedCluster, previewServerChanges, type ServerChanges } from './index.ts'
+import { clusterOfDays, testNow, testServer } from './test-preview.ts'
 
 const dayMs = 86_400_000
 const nothing: ServerChanges = { failed: [], drained: [], added: [] }
 
-const server = (name: string, tier: string, maxSizeBytes = 1000): PreviewServer => ({
-  name,
-  type: 'historical',
-  tier,
-  maxSizeBytes,
-  decommissioning: false,
-})
-
 /** Ten days of 10 bytes each. The newest five are on two hot servers, the others on the cold one. */
-function clusterOf(coldBytes = 1000): PreviewedCluster {
-  const rules = [
-    { type: 'loadByPeriod', period: 'P5D', tieredReplicants: { hot: 2 } },
-    { type: 'loadForever', tieredReplicants: { cold: 1 } },
-  ]
-  return {
-    now: testNow,
-    servers: [server('hot-1', 'hot'), server('hot-2', 'hot'), server('cold-1', 'cold', coldBytes)],
-    rules: new Map([['_default', parseRules(rules)]]),
-    datasources: [
-      {
-        segments: {
-          dataSource: 'wiki',
-          count: 10,
-          start: (index) => testNow - (index + 1) * dayMs,
-          end: (index) => testNow - index * dayMs,
-          sizeBytes: () => 10,
-          version: () => 'v1',
-          partitionNum: () => 0,
-          isOvershadowed: () => false,
-          forEachCopy: (index, visit) => {
-            for (const place of index < 5 ? [0, 1] : [2]) visit(place)
-          },
-        },
-        columns: undefined,
-        keep: () => undefined,
-      },
+const clusterOf = (coldBytes = 1000): PreviewedCluster =>
+  clusterOfDays(
+    [testServer('hot-1', 'hot'), testServer('hot-2', 'hot'), testServer('cold-1', 'cold', coldBytes)],
+    [
+      { type: 'loadByPeriod', period: 'P5D', tieredReplicants: { hot: 2 } },
+      { type: 'loadForever', tieredReplicants: { cold: 1 } },
     ],
-  }
-}
+    Array.from({ length: 10 }, (_, index) => (index < 5 ? [0, 1] : [2])),
+  )
 
 const previewOf = (changes: Partial<ServerChanges>, cluster = clusterOf()) => {
   const { tiers, unavailableSegments } = finish(previewServerChanges(cluster, { ...nothing, ...changes }))
@@ -84,7 +49,7 @@ test('without a change, nothing is loaded and everything fits', () => {
 test('a failed server leaves segments unavailable that no other server has', () => {
   const { cold, hot, unavailableSegments } = previewOf({
     failed: ['cold-1'],
-    added: [server('cold-2', 'cold', 40)],
+    added: [testServer('cold-2', 'cold', 40)],
   })
   assert.equal(unavailableSegments, 5)
   assert.deepEqual([cold.serversBefore, cold.serversAfter], [1, 1])
@@ -93,7 +58,7 @@ test('a failed server leaves segments unavailable that no other server has', () 
 })
 
 test('a drained server keeps its segments available, and they are loaded elsewhere', () => {
-  const { hot, unavailableSegments } = previewOf({ drained: ['hot-2'], added: [server('hot-3', 'hot')] })
+  const { hot, unavailableSegments } = previewOf({ drained: ['hot-2'], added: [testServer('hot-3', 'hot')] })
   assert.equal(unavailableSegments, 0)
   assert.deepEqual(hot.loaded, { segments: 5, copies: 5, bytes: 50 })
   assert.deepEqual([hot.serversAfter, hot.bytesAfter], [2, 100])
@@ -109,10 +74,10 @@ test('shows the day on which a tier is full, and that an added server prevents t
   // 50 bytes now, and 10 more each day.
   assert.equal(previewOf({}, clusterOf(75)).cold.fullAt, testNow + 3 * dayMs)
   assert.equal(previewOf({}, clusterOf(50)).cold.fullAt, testNow + dayMs)
-  assert.equal(previewOf({ added: [server('cold-2', 'cold', 75)] }, clusterOf(75)).cold.fullAt, undefined)
+  assert.equal(previewOf({ added: [testServer('cold-2', 'cold', 75)] }, clusterOf(75)).cold.fullAt, undefined)
 })
 
 test('a new tier is one without replicas until a rule names it', () => {
-  const { icy } = previewOf({ added: [server('icy-1', 'icy', 500)] })
+  const { icy } = previewOf({ added: [testServer('icy-1', 'icy', 500)] })
   assert.deepEqual([icy?.serversBefore, icy?.capacityBytesAfter, icy?.bytesAfter], [0, 500, 0])
 })

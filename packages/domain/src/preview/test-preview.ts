@@ -1,4 +1,4 @@
-import { defaultRule, type Rule } from '../rules/index.ts'
+import { defaultRule, parseRules, type Rule } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
 import { parseInstant } from '../time/index.ts'
 import {
@@ -6,8 +6,10 @@ import {
   decidePreview,
   formatSummary,
   groupGivenSegments,
+  type PreviewedCluster,
   type PreviewResult,
   type PreviewRow,
+  type PreviewServer,
   parsePreviewRequest,
   rowsInPlaces,
 } from './index.ts'
@@ -55,3 +57,44 @@ export function previewGiven(json: unknown): {
     summary: formatSummary(result, true),
   }
 }
+
+const dayMs = 86_400_000
+
+/** A server of 1,000 bytes, unless stated otherwise. */
+export const testServer = (name: string, tier: string, maxSizeBytes = 1000): PreviewServer => ({
+  name,
+  type: 'historical',
+  tier,
+  maxSizeBytes,
+  decommissioning: false,
+})
+
+/** A cluster with daily segments of 10 bytes, the newest first, each with a list of the servers that serve it. */
+export const clusterOfDays = (
+  servers: readonly PreviewServer[],
+  rules: readonly object[],
+  servedBy: readonly (readonly number[])[],
+): PreviewedCluster => ({
+  now: testNow,
+  servers,
+  rules: new Map([['_default', parseRules(rules)]]),
+  datasources: [
+    {
+      segments: {
+        dataSource: 'wiki',
+        count: servedBy.length,
+        start: (index) => testNow - (index + 1) * dayMs,
+        end: (index) => testNow - index * dayMs,
+        sizeBytes: () => 10,
+        version: () => 'v1',
+        partitionNum: () => 0,
+        isOvershadowed: () => false,
+        forEachCopy: (index, visit) => {
+          for (const place of servedBy[index]!) visit(place)
+        },
+      },
+      columns: undefined,
+      keep: () => undefined,
+    },
+  ],
+})

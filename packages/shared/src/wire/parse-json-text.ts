@@ -68,7 +68,7 @@ export function* parseInPieces(
       const container = open.at(-1)
       const isLong = end - index >= minLongStringLength
       if (isLong && !container) {
-        if (!isBlank(text.slice(0, index)) || !isBlank(text.slice(end + 1))) throw invalid(index)
+        if (!isAlone(text, index, end)) throw invalid(index)
         return yield* parseLongString(text, index, end, stringPieceLength)
       }
       if (isLong && container && !isName(text, container, index)) {
@@ -101,7 +101,7 @@ export function* parseInPieces(
         parseMembers(text, container, index)
       const parent = open.at(-1)
       if (!parent) {
-        if (!isBlank(text.slice(0, container.openAt)) || !isBlank(text.slice(index + 1))) throw invalid(index)
+        if (!isAlone(text, container.openAt, index)) throw invalid(index)
         return built.value
       }
       endChild(parent, index)
@@ -215,6 +215,10 @@ function setField(object: Record<string, unknown>, key: string, value: unknown):
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
   else object[key] = value
 }
+
+/** Whether only spaces surround the value between two characters of a text. */
+const isAlone = (text: string, first: number, last: number): boolean =>
+  isBlank(text.slice(0, first)) && isBlank(text.slice(last + 1))
 
 // No other spaces are allowed in JSON.
 const isBlank = (text: string): boolean => /^[ \t\r\n]*$/.test(text)
