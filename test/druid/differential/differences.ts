@@ -298,8 +298,8 @@ export const differences: readonly Difference[] = [
         exchange.request.path.includes('full') &&
         isSame({
           ...exchange,
-          druid: { ...exchange.druid, json: withoutEmpty(exchange.druid.json as object, {}) },
-          svc: { ...exchange.svc, json: withoutEmpty(exchange.svc.json as object, {}) },
+          druid: { ...exchange.druid, json: withoutEmpty(exchange.druid.json, {}) },
+          svc: { ...exchange.svc, json: withoutEmpty(exchange.svc.json, {}) },
         }),
     ),
   },
@@ -467,7 +467,8 @@ function equalWithout(
 }
 
 /** Returns an answer of Druid without the datasources that have no used segments and that svc does not list. */
-function withoutEmpty(druid: object, svc: object): object {
+function withoutEmpty(druid: unknown, svc: object): unknown {
+  if (typeof druid !== 'object' || druid === null) return druid
   if (Array.isArray(druid)) {
     const names = new Set(svc as unknown[])
     return druid.filter((item) => (typeof item === 'string' ? names.has(item) : item.segments.length > 0))
@@ -478,8 +479,8 @@ function withoutEmpty(druid: object, svc: object): object {
       const other: unknown = known.get(name)
       if (typeof value !== 'object')
         return other === undefined && (value === 'NaN' || value === 0) ? [] : [[name, value]]
-      const kept = withoutEmpty(value as object, (other ?? {}) as object)
-      return other === undefined && Object.keys(kept).length === 0 ? [] : [[name, kept]]
+      const kept = withoutEmpty(value, (other ?? {}) as object)
+      return other === undefined && Object.keys(kept ?? {}).length === 0 ? [] : [[name, kept]]
     }),
   )
 }

@@ -12,6 +12,7 @@ export {
   type Rule,
   type RuleType,
   regionOf,
+  requiredReplicas,
   ruleTypes,
   type WantedCopies,
 } from './rule-types.ts'

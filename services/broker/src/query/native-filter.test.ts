@@ -59,9 +59,20 @@ const cases: readonly (readonly [string, unknown, readonly number[]])[] = [
   ['an interval', { type: 'interval', dimension: '__time', intervals: ['2026-01-02/P1D'] }, [2]],
   ['a time as a number', { type: 'selector', dimension: '__time', value: String(Date.UTC(2026, 0, 1)) }, [1]],
   [
-    'not, including null values',
+    'not, which null values do not match',
     { type: 'not', field: { type: 'selector', dimension: 'page', value: 'a' } },
-    [2, 3],
+    [2],
+  ],
+  [
+    'not, with null listed',
+    { type: 'not', field: { type: 'in', dimension: 'page', values: ['a', null] } },
+    [2],
+  ],
+  ['not null', { type: 'not', field: { type: 'null', column: 'page' } }, [1, 2]],
+  [
+    'not equal, which null values do not match',
+    { type: 'not', field: { type: 'equals', column: 'added', matchValueType: 'LONG', matchValue: 5 } },
+    [2],
   ],
   ['and without filters', { type: 'and', fields: [] }, [1, 2, 3]],
   [

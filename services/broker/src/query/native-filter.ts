@@ -31,7 +31,7 @@ export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'
     case 'selector':
       return selectorSql(filter, columns, path)
     case 'equals':
-      return `(${columnSql(filter, 'column', columns, path)} IS NOT DISTINCT FROM ${valueSql(filter.matchValue, `${path}.matchValue`)})`
+      return `(${columnSql(filter, 'column', columns, path)} = ${valueSql(filter.matchValue, `${path}.matchValue`)})`
     case 'null':
       return `(${columnSql(filter, 'column', columns, path)} IS NULL)`
     case 'in':
@@ -53,8 +53,8 @@ export function filterSql(filter: unknown, columns: ColumnTypes, path = 'filter'
       return `(${parts.join(filter.type === 'and' ? ' AND ' : ' OR ')})`
     }
     case 'not':
-      // In native filters, null is not equal to any value, so NOT includes it.
-      return `(NOT coalesce(${inner(filter.field, 'field')}, false))`
+      // A comparison with null is neither true nor false, so NOT does not match null either, as in Druid 37.
+      return `(NOT ${inner(filter.field, 'field')})`
     case 'true':
     case 'false':
       return filter.type

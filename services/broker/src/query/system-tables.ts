@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
 import { forbidden } from '@svc/domain/failure'
-import { ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
+import { requiredReplicas, ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline, separateParts } from '@svc/domain/timeline'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
@@ -76,7 +76,7 @@ async function readableDatasources({ sources, caller }: SystemTableInput): Promi
 
 async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
   const { context, view, own } = input.sources
-  const { database, clock } = context
+  const { database, clock, discovery } = context
   await view.catchUp()
   const rules = await loadRules(database, input.sources.parsedRules)
   // Virtual servers are not processes, so the view cannot follow them. The coordinator knows what they serve.
@@ -85,6 +85,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
         (await listedServers(input)).filter(({ type }) => type === 'historical').map(({ host }) => host),
       )
     : undefined
+  const servers = historicals?.size ?? discovery.nodes('historical').length
   for (const dataSource of await readableDatasources(input)) {
     const segments = await loadStoredSegments(database, { dataSource, used: true })
     const copies = historicals && (await copiesOn(historicals, input, dataSource))
@@ -94,7 +95,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
     const factorOf = (rule: number): number => {
       let factor = factors.get(rule)
       if (factor === undefined) {
-        factor = replicationFactorOf(boundaries.wantedBy(rule))
+        factor = requiredReplicas(boundaries.wantedBy(rule), servers)
         factors.set(rule, factor)
       }
       return factor
@@ -160,14 +161,6 @@ async function copiesOn(
   for await (const [id, ...holders] of segmentHolders(input, dataSource))
     copies.set(id, holders.filter((holder) => servers.has(holder)).length)
   return copies
-}
-
-/** Returns the total number of wanted replicas, or -1 for a broadcast rule, where it depends on the servers. */
-function replicationFactorOf(wanted: WantedCopies): number {
-  if (wanted.action !== 'load') return wanted.action === 'drop' ? 0 : -1
-  let factor = 0
-  for (const count of wanted.tieredReplicants.values()) factor += count
-  return factor
 }
 
 function compactionStateOf(payload: object): string | null {

@@ -1,6 +1,6 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import { withFieldsFirst } from '@svc/domain/json'
-import { type RuleBoundaries, ruleBoundariesOf, type WantedCopies } from '@svc/domain/rules'
+import { type RuleBoundaries, requiredReplicas, ruleBoundariesOf } from '@svc/domain/rules'
 import { pagesOfUsedSegments } from '@svc/shared/postgres'
 import type { ClusterView } from '../cluster-view.ts'
 
@@ -45,7 +45,7 @@ function viewRules(
   const wantedCopies = (rule: number): number => {
     let count = wantedByRule.get(rule)
     if (count === undefined) {
-      count = requiredBy(boundaries.wantedBy(rule), historicals)
+      count = requiredReplicas(boundaries.wantedBy(rule), historicals)
       wantedByRule.set(rule, count)
     }
     return count
@@ -61,18 +61,4 @@ function viewRules(
     })
   }
   return { overshadowed, copies }
-}
-
-/** Returns how many replicas a rule requires of each segment; a broadcast rule requires one on each historical. */
-const requiredBy = (wanted: WantedCopies, historicals: number): number =>
-  wanted.action === 'load'
-    ? sumOf(wanted.tieredReplicants.values())
-    : wanted.action === 'broadcast'
-      ? historicals
-      : 0
-
-const sumOf = (counts: Iterable<number>): number => {
-  let sum = 0
-  for (const count of counts) sum += count
-  return sum
 }
