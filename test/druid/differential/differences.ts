@@ -320,15 +320,15 @@ export const differences: readonly Difference[] = [
   {
     name: 'load status of a datasource without an interval',
     endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
-    condition: 'no `interval` is given, and the datasource has segments that are older than two weeks',
-    druid: 'covers only segments of the last two weeks; 204 if there are none',
+    condition: 'no `interval` is given, and the datasource has segments that are older than two weeks or in the future',
+    druid: 'covers only segments of the last two weeks',
     svc: 'covers all used segments',
     reason: 'Old data matters as much; `interval` selects a part of it.',
     explains: ({ request, druid, state }) =>
       request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
       !request.path.includes('interval=') &&
       druid.status < 300 &&
-      state.segments.some(({ payload }) => isOld(payload.interval)),
+      state.segments.some(({ payload }) => isOutsideLastWeeks(payload.interval)),
   },
   {
     name: 'load status without forceMetadataRefresh',
@@ -485,9 +485,11 @@ function withoutEmpty(druid: unknown, svc: object): unknown {
   )
 }
 
-/** Whether an interval ends before the last two weeks. */
-const isOld = (interval: string): boolean =>
-  Date.parse(interval.slice(interval.indexOf('/') + 1)) < Date.now() - 14 * 86_400_000
+/** Whether an interval ends before the last two weeks, or starts after them. */
+function isOutsideLastWeeks(interval: string): boolean {
+  const [start = '', end = ''] = interval.split('/')
+  return Date.parse(end) < Date.now() - 14 * 86_400_000 || Date.parse(start) > Date.now()
+}
 
 const numbersOf = ({ json }: Exchange['svc']): [name: string, value: number][] =>
   Object.entries((json ?? {}) as Record<string, number>)
