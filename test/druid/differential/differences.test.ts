@@ -313,6 +313,15 @@ const examples: readonly Example[] = [
     otherSvc: [200, { numChangedSegments: 1 }],
   },
   {
+    name: 'segments that overlap an interval to mark as unused',
+    endpoint: `POST ${ofDatasource}/markUnused`,
+    json: { interval: '1970-01-15/1970-01-16' },
+    druid: [200, { numChangedSegments: 0 }],
+    svc: [200, { numChangedSegments: 1 }],
+    otherDruid: [404],
+    otherSvc: [200, { numChangedSegments: 1 }],
+  },
+  {
     name: 'unknown segments to mark as used',
     endpoint: `POST ${ofDatasource}/markUsed`,
     json: { segmentIds: ['a'] },

@@ -12,8 +12,10 @@ export interface Difference {
   readonly druid: string
   readonly svc: string
   readonly reason: string
-  /** Whether it explains that these answers differ. */
+  /** Whether it explains that these answers differ, or that equal answers leave both systems in different states. */
   explains(exchange: Exchange): boolean
+  /** Whether both systems are in different states after such an exchange, even if both have succeeded. */
+  readonly separates?: boolean
 }
 
 interface CompactionStatus {
@@ -320,7 +322,8 @@ export const differences: readonly Difference[] = [
   {
     name: 'load status of a datasource without an interval',
     endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
-    condition: 'no `interval` is given, and the datasource has segments that are older than two weeks or in the future',
+    condition:
+      'no `interval` is given, and the datasource has segments that are older than two weeks or in the future',
     druid: 'covers only segments of the last two weeks',
     svc: 'covers all used segments',
     reason: 'Old data matters as much; `interval` selects a part of it.',
@@ -384,6 +387,20 @@ export const differences: readonly Difference[] = [
         (request.json === undefined || JSON.stringify(request.json).includes('segmentIds')) &&
         countOf(druid) > countOf(svc),
     ),
+  },
+  {
+    name: 'segments that overlap an interval to mark as unused',
+    endpoint: '`POST …/markUnused`, by interval',
+    condition: 'the interval overlaps a segment, but does not contain it',
+    druid: 'does not count the segment, but marks it as unused',
+    svc: 'marks only segments that the interval contains',
+    reason: 'Data outside the interval stays available.',
+    separates: true,
+    explains: bothSucceed(({ request, state }) => {
+      const { interval } = (request.json ?? {}) as { interval?: string | null }
+      if (!request.endpoint.endsWith('/markUnused') || typeof interval !== 'string') return false
+      return state.segments.some(({ payload }) => overlapsInPart(interval, payload.interval))
+    }),
   },
   {
     name: 'unknown segments to mark as used',
@@ -483,6 +500,14 @@ function withoutEmpty(druid: unknown, svc: object): unknown {
       return other === undefined && Object.keys(kept ?? {}).length === 0 ? [] : [[name, kept]]
     }),
   )
+}
+
+/** Whether an interval overlaps another one without containing it. */
+function overlapsInPart(one: string, other: string): boolean {
+  const [[start = 0, end = 0], [otherStart = 0, otherEnd = 0]] = [one, other].map((interval) =>
+    interval.split('/').map((time) => Date.parse(time)),
+  ) as [number[], number[]]
+  return start < otherEnd && end > otherStart && (start > otherStart || end < otherEnd)
 }
 
 /** Whether an interval ends before the last two weeks, or starts after them. */
