@@ -11,7 +11,7 @@ interface StringsOptions {
   readonly json?: boolean
 }
 
-/** Adds `./svc dev strings` and `./svc dev wording`. */
+/** Adds `./svc dev strings`, `./svc dev wording`, and `./svc dev functions`. */
 export function addWriting(dev: Command): void {
   dev
     .command('strings')
@@ -39,9 +39,21 @@ export function addWriting(dev: Command): void {
     .description('Check strings, docs, and comments for phrases to replace (docs/writing.md)')
     .action(async (part: string | undefined) => {
       const lines = (await loadWriting()).checkWording(part)
-      for (const line of lines) process.stdout.write(`${line}\n`)
-      if (lines.length > 0) process.exitCode = exitStatus.failed
+      printFindings(lines)
     })
+  dev
+    .command('functions')
+    .description('List functions that have too many lines')
+    .action(async () => {
+      const { loadLongFunctions } = await import('../development/index.ts')
+      printFindings((await loadLongFunctions()).checkFunctions())
+    })
+}
+
+/** Prints what a check has found; any finding makes the command fail. */
+function printFindings(lines: readonly string[]): void {
+  for (const line of lines) process.stdout.write(`${line}\n`)
+  if (lines.length > 0) process.exitCode = exitStatus.failed
 }
 
 async function loadWriting() {

@@ -19,5 +19,10 @@ export * from './run-checks.ts'
 export * from './run-tests.ts'
 export * from './write-documents.ts'
 
-/** Loads the tools for wording, and TypeScript's parser with them, which the other commands start without. */
+// TypeScript's parser is loaded with these tools only, because the other commands start without it.
+
+/** Loads the tools for wording. */
 export const loadWriting = () => import('./writing/index.ts')
+
+/** Loads the check of the length of functions. */
+export const loadLongFunctions = () => import('./long-functions.ts')

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { longFunctions } from './long-functions.ts'
+
+/** A body with so many lines that its function has the given number. */
+const bodyOf = (lines: number) => '  work()\n'.repeat(lines - 2)
+
+test('finds functions of more than 70 lines, by their names', () => {
+  const text = `function fits() {\n${bodyOf(70)}}\nfunction isTooLong() {\n${bodyOf(71)}}\n`
+  assert.deepEqual(longFunctions('a.ts', text), [{ name: 'isTooLong', line: 71, lines: 71 }])
+})
+
+test('counts inner functions and JSX', () => {
+  const inner = `const outer = () => {\n  const inner = () => {\n${bodyOf(71)}  }\n}\n`
+  assert.deepEqual(
+    longFunctions('a.ts', inner).map(({ name, lines }) => [name, lines]),
+    [
+      ['outer', 73],
+      ['inner', 71],
+    ],
+  )
+  const component = `export function Form() {\n  return (\n    <form>\n${'      <input />\n'.repeat(70)}    </form>\n  )\n}\n`
+  assert.deepEqual(longFunctions('form.tsx', component), [{ name: 'Form', line: 1, lines: 76 }])
+})
+
+test('ignores comments before a function, and lists outside of functions', () => {
+  assert.deepEqual(longFunctions('a.ts', `${'// Why.\n'.repeat(80)}function short() {}\n`), [])
+  assert.deepEqual(longFunctions('a.ts', `const list = [\n${'  1,\n'.repeat(80)}]\n`), [])
+})

@@ -1,0 +1,55 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import ts from 'typescript'
+import { repositoryRoot } from '../home/index.ts'
+
+const maxLines = 70
+
+const checkedFiles = [
+  '{packages,services}/*/src/**/*.ts',
+  '{cli,container}/src/**/*.ts',
+  'console/src/**/*.{ts,tsx}',
+]
+// A test reads best from top to bottom, however long it is.
+const notChecked = ['**/node_modules/**', '**/*.test.ts', '**/test-*.ts', '**/testing/**']
+
+/** A function with more lines than allowed, with the line (from 1) where it begins. */
+export interface LongFunction {
+  readonly name: string
+  readonly line: number
+  readonly lines: number
+}
+
+/** Returns the functions of a source text that have more than 70 lines, with their comments and inner functions. */
+export function longFunctions(file: string, text: string): readonly LongFunction[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  const found: LongFunction[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node) {
+      const first = source.getLineAndCharacterOfPosition(node.getStart()).line
+      const lines = source.getLineAndCharacterOfPosition(node.getEnd()).line - first + 1
+      if (lines > maxLines) found.push({ name: nameOf(node), line: first + 1, lines })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+function nameOf(node: ts.SignatureDeclaration): string {
+  const { name, parent } = node
+  return (name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined))?.getText() ?? 'without a name'
+}
+
+/** Returns a line `file:line  …` for each function of the product that is too long. */
+export function checkFunctions(): readonly string[] {
+  return globSync(checkedFiles, { cwd: repositoryRoot, exclude: notChecked })
+    .map((file) => file.split(path.sep).join('/'))
+    .sort()
+    .flatMap((file) =>
+      longFunctions(file, readFileSync(path.join(repositoryRoot, file), 'utf8')).map(
+        ({ name, line, lines }) =>
+          `${file}:${line}  function [${name}] has [${lines}] lines, expected at most [${maxLines}]`,
+      ),
+    )
+}
