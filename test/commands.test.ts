@@ -225,7 +225,7 @@ test('after the password of the admin was changed, says what to do, and stores t
   await succeed('tiers', ...home, '--user', 'reader', '--password-file', at('password'))
   const set = ['password', '--set', ...home, '--new-password-file']
   const wrong = await runSvc(...set, at('password'))
-  assert.match(wrong.stderr, /rejected this password of the admin, so it was not stored/)
+  assert.match(wrong.stderr, /rejected this admin password, so it was not stored/)
   writeFileSync(at('changed'), 'changed-password\n')
   await succeed(...set, at('changed'))
   await succeed('tiers', ...home)

@@ -397,7 +397,7 @@ describe('nothing is created', () => {
   test('at a home that already exists', async () => {
     const { status, stderr } = await runSvc('import', '--from', sourceUrl, ...login, '--home', at('home'))
     assert.equal(status, 1)
-    assert.match(stderr, /already exists\. Choose a new folder/)
+    assert.match(stderr, /already exists\. Choose another folder/)
   })
 
   test('when Ctrl-C interrupts an endless source', async () => {

@@ -47,10 +47,12 @@ function adviceOn({ code, time, address, certificate, reason }: RefusedHandshake
   const { issuer, names, validFrom, validTo } = certificate
   if (code === 'CERT_HAS_EXPIRED')
     return `The certificate, or one of its authorities, has expired. The certificate is valid until ${validTo}${
-      validTo < time ? `, which was ${formatDuration(Date.parse(time) - Date.parse(validTo))} before` : ''
+      validTo < time
+        ? `, which was ${formatDuration(Date.parse(time) - Date.parse(validTo))} before the handshake`
+        : ''
     }`
   if (code === 'CERT_NOT_YET_VALID')
-    return `The certificate is valid from ${validFrom} on, but the time of this server is ${time}`
+    return `The certificate is not valid before ${validFrom}, but the clock of this server showed ${time}`
   if (code === 'CERT_REVOKED') return `The authority [${issuer}] has revoked the certificate`
   if (code === 'WRONG_HOST')
     return `The certificate is valid for [${names}], but the client connected from [${address}] ([svc.server.https.validateHostnames])`

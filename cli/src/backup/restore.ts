@@ -98,7 +98,7 @@ function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
   if (homeFiles !== null) return []
   const found = existingHomeFiles(folder)
   return [
-    `The backup has an older format, which does not list its passwords and virtual servers: restored [${found.join(', ')}] of [${homeFilePaths.join(', ')}] without checking them`,
+    `The backup uses an older format that does not list password and virtual-server files: restored [${found.join(', ')}] of [${homeFilePaths.join(', ')}] without verifying them`,
   ]
 }
 

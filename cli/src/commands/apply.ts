@@ -34,7 +34,7 @@ export function addApply(program: Command): void {
         .description('Apply YAML files, or a saved plan, to a cluster, and wait until it has settled'),
     ),
   )
-    .argument('[dir|plan]', 'Folder with YAML files, one of them, or a plan that ./svc plan --out saved')
+    .argument('[dir|plan]', 'Folder with YAML files, a single YAML file, or a plan saved by ./svc plan --out')
     .option('--revert <plan>', 'ID or file of an applied plan to undo instead')
     .option('--yes', 'Skip the confirmation')
     .option(
@@ -45,7 +45,7 @@ export function addApply(program: Command): void {
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
     .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
-    .option('--comment <text>', 'Comment for the audit history; the ID of the plan is added')
+    .option('--comment <text>', 'Comment for the audit history; the plan ID is appended')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
@@ -53,8 +53,8 @@ export function addApply(program: Command): void {
 Shows the plan and asks for confirmation. Changes are applied in phases: roles and users, configuration, rules that only
 add replicas, rules that move data, rules that lose data, and finally removed roles and users.
 
-A saved plan is refused with status 4 if the configuration has changed since it was made, or if more data would be lost
-than it shows. After an interruption, run the same command again: it skips changes that were already applied.
+A saved plan is refused with status 4 if the configuration has changed since the plan was made, or if more data would be
+lost than the plan shows. After an interruption, run the same command again: it skips changes that were already applied.
 
 --revert restores what a plan changed. Segments that its rules marked as unused are marked as used again.
 
@@ -136,7 +136,7 @@ async function applyRemaining(
       untilLoaded: untilSettled,
       onOverwritten: ({ path }) =>
         printProgress(
-          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The history shows it.`,
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The audit history shows the overwritten change.`,
         ),
       onApplied: ({ path }) => {
         applied += 1
@@ -161,7 +161,7 @@ async function savePlan(plan: Plan): Promise<void> {
     recordPlan(plan, process.env)
   } catch (error) {
     printProgress(
-      `svc: Warning: Failed to save the plan, so only its file can be used to revert it: ${describeError(error)}`,
+      `svc: Warning: Failed to save the plan on this machine, so ./svc apply --revert cannot find the plan by its ID: ${describeError(error)}`,
     )
   }
 }

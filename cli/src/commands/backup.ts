@@ -11,7 +11,7 @@ interface BackupOptions {
 
 const setOption = [
   '--set <name=value>',
-  'Set an svc.* property, such as where deep storage is (repeatable)',
+  'Set an svc.* property, such as the location of deep storage (repeatable)',
   collect,
 ] as const
 
@@ -30,7 +30,7 @@ export function addBackup(program: Command): void {
       `
 The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
 The size and checksum of every file are verified. If a file is missing or has changed, nothing is written.
-Restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
+./svc restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
 If the cluster is not running, the command looks for deep storage in the home. For S3, repeat the --set options of ./svc up.
 The folder contains the passwords of the admin and of the servers. Only you can read it.
 

@@ -29,11 +29,11 @@ Examples:
   ./svc clock rate 0`,
     )
   addMove(clock, 'show', 'Show the time of the cluster')
-  addMove(clock, 'advance', 'Advance the time by a period', {
+  addMove(clock, 'advance', 'Advance the clock by a period', {
     argument: ['<period>', 'ISO 8601 period, for example P30D'],
     change: (period) => ({ advance: period }),
   })
-  addMove(clock, 'set', 'Advance to a time', {
+  addMove(clock, 'set', 'Advance the clock to a given time', {
     argument: ['<time>', 'ISO 8601 time that is later than the time of the cluster'],
     change: (time) => ({ now: time }),
   })

@@ -250,7 +250,7 @@ test('writes sample data up to a day, but not over a file', async () => {
   )
   const again = await svc('sample', file)
   assert.equal(again.status, 1)
-  assert.match(again.stderr, /already exists\. Choose a new file/)
+  assert.match(again.stderr, /already exists\. Choose another file/)
   const { stdout: printed } = await svc('sample', '-', '--days', '1', '--rows', '1')
   assert.equal(printed.trimEnd().split('\n').length, 2)
 })

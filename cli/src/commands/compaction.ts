@@ -48,7 +48,10 @@ function addPreview(compaction: Command): void {
     compaction.command('preview').description('Preview what would be compacted, and in which order'),
   )
     .argument('<file>', 'JSON overrides (- for standard input)')
-    .option('--schedule', 'Simulate the next runs under each policy, and compare the duty with supervisors')
+    .option(
+      '--schedule',
+      'Simulate the next runs under each policy, and compare the compaction duty with compaction supervisors',
+    )
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

@@ -11,7 +11,7 @@ export function addDatasources(program: Command): void {
   withConnection(
     program
       .command('datasources')
-      .description('Show the datasources: loaded segments, size, times, and tiers'),
+      .description('Show the datasources: loaded segments, size, time range, and tiers'),
   )
     .option('--json', 'Print JSON')
     .addHelpText(

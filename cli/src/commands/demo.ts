@@ -15,7 +15,7 @@ export function addDemo(program: Command): void {
     .description('Show in half a minute how rules move real data between tiers, on a temporary cluster')
     .option(
       '--home <dir>',
-      'Empty or new folder for the state of the cluster, which is kept (default: a temporary folder)',
+      'New or empty folder in which to keep the state of the cluster (default: a temporary folder)',
       parseHome,
     )
     .option(

@@ -39,10 +39,8 @@ function addStart(bench: Command): void {
 function addTestClusters(bench: Command): void {
   bench
     .command('test-clusters')
-    .description(
-      'Start clusters for tests at the same time, check that they leave nothing behind, and measure resets',
-    )
-    .option('--clusters <n>', 'Number of clusters that start at the same time', '20')
+    .description('Start test clusters concurrently, check that they leave nothing behind, and measure resets')
+    .option('--clusters <n>', 'Number of clusters to start concurrently', '20')
     .option('--rounds <n>', 'Number of resets', '40')
     .option('--json', 'Print JSON')
     .action(async ({ clusters, rounds, json }: { clusters: string; rounds: string; json?: boolean }) => {
@@ -71,7 +69,7 @@ function addCoordinator(bench: Command): void {
 function addPreviews(bench: Command): void {
   bench
     .command('previews')
-    .description('Measure the processor time of previews of rule changes in the console')
+    .description('Measure the CPU time of previewing rule changes in the console')
     .option('--segments <n>', 'Number of segments', '1000000')
     .option('--datasources <n>', 'Number of datasources', '1')
     .option('--rounds <n>', 'Number of edits', '40')
@@ -170,7 +168,9 @@ function addDurations(bench: Command): void {
 function addExplanations(bench: Command): void {
   bench
     .command('explanations')
-    .description('Measure explanations of single segments on a simulation, and how they delay other requests')
+    .description(
+      'Measure how long explaining a segment takes in a simulation, and how much it delays other requests',
+    )
     .option('--servers <n>', 'Number of virtual historicals', '1000')
     .option('--segments <n>', 'Number of virtual segments', '1000000')
     .option('--requests <n>', 'Number of explanations', '2000')
@@ -190,7 +190,7 @@ function addSql(bench: Command): void {
   bench
     .command('sql')
     .description('Measure SQL over many segments, compared with plain DuckDB on the same files')
-    .option('--segments <n>', 'Number of segments, 1000 rows each', '1000')
+    .option('--segments <n>', 'Number of segments with 1,000 rows each', '1000')
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async ({ segments, rounds, json }: { segments: string; rounds: string; json?: boolean }) => {
@@ -208,7 +208,7 @@ function addRequests(bench: Command): void {
   bench
     .command('requests')
     .description(
-      'Measure requests per second at the coordinator and through the router, plain and over TLS (needs wrk; SVC_REFERENCE_URLS: space-separated URLs with name and password to compare with)',
+      'Measure requests per second at the coordinator and through the router, with and without TLS (needs wrk; SVC_REFERENCE_URLS: space-separated URLs with user name and password to compare with)',
     )
     .option('--rounds <n>', 'Number of rounds', '3')
     .option('--seconds <n>', 'Seconds per measurement', '10')

@@ -24,26 +24,20 @@ export function addTest(dev: Command): void {
       'Number of test files to run concurrently (default: depends on processors and memory)',
     )
     .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
-    .option(
-      '--update',
-      'Write the actual output into the tested pages, and update the screenshots of the console',
-    )
-    .option('--browser', 'Run only the tests of the console (need Chromium)')
-    .option('--compose', 'Run only the tests of docker-compose.yml (need Docker)')
+    .option('--update', 'Write the actual output into the tested pages, and update the console screenshots')
+    .option('--browser', 'Run only the console tests (requires Chromium)')
+    .option('--compose', 'Run only the docker-compose.yml tests (requires Docker)')
     .option(
       '--interop',
-      "Run only the tests with Druid's Java client and web console (need Java, Maven, and Chromium)",
+      "Run only the tests with Druid's Java client and web console (requires Java, Maven, and Chromium)",
     )
     .option(
       '--kubernetes',
-      'Run only the test of deploy/kubernetes (needs a single-node Kubernetes on this machine)',
+      'Run only the deploy/kubernetes test (requires a single-node Kubernetes cluster on this machine)',
     )
-    .option('--package', 'Run only the tests of the npm package (need the package registry)')
-    .option('--storage', 'Run only the tests with a real S3 server (need Java and Maven)')
-    .option(
-      '--surroundings',
-      'Run only the tests of several machines and of Prometheus (need Debian and root)',
-    )
+    .option('--package', 'Run only the npm package tests (requires the package registry)')
+    .option('--storage', 'Run only the tests with a real S3 server (requires Java and Maven)')
+    .option('--surroundings', 'Run only the multi-machine and Prometheus tests (requires Debian and root)')
     .action(async (pattern: string | undefined, options: TestOptions) => {
       process.exitCode = await runSuite(pattern, options)
     })

@@ -47,7 +47,7 @@ export function addDev(program: Command): void {
   dev
     .command('pack')
     .argument('[folder]', 'Folder for the tarball (default: .cache/package)')
-    .description('Create the npm package, with the console')
+    .description('Create the npm package, including the console')
     .action(async (folder: string | undefined) => {
       const { createPackage } = await import('../development/index.ts')
       process.stdout.write(`${await createPackage(folder)}\n`)
@@ -64,7 +64,7 @@ export function addDev(program: Command): void {
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('Run random faults against entire clusters, by seed (--help lists the options)')
+    .description('Inject random faults into entire clusters, by seed (--help lists the options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -78,7 +78,7 @@ function addFaults(dev: Command): void {
 function addHostile(dev: Command): void {
   dev
     .command('hostile')
-    .description('Send all hostile requests to a cluster; --help lists the options')
+    .description('Send the hostile test requests to a cluster; --help lists the options')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -94,7 +94,8 @@ function addComparisons(dev: Command): void {
     differential: 'Compare the responses of svc and Druid 37 to the same random requests',
     plans:
       'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
-    previews: 'Compare previews of random rule changes on imports of Druid 37 with what Druid then does',
+    previews:
+      'Compare previews of random rule changes on imported Druid 37 clusters with what Druid then does',
   } as const
   for (const [name, description] of Object.entries(descriptions)) {
     dev

@@ -23,9 +23,9 @@ interface DiffOptions extends SurroundingsOptions {
 export function addDoctor(program: Command): void {
   const doctor = program
     .command('doctor')
-    .description('Check the security of the configuration folder of a Druid cluster')
+    .description('Check the security settings in the configuration folder of a Druid cluster')
     .option('--config <dir>', 'Configuration folder of Druid, for example conf/druid/cluster')
-    .option('--offline', 'Do not connect to directories and servers')
+    .option('--offline', 'Do not connect to directories or servers')
   withSurroundings(doctor)
     .addHelpText(
       'after',
@@ -46,7 +46,7 @@ Examples:
       .command('diff')
       .description('Show which permissions users gain or lose with another configuration')
       .argument('<old>', 'Configuration folder of Druid')
-      .argument('<new>', 'Changed copy of that folder')
+      .argument('<new>', 'Changed copy of the configuration folder')
       .option('--users <path>', 'File or folder with users and roles, as written by ./svc pull'),
   )
     .addHelpText(
@@ -69,10 +69,10 @@ Examples:
 
 const withSurroundings = (command: Command): Command =>
   command
-    .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
+    .option('--variables <file>', 'File with NAME=value lines to add to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and the one to use here instead (repeatable)',
+      'Path or address in the configuration, and the one to use instead (repeatable)',
       collect,
     )
     .option('--json', 'Print JSON')

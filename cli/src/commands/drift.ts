@@ -17,7 +17,7 @@ export function addDrift(program: Command): void {
         .description('Show how a cluster differs from YAML files (exit status 5 if it differs)'),
     ),
   )
-    .argument('<dir>', 'Folder with YAML files, or one of them')
+    .argument('<dir>', 'Folder with YAML files, or a single YAML file')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

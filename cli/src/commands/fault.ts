@@ -16,7 +16,7 @@ const about: Readonly<Record<FaultKind, string>> = {
   latency: 'Delay requests to a server',
   cut: 'Disconnect a server from users and other servers; Postgres and Redis stay reachable',
   kill: 'Kill a server, which then restarts; with --for, repeatedly',
-  'slow-disk': 'Slow down the deep storage and segment cache of a server',
+  'slow-disk': "Slow down a server's access to deep storage and its segment cache",
 }
 
 /** Adds `./svc fault` with its commands. */

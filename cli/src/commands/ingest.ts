@@ -35,8 +35,8 @@ export function addIngest(program: Command): void {
       'auto',
     )
     .option('--dimensions <list>', 'Comma-separated list of columns to store (default: all)')
-  const append = command.createOption('--append', 'Keep existing data of the same time range')
-  const replace = command.createOption('--replace', 'Replace existing data of the same time range (default)')
+  const append = command.createOption('--append', 'Keep existing data in the same time range')
+  const replace = command.createOption('--replace', 'Replace existing data in the same time range (default)')
   command.addOption(append).addOption(replace.conflicts('append'))
   withHome(command)
     .option('--wait-loaded', 'Wait until historicals serve the datasource')
@@ -45,7 +45,7 @@ export function addIngest(program: Command): void {
       'after',
       `
 A file outside the folders that the overlord may read is copied into the home for the duration of the task.
-Ctrl-C cancels the task; nothing is ingested then.
+Ctrl-C cancels the task, and nothing is ingested.
 
 Examples:
   ./svc ingest data/flights.csv --datasource flights --timestamp time

@@ -12,7 +12,10 @@ interface PasswordOptions {
 /** Adds `./svc password`. */
 export function addPassword(program: Command): void {
   withHome(program.command('password').description('Print the admin password stored in the home'))
-    .option('--set', 'Store a new password in the home after it was changed in the cluster by other means')
+    .option(
+      '--set',
+      'Store a new admin password in the home after it was changed in the cluster by other means',
+    )
     .option(...newPasswordOption)
     .addHelpText(
       'after',
@@ -35,7 +38,7 @@ Examples:
       const password = await readNewPassword(newPasswordFile)
       await checkPassword(home, password)
       await storeAdminPassword(folder, password)
-      process.stdout.write(`Stored the password of the admin in [${home.root}].\n`)
+      process.stdout.write(`Stored the admin password in [${home.root}].\n`)
     })
 }
 
@@ -74,6 +77,6 @@ async function checkPassword(home: HomeLayout, password: string): Promise<void> 
   const run = readRunFile(home)
   if (!run || !isRunning(run.supervisor)) return
   const access = accessToCluster(home, { credentials: `admin:${password}` })
-  const rejectedLogin = 'The cluster rejected this password of the admin, so it was not stored.'
+  const rejectedLogin = 'The cluster rejected this admin password, so it was not stored.'
   await clientOf({ ...access, rejectedLogin }).send('GET', '/status')
 }

@@ -50,7 +50,7 @@ function addCreating(pki: Command): void {
     .argument('<name>', 'Subject, alias, and file name')
     .option('--hosts <list>', 'Comma-separated host names and addresses (default: this machine)')
     .option('--type <list>', 'Comma-separated key store formats: pem, jks, pkcs12 (default: all)')
-    .option('--days <n>', 'Days until it expires (default: 365)')
+    .option('--days <n>', 'Days until the certificate expires (default: 365)')
     .action(async (name: string, options: IssueOptions) => {
       const content = {
         hosts: parseHosts(options.hosts),

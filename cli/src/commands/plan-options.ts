@@ -19,7 +19,7 @@ export function withParts(command: Command): Command {
       'Include only this part, for example rules.flights or coordinator (repeatable, default: all)',
       collect,
     )
-    .option('--create', 'Also accept datasources that do not exist yet')
+    .option('--create', 'Accept datasources that do not exist yet')
 }
 
 /** What to compare, as the options of a command say. */

@@ -25,7 +25,7 @@ export function addPlan(program: Command): void {
         ),
     ),
   )
-    .argument('<dir>', 'Folder with YAML files, or one of them')
+    .argument('<dir>', 'Folder with YAML files, or a single YAML file')
     .option('--out <file>', 'Save the plan for ./svc apply')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
@@ -36,8 +36,8 @@ export function addPlan(program: Command): void {
       'after',
       `
 Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
-It changes nothing. A section in the files is complete: the plan removes anything else that the cluster has there. Sections
-that are not in the files are left alone.
+It changes nothing. A section in the files is complete: the plan removes anything else that the cluster has in that
+section. Sections that are not in the files are left alone.
 
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
 

@@ -11,7 +11,7 @@ export function addPull(program: Command): void {
   withConnection(
     program
       .command('pull')
-      .description('Write the configuration of a cluster to YAML files, or update these files'),
+      .description('Write the configuration of a cluster to YAML files, or update existing ones'),
   )
     .argument('<dir>', 'Folder, or one YAML file')
     .option('--json', 'Print JSON')
@@ -21,8 +21,8 @@ export function addPull(program: Command): void {
 Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder gets one file for each
 of them. Passwords are never written.
 
-If the files exist, only the sections that they have are updated. Comments, the order, and rule sets are kept, except where
-the cluster has a different value.
+If the files exist, only the sections in the files are updated. Comments, order, and rule sets are kept, except where the
+cluster has a different value.
 
 Examples:
   ./svc pull state

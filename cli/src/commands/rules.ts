@@ -113,7 +113,7 @@ function addPreview(rules: Command): void {
       '<file>',
       'JSON list of rules, lists by datasource, or a complete request (- for standard input)',
     )
-    .option('--datasource <name>', 'Datasource that the list is for (default: all datasources)')
+    .option('--datasource <name>', 'Datasource that the list of rules applies to (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--now <time>', 'Evaluate rules as of this time (default: the cluster time)')
     .option(
@@ -131,7 +131,7 @@ function addPreview(rules: Command): void {
     .addHelpText(
       'after',
       `
-To preview rules of a datasource that does not exist yet, use an object: {"name": [rules]}.
+To preview rules for a datasource that does not exist yet, use an object: {"name": [rules]}.
 
 Examples:
   ./svc rules preview flights-rules.json --datasource flights
@@ -222,7 +222,7 @@ function addSet(rules: Command): void {
   withConnection(rules.command('set').description('Replace all rules of a datasource'))
     .argument('<file>', 'JSON list of rules (- for standard input)')
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
-    .option('--create', 'Also set rules of a datasource that does not exist yet')
+    .option('--create', 'Set the rules even if the datasource does not exist yet')
     .option(
       '--mark-used',
       'Also mark segments as used if drop rules marked them as unused and the new rules keep them',

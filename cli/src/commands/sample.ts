@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 export function addSample(program: Command): void {
   program
     .command('sample')
-    .description('Write sample data up to today, to try period rules')
+    .description('Write sample data with recent timestamps, to try out period rules')
     .argument('<file>', 'New CSV file (- for standard output)')
     .option('--days <n>', 'Number of days until today', '90')
     .option('--rows <n>', 'Number of rows, spread evenly over the days', '20000')

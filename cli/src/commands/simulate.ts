@@ -28,7 +28,7 @@ export function addSimulate(program: Command): void {
     .option('--failure-probability <n>', 'Fraction of loads that fail, from 0 to below 1', '0')
     .option(
       '--home <dir>',
-      'New folder for the state of the cluster, which is kept for ./svc up (default: a temporary folder)',
+      'New folder in which to keep the state of the cluster for ./svc up (default: a temporary folder)',
       parseHome,
     )
     .option(

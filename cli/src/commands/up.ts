@@ -47,10 +47,10 @@ export function addUp(program: Command): void {
       'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
     )
     .option('--config <dir>', 'Druid configuration folder to take the security settings from')
-    .option('--variables <file>', 'File with NAME=value lines, added to the environment variables')
+    .option('--variables <file>', 'File with NAME=value lines to add to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and the one to use here instead (repeatable)',
+      'Path or address in the configuration, and the one to use instead (repeatable)',
       collect,
     )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')

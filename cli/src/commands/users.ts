@@ -50,8 +50,8 @@ Examples:
 
 function withStore(command: Command): Command {
   return withConnection(command)
-    .option('--authenticator <name>', 'Authenticator that stores the passwords (default: the only one)')
-    .option('--authorizer <name>', 'Authorizer that stores the roles (default: the only one)')
+    .option('--authenticator <name>', 'Authenticator that stores passwords (default: the only one that does)')
+    .option('--authorizer <name>', 'Authorizer that stores roles (default: the only one that does)')
     .option('--json', 'Print JSON')
 }
 
@@ -81,7 +81,7 @@ function addCreate(users: Command): void {
     .option('--role <name>', 'Role to assign (repeatable)', collect)
     .option(
       '--new-password-file <file>',
-      'File with the password (- for standard input; default: none, so that the user cannot log in)',
+      'File with the password (- for standard input; default: none, so the user cannot log in)',
     )
     .action(async (name: string, options: CreateOptions) => {
       const { role: roles = [], newPasswordFile } = options

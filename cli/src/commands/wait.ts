@@ -34,7 +34,7 @@ export function addWait(program: Command): void {
   withConnection(
     program
       .command('wait')
-      .description('Wait until a cluster has reached a state (known and settled: svc clusters only)'),
+      .description('Wait until a cluster has reached a state (known and settled only on svc clusters)'),
   )
     .argument('<state>', `State: ${states.join(', ')}`)
     .option('--datasource <name>', 'Wait only for this datasource (states loaded, tasks, and compaction)')
@@ -48,14 +48,14 @@ export function addWait(program: Command): void {
       'after',
       `
 States:
-  ready       every server is ready, as ./svc status shows it; with --url: the coordinator, overlord, and broker respond
+  ready       every server is ready, as shown by ./svc status; with --url: the coordinator, overlord, and broker respond
   known       the leader has a report from every server, so that previews are possible
   settled     the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded      servers have loaded the segments that rules require
   tasks       all tasks are done: none is running or waiting
   compaction  everything that auto-compaction covers is compacted, and its tasks are done
 
-Exit status: 0 when the state is reached, 6 if it times out; the error lists what is missing.
+Exit status: 0 when the state is reached, 6 on timeout; the error lists what is missing.
 
 Examples:
   ./svc wait ready

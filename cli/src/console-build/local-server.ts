@@ -16,7 +16,7 @@ export async function serveLocally(
   listener: RequestListener,
 ): Promise<ServedPage> {
   const server = createServer((request, response) => {
-    if (!isLocal(request)) response.writeHead(403).end('This page is served to this machine only.\n')
+    if (!isLocal(request)) response.writeHead(403).end('This page is available only on this machine.\n')
     // Such as //, which is the start of a host name.
     else if (!URL.canParse(request.url ?? '', 'http://localhost'))
       response.writeHead(400).end('Invalid path\n')

@@ -152,7 +152,7 @@ const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount
 
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {
-    if (json !== 1) throw refuse(field, json, '[1], a plan of this version of svc')
+    if (json !== 1) throw refuse(field, json, '[1], the plan format of this version of svc')
     return 1
   },
   id: readText,

@@ -6,7 +6,7 @@ import { ruleListSchema, sectionDefinitions } from './sections.ts'
 
 const ruleSetReferenceSchema: JsonObject = {
   type: 'object',
-  description: 'Includes all rules of a rule set here',
+  description: 'Includes all rules of a rule set at this position',
   properties: { [ruleSetField]: { type: 'string' } },
   required: [ruleSetField],
   additionalProperties: false,

@@ -390,7 +390,7 @@ async function missingByTier(client: ClusterClient): Promise<Map<string, number>
 async function until(what: string, isReached: () => Promise<boolean>): Promise<void> {
   const startedAt = performance.now()
   while (!(await isReached())) {
-    if (performance.now() - startedAt > loadTimeoutMs) throw timedOut(`Timed out: ${what}`)
+    if (performance.now() - startedAt > loadTimeoutMs) throw timedOut(`Timed out waiting until ${what}`)
     await delay(pollMs)
   }
 }

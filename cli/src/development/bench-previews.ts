@@ -65,7 +65,7 @@ export function benchPreviews(
   const inventory = measure('decode', () => decodeInventory(Uint8Array.from(bytes).buffer))
   measure('figures of all datasources', () => finish(servedFiguresOf(inventory)))
   measure('first preview', () => previewOf(inventory, rulesWith(13)))
-  measure('an edit that assumes space', () => previewOf(inventory, rulesWith(12), true))
+  measure('edit, assuming enough space', () => previewOf(inventory, rulesWith(12), true))
   const edits = Array.from({ length: rounds }, (_, round) => {
     measure('last edit', () => previewOf(inventory, rulesWith(14 + round)))
     return steps['last edit']!

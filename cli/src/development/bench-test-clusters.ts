@@ -54,7 +54,7 @@ async function startAndStop(
   const stoppedAt = performance.now()
   await Promise.all(started.map((cluster) => cluster.stop()))
   const stopSeconds = (performance.now() - stoppedAt) / 1000
-  onProgress(`all stopped in ${stopSeconds.toFixed(1)} s`)
+  onProgress(`all clusters stopped in ${stopSeconds.toFixed(1)} s`)
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) throw failed.reason
   if (new Set(ports).size < ports.length) throw unavailable(`Clusters share ports: ${ports.sort().join(' ')}`)
@@ -84,7 +84,8 @@ async function assertNothingLeft(clusters: readonly Cluster[], ports: readonly n
   const folders = homes.filter((home) => existsSync(home))
   const open = (await Promise.all(ports.map(async (port) => ((await isOpen(port)) ? [port] : [])))).flat()
   const left = [...processes, ...folders, ...open]
-  if (left.length > 0) throw unavailable(`Stopped clusters have left behind: ${left.join(', ')}`)
+  if (left.length > 0)
+    throw unavailable(`Stopped clusters left processes, folders, or open ports behind: ${left.join(', ')}`)
 }
 
 function commandLineOf(pid: string): string {

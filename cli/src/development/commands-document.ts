@@ -21,7 +21,7 @@ ${commandsTable(commands)}
 
 ## Exit statuses
 
-They mean the same for every command.
+Each status has the same meaning for every command.
 
 | status | meaning |
 | --- | --- |

@@ -7,8 +7,8 @@ import { emphasized, formatSeconds } from '../terminal/index.ts'
 /** The checks with their commands (a tool of node_modules, or an absolute path); all run concurrently. Caches are in .cache. */
 const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
-  { name: 'purity of the domain', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
-  { name: 'types of the console', command: ['tsc', '-p', 'console/tsconfig.json', '--noEmit'] },
+  { name: 'domain purity', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
+  { name: 'console types', command: ['tsc', '-p', 'console/tsconfig.json', '--noEmit'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: ['knip', '--no-progress', '--cache', '--cache-location', '.cache/knip'] },
   {

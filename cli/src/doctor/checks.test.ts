@@ -275,7 +275,7 @@ test('a group pattern that matches nothing has a different effect from one that 
     findingsOf({
       change: { 'druid.auth.authorizer.roles.roleProvider.groupFilters': JSON.stringify([pattern]) },
     }).map(({ effect }) => effect.split(' ')[0])
-  assert.deepEqual(effectOf('cn=o*,ou=groups,dc=example,dc=com'), ['It'])
+  assert.deepEqual(effectOf('cn=o*,ou=groups,dc=example,dc=com'), ['The'])
   for (const pattern of ['*', '*ou=groups,dc=example,dc=com', '*,ou=groups,*', 'analysts'])
     assert.deepEqual(effectOf(pattern), ['Requests'])
   for (const pattern of ['*,ou=groups,dc=example,dc=com', 'cn=a,ou=groups,dc=example,dc=com', 'cn=a,*'])

@@ -142,11 +142,11 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
       ? [`Druid ignores the values of these properties, and so does svc: [${list(ignored)}]`]
       : []),
     ...(unknown.length > 0
-      ? [`The values of these properties are not available here: [${list(unknown)}]`]
+      ? [`The values of these properties are not available on this machine: [${list(unknown)}]`]
       : []),
     ...(hasStores && !keepsStores
       ? [
-          'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1; clients need none',
+          'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1; clients need no certificates',
         ]
       : []),
   ]

@@ -1,7 +1,7 @@
 import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
 
-/** The exit statuses. They mean the same for every command, so that scripts can branch on them. */
+/** The exit statuses. Each has the same meaning for every command, so that scripts can branch on them. */
 export const exitStatus = {
   done: 0,
   failed: 1,

@@ -59,6 +59,6 @@ it('keeps a folder that another process creates at the same time', async () => {
   const creation = createNewFolder(taken, async () => {
     mkdirSync(path.join(taken, 'of-another'), { recursive: true })
   })
-  await assert.rejects(creation, /taken\] already exists\. Choose a new folder/)
+  await assert.rejects(creation, /taken\] already exists\. Choose another folder/)
   assert.deepEqual(readdirSync(taken), ['of-another'])
 })

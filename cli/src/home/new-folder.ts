@@ -42,7 +42,7 @@ export async function createNewFolder<Result>(
 }
 
 const existsAlready = (folder: string): Failure =>
-  conflict(`[${folder}] already exists. Choose a new folder, or delete it first.`)
+  conflict(`[${folder}] already exists. Choose another folder, or delete this one first.`)
 
 /** Whether only this user can have created or changed a folder, so that its files about processes can be trusted. */
 function isOwn(folder: string): boolean {

@@ -57,7 +57,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
           {
             part: 'unreadable parts',
             difference: `${leftOut} were left out`,
-            reason: '--skip-bad leaves them out; the import listed them',
+            reason: '--skip-bad skips unreadable parts; ./svc import listed them',
           },
         ]),
     ...(overshadowed === 0
@@ -117,7 +117,7 @@ function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
           {
             part: 'compaction supervisors',
             difference: `${listOf(idle.map(({ id }) => id))} were left out`,
-            reason: 'useSupervisors is off in the source, so they do not run there',
+            reason: 'useSupervisors is off in the source, so its compaction supervisors do not run',
           },
         ]),
   ]
@@ -170,7 +170,7 @@ function unseenSupervisors(
   return [
     {
       part: 'suspended supervisors',
-      reason: `the source does not show the supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} to this login, which may need WRITE on these datasources, so these supervisors run`,
+      reason: `this login cannot see the supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} (it may need WRITE on these datasources), so these supervisors run in the rehearsal`,
     },
   ]
 }
@@ -188,9 +188,13 @@ export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPar
       restrictedParts?.placement,
       'so the servers load what the rules require',
     ],
-    ['suspended supervisors', restrictedParts?.supervisors, 'so all compaction supervisors run'],
-    ['users and roles', restrictedParts?.security, 'so the rehearsal has only its own'],
-    ['unused segments', restrictedParts?.unused, 'so there are none'],
+    [
+      'suspended supervisors',
+      restrictedParts?.supervisors,
+      'so all compaction supervisors run in the rehearsal',
+    ],
+    ['users and roles', restrictedParts?.security, 'so the rehearsal has only its own users and roles'],
+    ['unused segments', restrictedParts?.unused, 'so the rehearsal has none'],
   ]
   return [
     ...parts.flatMap(([part, seen, effect]) =>
@@ -202,7 +206,7 @@ export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPar
       : []),
     ...documents.missing.map((name) => ({
       part: name === 'config' ? 'dynamic configuration of the coordinator' : `${name} configuration`,
-      reason: 'the source has none, so the defaults apply',
+      reason: 'the source has no such configuration, so the defaults apply',
     })),
     {
       part: 'lookups, tasks, load queues, audit entries, and properties of the servers',

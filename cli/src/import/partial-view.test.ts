@@ -38,7 +38,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
       counts: { value: { ...counts, datasourcesWithUsedSegments: ['koalas', 'wiki'] } },
       placement: { ...placement, unlisted: new Map([['koalas', 3]]), serversWithUnlisted: new Set(['a:1']) },
     },
-    [/load status/, /Servers have 3 replicas of unlisted segments of \[koalas\]$/],
+    [/load status/, /Servers have 3 replicas of segments in \[koalas\] that were not listed$/],
   ],
   [
     'while servers drop a datasource that has no used segments',
@@ -61,7 +61,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
   [
     'of fewer bytes than servers have',
     { counts: { value: { ...counts, usedBytes: { 'a:1': 1020, 'b:1': 0 } } } },
-    [/^Servers have 1\.0 kB more than their listed segments: \[a:1\]$/],
+    [/^Servers use 1\.0 kB more space than their listed segments need: \[a:1\]$/],
   ],
   [
     'with rules for a datasource without segments, if the load status shows that it has none',

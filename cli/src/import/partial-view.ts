@@ -18,7 +18,9 @@ export function signsOfPartialView({ segments, rules, counts, placement }: Impor
   const isHidden = (dataSource: string): boolean => !segments.has(dataSource)
   const hidden = 'value' in counts ? counts.value.datasourcesWithUsedSegments.filter(isHidden) : []
   if (hidden.length > 0)
-    signs.push(`The load status of the source counts datasources without visible segments: ${listOf(hidden)}`)
+    signs.push(
+      `The load status of the source includes datasources without visible segments: ${listOf(hidden)}`,
+    )
   if (placement) {
     // A datasource whose segments were all marked unused has replicas until its servers drop them.
     const isGone = (dataSource: string) => 'value' in counts && !hidden.includes(dataSource)
@@ -26,7 +28,7 @@ export function signsOfPartialView({ segments, rules, counts, placement }: Impor
     const replicas = unlisted.reduce((sum, [, count]) => sum + count, 0)
     if (replicas > 0)
       signs.push(
-        `Servers have ${countOf(replicas, 'replica')} of unlisted segments of ${listOf(unlisted.map(([name]) => name))}`,
+        `Servers have ${countOf(replicas, 'replica')} of segments in ${listOf(unlisted.map(([name]) => name))} that were not listed`,
       )
   }
   if ('value' in counts) signs.push(...signsOfCounts(counts.value, segments, placement))
@@ -61,7 +63,7 @@ function signsOfCounts(
   if (missing.length > 0) {
     const bytes = missing.reduce((sum, [, one]) => sum + one, 0)
     signs.push(
-      `Servers have ${formatBytes(bytes)} more than their listed segments: ${listOf(missing.map(([server]) => server))}`,
+      `Servers use ${formatBytes(bytes)} more space than their listed segments need: ${listOf(missing.map(([server]) => server))}`,
     )
   }
   return signs

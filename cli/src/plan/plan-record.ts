@@ -26,8 +26,7 @@ export function recordPlan(plan: Plan, environment: Environment): string {
 export function readPlan(file: string): Plan {
   const { json, position } = readJson(readFileSync(file, 'utf8'), file)
   try {
-    if (!isJsonObject(json))
-      throw invalidInput('Invalid contents: expected a plan that ./svc plan --out saved')
+    if (!isJsonObject(json)) throw invalidInput('Invalid contents: expected a plan saved by ./svc plan --out')
     return parsePlan(json, file)
   } catch (error) {
     if (!(error instanceof Failure)) throw error

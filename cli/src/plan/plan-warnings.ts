@@ -22,7 +22,7 @@ function warningsOfChange(change: Change): string[] {
     ]
   if (kind === 'compactionCluster' && name === 'useSupervisors')
     return [
-      'Compaction by supervisors uses separate datasource configurations: run ./svc plan again after this change',
+      'Compaction supervisors use separate datasource configurations: run ./svc plan again after this change',
     ]
   if (action === 'remove' && (kind === 'roles' || kind === 'users' || kind === 'logins'))
     return [`Removes ${kind === 'roles' ? 'role' : 'user'} [${name}] from [${at[1]}]`]

@@ -233,7 +233,7 @@ describe('the record of applied plans', () => {
         text.replace('"type"', `"deep": ${'['.repeat(20_000)}${']'.repeat(20_000)}, "type"`),
         /^\d+:\d+: Values have too many levels/,
       ],
-      ['[]', /^1:1: Invalid contents: expected a plan that/],
+      ['[]', /^1:1: Invalid contents: expected a plan saved by/],
       [text.slice(0, 100), /^\d+:\d+: Invalid JSON: /],
     ]
     for (const [written, expected] of cases) {

@@ -17,7 +17,7 @@ const unknown: AnsweredLoadTime = {
 test('says how long loading takes, or that the cluster has not measured it', () => {
   assert.deepEqual(loadTimeSentences(known), ['Loading takes about 3 min 20 s (estimated).'])
   assert.deepEqual(loadTimeSentences(unknown), [
-    'How long loading takes is unknown: no loads have been measured in tier [hot] yet.',
+    'The load time is unknown: no loads have been measured in tier [hot] yet.',
   ])
   assert.deepEqual(loadTimeSentences({ durationMs: 0, tiers: {}, assumptions: [] }), [])
 })

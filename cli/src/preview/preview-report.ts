@@ -67,7 +67,7 @@ export function reportOf(
       if (type === 'unusedSegmentsStay') return `${message}: add --mark-used`
       return sum === undefined
         ? message
-        : `${message}. If you meant [${sum}], change the longest of these periods to it`
+        : `${message}. If you meant [${sum}], change the longest of these periods to [${sum}]`
     }),
     details: details.filter(({ table }) => table.rows.length > 0),
     buckets: summary.buckets,

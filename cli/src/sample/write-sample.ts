@@ -25,7 +25,7 @@ export async function writeSample(file: string, options: SampleOptions): Promise
     await finished(out)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw conflict(`File [${file}] already exists. Choose a new file, or delete it.`)
+      throw conflict(`File [${file}] already exists. Choose another file, or delete this one.`)
     throw notFound(`Failed to write [${file}]: ${describeError(error)}`)
   }
 }

@@ -185,7 +185,7 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   }
   if (statusCode === 403) {
     throw invalidInput(
-      `The source at [${url}] returned status [403]: the user of --user has no permission to read it`,
+      `The source at [${url}] returned status [403]: the user given with --user has no permission to read it`,
     )
   }
   throw unavailable(

@@ -12,7 +12,7 @@ export function snapshotNotices(
   const notices = missing.map((name) => `[${source}] has no [${documents[name].file}]: using the defaults`)
   if (segments === 0)
     notices.push(
-      `[${source}] lists no used segments: either it has none, or the user of --user has no permission to read them`,
+      `[${source}] lists no used segments: either it has none, or the user given with --user has no permission to read them`,
     )
   const tiers = new Set(servers.map(({ tier }) => tier))
   const named = [...rules.values()].flat().flatMap((rule) => {

@@ -52,7 +52,7 @@ function open(file: string): number {
   try {
     return openSync(file, 'w')
   } catch (error) {
-    throw invalidInput(`Failed to write the file [${file}] of --problems: ${describeError(error)}`)
+    throw invalidInput(`Failed to write the file [${file}] given with --problems: ${describeError(error)}`)
   }
 }
 

@@ -67,7 +67,7 @@ export const authorizerChecks: readonly Check[] = [
             at: placeOf(server, server.properties.has(property) ? property : `${prefixOf(authorizer)}.type`),
             problem: `The authorizer [${authorizer}] of the directory [${name}] does not map groups, because [${property}] is not ldap`,
             effect:
-              'Users of the directory have only the roles that are assigned to their names; without one, each of their requests gets 403.',
+              'Directory users have only the roles assigned to their user names; without a role, each of their requests gets status 403.',
             fix: `Set [${property}] to ldap, unless you assign roles to each user.`,
           },
         ]
@@ -118,7 +118,7 @@ function invalidPatterns(server: Server): Hit[] {
         at: placeOf(server, property),
         problem: `[${property}] contains [${pattern}], which is not a valid group pattern`,
         effect: isHarmless(pattern)
-          ? 'It matches no group, so nobody gets a role from it.'
+          ? 'The pattern matches no group, so nobody gets a role from it.'
           : 'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
         fix: 'Use a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
       }))
@@ -143,8 +143,8 @@ function withoutAdministrator(server: Server): Hit[] {
       at: placeOf(server, `${prefixOf(names[0] as string)}.type`),
       problem: `Neither [${user}] nor [${mapping}] is set, and all users are in a directory`,
       effect:
-        'Only a directory user with the name admin is an administrator. If there is none, nobody can give anyone a role.',
-      fix: `Set [${user}] to a directory user, or [${mapping}] to the group of the administrators.`,
+        'Only a directory user with the name admin is an administrator. If there is no such user, nobody can assign roles.',
+      fix: `Set [${user}] to a directory user, or [${mapping}] to the group of administrators.`,
     },
   ]
 }

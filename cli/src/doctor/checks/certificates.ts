@@ -59,7 +59,7 @@ export const certificateChecks: readonly Check[] = [
       ? {
           problem: `expired on [${certificate.validTo}]`,
           effect: failsConnections,
-          fix: 'Replace it with a new certificate.',
+          fix: 'Replace the certificate with a new one.',
         }
       : undefined,
   ),
@@ -68,7 +68,7 @@ export const certificateChecks: readonly Check[] = [
       ? {
           problem: `is not valid before [${certificate.validFrom}]`,
           effect: failsConnections,
-          fix: 'Use another certificate until then, and check the clock of this machine.',
+          fix: 'Use a certificate that is already valid, and check the clock of this machine.',
         }
       : undefined,
   ),
@@ -76,8 +76,8 @@ export const certificateChecks: readonly Check[] = [
     ends(certificate) >= now && ends(certificate) - now < soonDays * dayMs
       ? {
           problem: `expires on [${certificate.validTo}], in ${Math.floor((ends(certificate) - now) / dayMs)} days`,
-          effect: `After that: ${failsConnections}`,
-          fix: 'Renew it in time.',
+          effect: 'Once the certificate expires, every TLS connection that uses it fails.',
+          fix: 'Renew the certificate before it expires.',
         }
       : undefined,
   ),
@@ -103,8 +103,8 @@ export const certificateChecks: readonly Check[] = [
               at: placeOf(server, 'druid.client.https.validateHostnames'),
               problem: '[druid.client.https.validateHostnames] is false',
               effect:
-                'Anyone with any certificate of the same authority can pose as another server and receive the escalator password.',
-              fix: 'Remove it, and issue certificates for the names in [druid.host].',
+                'Anyone with a certificate from the same authority can pose as another server and receive the escalator password.',
+              fix: 'Remove the property, and issue certificates for the names in [druid.host].',
             },
           ],
   },
@@ -144,14 +144,14 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
   if (callers.length === 0) return []
   const top = served.chain.at(-1) as X509Certificate
   const effect =
-    'Connections to the server fail from servers with this trust store, and from all clients with the same authorities.'
+    'Servers with this [druid.client.https.trustStorePath] cannot connect to the server, and neither can clients that trust only the same authorities.'
   return [
     kind === 'untrusted'
       ? {
           at: placeOf(server, served.use.property),
           problem: `The certificate in [${served.use.path}] was issued by [${subjectOf(top)}], which is not in [druid.client.https.trustStorePath]`,
           effect,
-          fix: 'Import that authority into the trust stores, or use a certificate of an authority that they contain.',
+          fix: 'Import the issuing authority into the trust stores, or use a certificate from an authority that they contain.',
         }
       : {
           at: placeOf(server, served.use.property),
@@ -225,7 +225,7 @@ export const tlsChecks: readonly Check[] = [
               problem:
                 '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads [druid.client.https]',
               effect:
-                'Servers cannot call each other with TLS: duties fail with [no sslContext], although the servers start.',
+                'Servers cannot call each other over TLS: duties fail with [no sslContext], although the servers start.',
               fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',
             },
           ]
@@ -262,7 +262,7 @@ export const tlsChecks: readonly Check[] = [
             {
               at: placeOf(demanding, 'druid.server.https.requireClientCertificate'),
               problem: `[${demanding.name}] requires client certificates, but [druid.client.https.keyStorePath] is not set`,
-              effect: 'Servers reject the connections of other servers.',
+              effect: 'Servers reject connections from other servers.',
               fix: 'Set [druid.client.https.keyStorePath] to a store with a certificate for this server.',
             },
           ]

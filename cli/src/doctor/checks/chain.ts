@@ -48,7 +48,7 @@ export const chainChecks: readonly Check[] = [
         .map((name) => ({
           at: placeOf(server, `druid.auth.authenticator.${name}.type`),
           problem: `The authenticator [${name}] is configured, but [${chainProperty}] does not contain it`,
-          effect: 'Its users cannot log in.',
+          effect: `Users of [${name}] cannot log in.`,
           fix: `Add [${name}] to the chain, or remove its properties.`,
         }))
     },
@@ -68,7 +68,7 @@ export const chainChecks: readonly Check[] = [
             .map(({ prefix }) => ({
               at: placeOf(server, `${prefix}.type`),
               problem: `[${prefix}.initialAdminPassword] is not set`,
-              effect: 'A new metadata store has no user, so nobody can log in, and nobody can create a user.',
+              effect: 'A new metadata store has no users, so nobody can log in or create a user.',
               fix: `Set [${prefix}.initialAdminPassword].`,
             })),
   },
@@ -137,7 +137,7 @@ function unreachable(server: Server): Hit[] {
     {
       at: server.properties.has(property) ? placeOf(server, property) : placeOf(server, chainProperty),
       problem: `[${property}] is false, so [${last.name}] rejects users that it does not know`,
-      effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: a login never gets that far.`,
+      effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: their logins stop at [${last.name}].`,
       fix: `Set [${property}] to true.`,
     },
   ]
@@ -159,8 +159,8 @@ function hiddenInternalUser(server: Server): Hit[] {
   return [
     {
       at: placeOf(server, chainProperty),
-      problem: `The internal user of [${first.name}] comes before that of [${meant.name}] and has another password; the escalator has the password of [${meant.name}]`,
-      effect: `[${first.name}] knows the name and rejects the password, and [${meant.name}] is never tried: servers cannot call each other.`,
+      problem: `The escalator has the internal password of [${meant.name}], but [${first.name}] comes earlier in the chain and has a different internal password`,
+      effect: `[${first.name}] knows the internal user and rejects the password, so [${meant.name}] is never tried: servers cannot call each other.`,
       fix: `Move [${meant.name}] before [${first.name}] in [${chainProperty}], or give both internal users the same password.`,
     },
   ]

@@ -26,7 +26,8 @@ export const directoryChecks: readonly Check[] = [
       : [
           hit('url', {
             problem: `The connection to the directory [${name}] at [${address.host}] is not encrypted`,
-            effect: 'Anyone on the network between them can read the password of every user who logs in.',
+            effect:
+              'Anyone on the network between the servers and the directory can read the password of every user who logs in.',
             fix: 'Use ldaps:// with [druid.auth.basic.ssl.trustStorePath].',
           }),
         ],
@@ -36,8 +37,8 @@ export const directoryChecks: readonly Check[] = [
       ? [
           hit('url', {
             problem: address.isTls
-              ? 'The URL starts with ldaps://, but port 389 is the port without TLS'
-              : 'The URL starts with ldap://, but port 636 is the port with TLS',
+              ? 'The URL starts with ldaps://, but port 389 is the LDAP port without TLS'
+              : 'The URL starts with ldap://, but port 636 is the LDAPS port',
             effect: nobodyLogsIn,
             fix: address.isTls ? 'Use port 636.' : 'Use ldaps:// instead.',
           }),
@@ -68,7 +69,7 @@ export const directoryChecks: readonly Check[] = [
           ? isBalancedFilter(filter)
             ? facts.filterProblem(filter)
             : 'its parentheses are not balanced'
-          : 'it does not contain %s, the name of the user'
+          : 'it does not contain %s, the placeholder for the user name'
     if (filter === undefined || problem === undefined) return []
     return [
       hit('userSearch', {
@@ -97,7 +98,7 @@ export const directoryChecks: readonly Check[] = [
           hit('url', {
             problem: 'The URL starts with ldaps://, but [druid.auth.basic.ssl.trustStorePath] is not set',
             effect: `${nobodyLogsIn}${javaTrustStoreNote(server, input) || " Druid does not use Java's trust store for directories."}`,
-            fix: 'Set [druid.auth.basic.ssl.trustStorePath] to a store with the authority of the directory.',
+            fix: 'Set [druid.auth.basic.ssl.trustStorePath] to a store that contains the CA certificate of the directory.',
           }),
         ],
   ),

@@ -17,14 +17,14 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     code: 'directory-unreachable',
     end: 'url',
     problem: ({ address }) =>
-      `The directory at [${address?.host}:${address?.port}] cannot be reached from here`,
-    fix: 'Check the host, the port, and firewalls. If its address is different from here, add --map; --offline skips the connection.',
+      `The directory at [${address?.host}:${address?.port}] cannot be reached from this machine`,
+    fix: 'Check the host, the port, and firewalls. If this machine reaches the directory at another address, add --map. To skip the connection, add --offline.',
   },
   untrusted: {
     code: 'directory-untrusted',
     end: 'url',
     problem: () => 'The certificate of the directory is not trusted, or is for another host',
-    fix: 'Import the authority of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name in its certificate.',
+    fix: 'Import the CA certificate of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name in the certificate of the directory.',
   },
   bindRefused: {
     code: 'directory-bind-refused',
@@ -78,10 +78,10 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
   if (result.found.includes(user)) return []
   return [
     hit('userSearch', {
-      problem: `The directory has no user [${user}], whom [druid.escalator.internalClientUsername] names, and no authenticator stores users`,
+      problem: `The directory has no user [${user}], the value of [druid.escalator.internalClientUsername], and no authenticator stores users`,
       effect:
-        'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.',
-      fix: 'Create the user in the directory, or put an authenticator that stores users before it, with skipOnFailure=true.',
+        'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.',
+      fix: 'Create the user in the directory, or put an authenticator that stores users, with skipOnFailure=true, before the one of the directory.',
     }),
   ]
 }

@@ -15,7 +15,7 @@ const passwordProperty = 'druid.escalator.internalClientPassword'
 const authorizerProperty = 'druid.escalator.authorizerName'
 
 const cannotCall =
-  'Servers reject the calls of other servers: segments are not loaded, tasks do not start, and queries fail.'
+  'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.'
 
 const hasBasicEscalator = (server: Server): boolean => textOf(server, typeProperty) === 'basic'
 
@@ -103,9 +103,9 @@ function differences(server: Server, { configuration: { servers, commonFile } }:
     return [
       {
         at: placeOf(server, property),
-        problem: `[${property}] of [${server.name}] differs from that of the other servers, such as [${usual.name}]`,
+        problem: `[${property}] on [${server.name}] differs from the value on other servers, such as [${usual.name}]`,
         effect: `[${server.name}] cannot log in to the other servers, and they cannot log in to it.`,
-        fix: `Remove the property from [${server.file}], so that the one in the common file applies.`,
+        fix: `Remove the property from [${server.file}], so that the value in the common file applies.`,
       },
     ]
   })
@@ -144,7 +144,7 @@ function wrongPassword(server: Server, input: CheckInput): Hit[] {
       at: placeOf(server, passwordProperty),
       problem: `[${passwordProperty}] is not the password in [${first.property}]`,
       effect: cannotCall,
-      fix: 'Use the same password in both. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store uses it again.',
+      fix: 'Use the same password in both properties. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store uses it again.',
     },
   ]
 }
@@ -163,7 +163,7 @@ function differentLogins(server: Server, { configuration }: CheckInput): Hit[] {
       at: placeOf(server, chainProperty),
       problem: `The authenticators of [${server.name}] differ from those of the other servers, such as [${usual.name}]`,
       effect:
-        'A user who can log in at one server is rejected by another, and the router forwards logins unchanged.',
+        'A user who can log in to one server is rejected by another, because the router forwards credentials unchanged.',
       fix: `Configure authenticators only in [${configuration.commonFile}].`,
     },
   ]

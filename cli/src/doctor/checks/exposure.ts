@@ -60,7 +60,7 @@ export const exposureChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.enableTlsPort'),
               problem: 'Logins are required, but [druid.enableTlsPort] is not true',
-              effect: 'Passwords are sent unencrypted, also between servers.',
+              effect: 'Passwords are sent unencrypted, including between servers.',
               fix: 'Set [druid.enableTlsPort] to true with a key store, unless something else encrypts all connections.',
             },
           ]
@@ -77,7 +77,7 @@ export const exposureChecks: readonly Check[] = [
           at: placeOf(server, hiddenProperty),
           problem: `[${hiddenProperty}] does not contain [password]`,
           effect: 'GET /status/properties shows the passwords in this configuration.',
-          fix: 'Add "password", "key", "token", and "pwd" to the list, or remove the property: its default hides them.',
+          fix: 'Add "password", "key", "token", and "pwd" to the list, or remove the property: its default hides passwords.',
         },
       ]
     },
@@ -91,8 +91,8 @@ export const exposureChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.javascript.enabled'),
               problem: '[druid.javascript.enabled] is true',
-              effect: 'Anyone who may send a query or a task can run arbitrary code on the servers.',
-              fix: 'Set it to false, unless you trust every user with control of the servers.',
+              effect: 'Anyone who can submit a query or task can run arbitrary code on the servers.',
+              fix: 'Set the property to false, unless you trust every user with control of the servers.',
             },
           ]
         : [],
@@ -107,7 +107,7 @@ export const exposureChecks: readonly Check[] = [
               at: placeOf(server, 'druid.auth.allowUnauthenticatedHttpOptions'),
               problem: '[druid.auth.allowUnauthenticatedHttpOptions] is true',
               effect: 'OPTIONS requests need no login. They show which methods a path has.',
-              fix: 'Remove it, unless a browser application needs it.',
+              fix: 'Remove the property, unless a browser application needs it.',
             },
           ]
         : [],
@@ -121,8 +121,8 @@ function unsecured(server: Server): Hit[] {
       at: placeOf(server, pathsProperty),
       problem: `[${pathsProperty}] contains [${path}]`,
       effect: path.endsWith('/*')
-        ? `Anyone may use every path below [${path.slice(0, -1)}], without a login and without any permission.`
-        : 'Anyone may use this path, without a login and without any permission.',
-      fix: 'Remove it. For health checks, /status/health is open anyway.',
+        ? `Anyone can access every path under [${path.slice(0, -1)}] without logging in and without any permissions.`
+        : 'Anyone can access this path without logging in and without any permissions.',
+      fix: 'Remove the path. For health checks, use /status/health, which never requires a login.',
     }))
 }

@@ -3,7 +3,7 @@ import type { Check, CheckInput, Hit } from '../findings.ts'
 import { javaTrustStore, type StoreContent, type StoreUse, servedChain, trustIn } from '../stores.ts'
 
 const effect =
-  'Connections that use the trust store of Java fail, for example to the metadata store, S3, or an OpenID provider. Druid does not use it for connections between its servers, or to LDAP directories.'
+  "Connections that use Java's trust store fail, for example to the metadata store, S3, or an OpenID provider. Druid does not use it for connections between its servers, or to LDAP directories."
 
 /** A check of the trust store of Java; `find` returns what is wrong with it and how to fix it. */
 const ofJavaTrustStore = (
@@ -31,7 +31,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The trust store [${path}] of [-D${property}] does not exist`,
-          fix: 'Write the path of an existing file, or remove the option to use the authorities of Java. If it is elsewhere on this machine, use --map.',
+          fix: "Use the path of an existing file, or remove the option to use Java's default authorities. If the file is elsewhere on this machine, add --map.",
         }
       : undefined,
   ),
@@ -54,8 +54,8 @@ export const javaTrustStoreChecks: readonly Check[] = [
   ofJavaTrustStore('java-trust-store-empty', ({ path, property }, content) =>
     content?.kind === 'open' && content.trusted.length === 0
       ? {
-          problem: `The trust store [${path}] of [-D${property}] contains no certificate of an authority`,
-          fix: 'Import the certificates of the authorities with keytool -importcert -trustcacerts.',
+          problem: `The trust store [${path}] of [-D${property}] contains no CA certificate`,
+          fix: 'Import the CA certificates with keytool -importcert -trustcacerts.',
         }
       : undefined,
   ),

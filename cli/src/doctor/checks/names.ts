@@ -49,7 +49,7 @@ export const nameChecks: readonly Check[] = [
           {
             at: property,
             problem: `[${property.name}] is not a property of Druid; [${near}] is`,
-            effect: 'Druid silently ignores it, so the default applies.',
+            effect: 'Druid silently ignores the property, so the default applies.',
             fix: `Use [${near}].`,
           },
         ]

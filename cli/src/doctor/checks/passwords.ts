@@ -66,7 +66,7 @@ export const passwordChecks: readonly Check[] = [
           at: property,
           problem: `The password in [${property.name}] starts or ends with a space or line break`,
           effect: 'The space or line break is part of the password, so logins without it fail.',
-          fix: 'Remove it. It is usually at the end of the line or of the file with the password.',
+          fix: 'Remove the space or line break, which is usually at the end of the line or of the password file.',
         })),
   },
   {
@@ -95,10 +95,10 @@ export const passwordChecks: readonly Check[] = [
           ? [
               {
                 at: property,
-                problem: `[${property.name}] refers to ${property.problem.text}, which is not available here`,
+                problem: `[${property.name}] refers to ${property.problem.text}, which is not available on this machine`,
                 effect:
-                  'svc cannot check anything that depends on the value. A server without it does not start.',
-                fix: 'Run the command where it is available, or use --variables or --map.',
+                  'svc cannot check anything that depends on the value. A server without the value does not start.',
+                fix: 'Run the command where the value is available, or use --variables or --map.',
               },
             ]
           : [],

@@ -41,8 +41,8 @@ export const runningServerChecks: readonly Check[] = [
         {
           at: placeOf(server, 'druid.tlsPort'),
           problem: `A TLS connection to the running server fails (${reason})`,
-          effect: 'Other servers and clients cannot call it.',
-          fix: 'Compare its certificate with [druid.host] and with [druid.client.https.trustStorePath], and look at its log.',
+          effect: 'Other servers and clients cannot call this server.',
+          fix: 'Compare the certificate of the server with [druid.host] and with [druid.client.https.trustStorePath], and check the log of the server.',
         },
       ]
     },

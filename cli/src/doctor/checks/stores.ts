@@ -69,7 +69,7 @@ export const storeChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] of [${use.property}] does not exist`,
-          fix: 'Use the path of an existing file. If it is elsewhere on this machine, add --map.',
+          fix: 'Use the path of an existing file. If the file is elsewhere on this machine, add --map.',
         }
       : undefined,
   ),
@@ -78,7 +78,7 @@ export const storeChecks: readonly Check[] = [
       ? {
           end: `${use.kind}StorePassword`,
           problem: `The password in [${use.owner}.${use.kind}StorePassword] does not open the ${purposeOf(use)} [${use.path}]`,
-          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store, or [${use.owner}.keyManagerPassword] if its key has another one.`,
+          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store, or [${use.owner}.keyManagerPassword] if its key has a different password.`,
         }
       : undefined,
   ),
@@ -104,7 +104,7 @@ export const storeChecks: readonly Check[] = [
     !server.properties.has(`${owner}.keyStoreType`)
       ? {
           problem: `[${property}] is set, but [${owner}.keyStoreType] is not`,
-          effect: 'The server does not start: Druid has no default for it.',
+          effect: 'The server does not start: Druid has no default type for key stores.',
           fix: `Set [${owner}.keyStoreType] to jks or pkcs12.`,
         }
       : undefined,
@@ -137,7 +137,7 @@ export const storeChecks: readonly Check[] = [
           end: 'certAlias',
           problem: `The key store [${use.path}] has no key with the alias [${use.alias}]; it has [${content.keys.map(({ alias }) => alias).join(', ')}]`,
           effect: 'Every TLS connection fails, although the server starts and reports no error.',
-          fix: `Set [${use.owner}.certAlias] to one of these aliases, or remove it.`,
+          fix: `Set [${use.owner}.certAlias] to the alias of a key in the store, or remove the property.`,
         }
       : undefined,
   ),
@@ -154,7 +154,7 @@ export const storeChecks: readonly Check[] = [
     use.kind === 'trust' && content.trusted.length === 0 && content.keys.length === 0
       ? {
           problem: `The trust store [${use.path}] of [${use.property}] contains no certificate`,
-          fix: 'Import the certificate of the authority with keytool -importcert -trustcacerts.',
+          fix: 'Import the CA certificate with keytool -importcert -trustcacerts.',
         }
       : undefined,
   ),
