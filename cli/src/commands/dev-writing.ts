@@ -18,7 +18,7 @@ export function addWriting(dev: Command): void {
     .description('List all user-facing strings by kind, with their source locations')
     .option('--kind <kind>', 'Show only strings of this kind, for example error (default: all)')
     .option('--sample <n>', 'Number of strings to draw at random (default: all)')
-    .option('--seed <n>', 'Seed of the random draw', '1')
+    .option('--seed <n>', 'Seed for the random draw', '1')
     .option('--json', 'Print JSON')
     .action(async ({ kind, sample, seed, json }: StringsOptions) => {
       const { drawSample, formatStrings, readStrings, stringKinds } = await loadWriting()

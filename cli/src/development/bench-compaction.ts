@@ -130,7 +130,7 @@ async function measureReference(
   try {
     const libraries = path.join(folder, 'lib', '*')
     const source = path.join(repositoryRoot, 'test/druid/CompactionBench.java')
-    const problem = 'Failed to run the benchmark of Druid 37'
+    const problem = 'Failed to run the Druid 37 benchmark'
     await outputOf('javac', ['-nowarn', '-cp', libraries, '-d', classes, source], problem)
     const args = ['-cp', `${classes}:${libraries}`, 'CompactionBench', ...sizes.map(String)]
     const output = await outputOf(path.join(folder, 'java.sh'), args, problem)

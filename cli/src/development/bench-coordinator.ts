@@ -135,7 +135,7 @@ async function measureReference(folder: string, { segments, servers, datasources
     }),
   )
   if (cycles.length !== referenceCycles)
-    throw unavailable(`The benchmark of Druid 37 in [${folder}] did not complete its runs`)
+    throw unavailable(`The Druid 37 benchmark in [${folder}] did not complete its runs`)
   return {
     // It assigns nothing before it has polled its metadata store.
     firstMs: cycles.find(({ copies }) => copies > 0)?.ms as number,

@@ -150,8 +150,7 @@ function filesBelow(folder: string): string[] {
 async function untilCounted(wanted: number, count: () => number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (count() < wanted) {
-    if (performance.now() > deadline)
-      throw unavailable('Timed out while loading the segments of the benchmark')
+    if (performance.now() > deadline) throw unavailable('Timed out while loading the benchmark segments')
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }

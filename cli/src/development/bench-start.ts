@@ -79,7 +79,7 @@ function secondsOf(args: readonly string[]): Promise<number> {
     child.once('error', reject)
     child.once('exit', (status) => {
       if (status === 0) resolve((performance.now() - startedAt) / 1000)
-      else reject(unavailable(`Failed to start the cluster of the benchmark: exit status [${status}]`))
+      else reject(unavailable(`Failed to start the benchmark cluster: exit status [${status}]`))
     })
   })
 }

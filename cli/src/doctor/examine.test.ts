@@ -177,7 +177,7 @@ describe('the trust store of Java', () => {
     const lines = `-Djavax.net.ssl.trustStore=${store}\n-Djavax.net.ssl.trustStorePassword=${recipe.password}\n`
     const [finding] = await findingsWith('ldaps-without-trust-store', lines, recipe)
     assert.equal(finding?.code, 'directory-trust-missing')
-    assert.match(finding.effect, /Druid does not use the trust store \[\/opt\/druid\/java\.store\]/)
+    assert.match(finding.effect, /Druid does not fall back to the trust store \[\/opt\/druid\/java\.store\]/)
     for (const authority of ['authority', 'other'] as const) {
       const [first] = await findingsWith(
         'single-server',

@@ -11,7 +11,7 @@ import {
 
 /** The effect of everything that keeps a server from finding users in a directory. */
 export const nobodyLogsIn =
-  'No user of the directory can log in: each login gets 401, as with a wrong password.'
+  'No directory user can log in: every login gets status 401, as with a wrong password.'
 
 /** A directory with its properties, as checks see it. */
 export interface Directory {

@@ -66,7 +66,7 @@ export function javaTrustStoreNote(server: Server, { facts }: CheckInput): strin
   const use = javaTrustStore(server)
   return use === undefined || facts.storeOf(use)?.kind !== 'open'
     ? ''
-    : ` Druid does not use the trust store [${use.path}] of [-D${use.property}] for this.`
+    : ` Druid does not fall back to the trust store [${use.path}] in [-D${use.property}].`
 }
 
 /** The same for connections between servers, whose authority is known. */

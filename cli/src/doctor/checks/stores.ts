@@ -8,8 +8,8 @@ const effects: Readonly<Record<`${StoreOwner} ${OwnedStoreUse['kind']}`, string>
   'druid.client.https trust':
     'The server cannot call other servers: its duties fail and it does not join the cluster.',
   'druid.client.https key': 'The server has no certificate to present when it calls other servers.',
-  'druid.auth.basic.ssl trust': 'No user of the directory can log in.',
-  'druid.auth.basic.ssl key': 'No user of the directory can log in.',
+  'druid.auth.basic.ssl trust': 'No directory user can log in.',
+  'druid.auth.basic.ssl key': 'No directory user can log in.',
 }
 
 /** What a store is for, in words. */
