@@ -76,9 +76,7 @@ export function loadStatusOf(
   const loadableCopies = new Map<string, number>()
   const requiredTiers = new Set<string>()
   const servedCopies = new Map<string, number>()
-  let segments = 0
-  let wantedSegments = 0
-  let unavailableSegments = 0
+  let [segments, wantedSegments, unavailableSegments] = [0, 0, 0]
   const served = new Map<string, number>()
   for (const group of table.groupsOf(datasource)) {
     if (table.hiddenOf[group] === 1) continue
@@ -106,12 +104,9 @@ export function loadStatusOf(
       }
     })
   }
-  for (const { segments: required, withoutServers } of demands.values()) {
-    if (required === 0) continue
-    for (const [tier, count] of withoutServers) {
-      requiredTiers.add(tier)
-      add(missingCopies, tier, count * required)
-    }
+  for (const [tier, count] of copiesWithoutServers(demands.values())) {
+    requiredTiers.add(tier)
+    add(missingCopies, tier, count)
   }
   return {
     dataSource,
@@ -123,6 +118,12 @@ export function loadStatusOf(
     requiredTiers,
     servedCopies,
   }
+}
+
+/** Yields how many replicas tiers without servers require. A tier may occur several times. */
+function* copiesWithoutServers(demands: Iterable<Demand>): Generator<[tier: string, copies: number]> {
+  for (const { segments, withoutServers } of demands)
+    if (segments > 0) for (const [tier, count] of withoutServers) yield [tier, count * segments]
 }
 
 /** Counts the replicas of a segment that historicals serve, by tier. Replaces the content of `served`. */

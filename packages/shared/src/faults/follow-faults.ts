@@ -80,25 +80,10 @@ const wait = async (ms: number): Promise<void> => {
   if (ms > 0) await delay(ms)
 }
 
-/** Follows the faults of the cluster. Calls `kill` when a fault kills this process. */
-export function followFaults(
-  database: Database,
-  logger: Logger,
-  aim: () => FaultAim | undefined,
-  kill: () => void,
-): Faults {
-  const startedAt = Date.now() - performance.now()
+/** Returns whether a fault kills its target now: once since this process started, or at each poll. */
+function createKillDecision(startedAt: number): (fault: Fault) => boolean {
   const decided = new Set<string>()
-  const trouble = createTroubleLog(logger)
-  let all: readonly Fault[] = []
-  // Before the first read, the metadata tables may not exist yet; that is reported elsewhere.
-  let wasRead = false
-  let notifyKilled: (target: string) => void = () => undefined
-  const on = (at = aim()): Fault[] =>
-    all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
-
-  /** Whether a fault kills its target now: once since this process started, or at each poll. */
-  const kills = ({ kind, id, once, since, probability }: Fault): boolean => {
+  return ({ kind, id, once, since, probability }) => {
     if (kind !== 'kill') return false
     if (once) {
       if (since <= startedAt || decided.has(id)) return false
@@ -106,6 +91,23 @@ export function followFaults(
     }
     return Math.random() < probability
   }
+}
+
+/** Follows the faults of the cluster. Calls `kill` when a fault kills this process. */
+export function followFaults(
+  database: Database,
+  logger: Logger,
+  aim: () => FaultAim | undefined,
+  kill: () => void,
+): Faults {
+  const kills = createKillDecision(Date.now() - performance.now())
+  const trouble = createTroubleLog(logger)
+  let all: readonly Fault[] = []
+  // Before the first read, the metadata tables may not exist yet; that is reported elsewhere.
+  let wasRead = false
+  let notifyKilled: (target: string) => void = () => undefined
+  const on = (at = aim()): Fault[] =>
+    all.length === 0 || !at ? [] : faultsAimedAt(faultsAt(all, Date.now()), at)
   const refresh = async (): Promise<void> => {
     all = (await loadFaults(database)).faults
     wasRead = true

@@ -78,13 +78,7 @@ export function createWaitingLogins(now: () => number, timeoutMs: number): Waiti
       noteReturn(limit, login)
       const line = waiting.get(limit)
       if (line) removeExpired(limit, line, 'front')
-      if (!line || line.size === 0) return true
-      if (!line.has(login)) return false
-      for (const [other, seenAt] of line) {
-        if (other === login) return true
-        if (now() - seenAt <= timeoutMs / 2) return false
-      }
-      return false
+      return !line || line.size === 0 || isBeforeOthers(line, login, now() - timeoutMs / 2)
     },
     refused: (limit, login) => {
       const key = `${limit} ${login}`
@@ -97,4 +91,14 @@ export function createWaitingLogins(now: () => number, timeoutMs: number): Waiti
       if (line) remove(limit, line, login)
     },
   }
+}
+
+/** Whether every login in front of this one was last seen before `since`. */
+function isBeforeOthers(line: ReadonlyMap<string, number>, login: string, since: number): boolean {
+  if (!line.has(login)) return false
+  for (const [other, seenAt] of line) {
+    if (other === login) return true
+    if (seenAt >= since) return false
+  }
+  return false
 }

@@ -47,24 +47,7 @@ export function createDatabase(
     application_name: options.applicationName,
     ssl: storeTls(settings),
   }
-  const pool = new pg.Pool({
-    ...connection,
-    max: options.connections,
-    connectionTimeoutMillis: 5000,
-    // Each idle connection is a Postgres process, so extra connections are closed soon after a burst.
-    idleTimeoutMillis: 5000,
-    keepAlive: true,
-    statement_timeout: 60_000,
-    // For statements that get no response at all, because Postgres never received them or has ended them.
-    query_timeout: 65_000,
-    lock_timeout: 10_000,
-    // A server that hangs in a transaction must not keep its locks: the next leader waits for them.
-    idle_in_transaction_session_timeout: 4000,
-  })
-  // A broken connection is replaced at the next statement, and its current user gets an error anyway. It may emit
-  // several errors; without a listener, any of them would end this process.
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
+  const pool = createPool(connection, options.connections)
   const listeners = new Set<{ close(): Promise<void> }>()
 
   async function transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
@@ -105,6 +88,29 @@ export function createDatabase(
       await pool.end()
     },
   }
+}
+
+/** Creates a pool whose connections and statements time out. */
+function createPool(connection: pg.ClientConfig, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...connection,
+    max,
+    connectionTimeoutMillis: 5000,
+    // Each idle connection is a Postgres process, so extra connections are closed soon after a burst.
+    idleTimeoutMillis: 5000,
+    keepAlive: true,
+    statement_timeout: 60_000,
+    // For statements that get no response at all, because Postgres never received them or has ended them.
+    query_timeout: 65_000,
+    lock_timeout: 10_000,
+    // A server that hangs in a transaction must not keep its locks: the next leader waits for them.
+    idle_in_transaction_session_timeout: 4000,
+  })
+  // A broken connection is replaced at the next statement, and its current user gets an error anyway. It may emit
+  // several errors; without a listener, any of them would end this process.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
 }
 
 /** TLS options for the metadata store; false without TLS. */

@@ -53,7 +53,6 @@ export function createSecurity(
   const { onRefused = () => undefined, onLogin, onUse, directories = new Map() } = options
   const chain = settings.get('svc.auth.authenticatorChain')
   const internalUser = settings.get('svc.escalator.internalClientUsername')
-  // Read once, because every request needs it.
   const open = new Set(chain.filter((name) => allowsAnonymous(settings, name)))
   const isOpen = !requiresLogin(settings)
   const callers = createCallerCache(settings)
@@ -97,8 +96,7 @@ export function createSecurity(
       ? { kind: 'known', caller: known }
       : ((await attempts.verify(login, origin, current)) ?? withoutLogin(current))
     const isInternalUser = outcome.kind === 'known' && outcome.caller.identity === internalUser
-    const isInternalAllowed = allowsInternal(origin.peer ?? origin.address) && allowsInternal(origin.address)
-    if (isInternalUser && !isInternalAllowed) {
+    if (isInternalUser && ![origin.peer ?? origin.address, origin.address].every(allowsInternal)) {
       onRefused(login.user, origin, 'network', internalUser)
       return { kind: 'refused' }
     }

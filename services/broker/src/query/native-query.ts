@@ -269,6 +269,9 @@ function unusedName(columns: readonly string[]): string {
   return name
 }
 
+// Events are UTF-8 bytes read as latin1, one character per byte. The JSON around them must have the same form.
+const latin1Of = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('latin1')
+
 async function scan(
   run: NativeRun,
   query: ScanQuery,
@@ -293,8 +296,6 @@ async function scan(
     name,
     type: nativeScalarType(types.get(name) ?? 'VARCHAR'),
   }))
-  // Events are UTF-8 bytes read as latin1, one character per byte. The JSON around them must have the same form.
-  const latin1Of = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('latin1')
   const columnsText = latin1Of(columns)
   const signatureText = latin1Of(rowSignature)
   const batchText = (path: string, events: readonly string[]): string =>

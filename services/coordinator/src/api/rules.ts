@@ -27,6 +27,7 @@ import {
   versionCheck,
 } from '@svc/shared/http'
 import { loadAudit, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
+import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
@@ -133,6 +134,12 @@ async function* rulesTexts(
   for (const [name, list] of lists) yield [[name, await rulesText(list)]]
 }
 
+/** Returns whether a caller may read the rules under a name; everyone may read the cluster default rules. */
+const isReadableBy =
+  (caller: Caller) =>
+  (name: string): boolean =>
+    name === defaultRulesName || caller.sees(name)
+
 /** Returns the endpoints for retention rules. */
 export function rulesRoutes(
   context: Pick<ServiceContext, 'database' | 'clock'>,
@@ -147,9 +154,8 @@ export function rulesRoutes(
       summary: 'List the cluster default rules and the rules of all datasources that the caller may read',
       answers: [jsonAnswer(z.record(z.string(), rulesShape))],
       handle: async ({ caller }) => {
-        const readable = [...(await rules.current())].filter(
-          ([dataSource]) => dataSource === defaultRulesName || caller.sees(dataSource),
-        )
+        const isReadable = isReadableBy(caller)
+        const readable = [...(await rules.current())].filter(([dataSource]) => isReadable(dataSource))
         return new JsonPieces(jsonObject(rulesTexts(readable)))
       },
     }),
@@ -164,11 +170,7 @@ export function rulesRoutes(
       handle: async ({ query, caller }) => {
         // Changes that the caller may not read must not use up the count.
         const names = await loadAuditKeys(context.database, 'rules')
-        return await historyOf(
-          context,
-          names.filter((name) => name === defaultRulesName || caller.sees(name)),
-          query,
-        )
+        return await historyOf(context, names.filter(isReadableBy(caller)), query)
       },
     }),
     route({
