@@ -126,7 +126,7 @@ const clients: Readonly<Record<string, Partial<Record<Mode, RegExp>>>> = {
   good: {},
   'good-intermediate': {},
   'no certificate': { strict: /no client certificate/, 'host names off': /no client certificate/ },
-  'wrong-host': { strict: /CN=wrong-host.* is not valid for the host \[127\.0\.0\.1\]/ },
+  'wrong-host': { strict: /CN=wrong-host.* is not valid for the client's host \[127\.0\.0\.1\]/ },
   'other-ca': both(unknownAuthority),
   expired: both(/CERT_HAS_EXPIRED/),
   'not-yet-valid': both(/CERT_NOT_YET_VALID/),

@@ -41,11 +41,15 @@ const explained = {
       activeServers: 2,
     },
   ],
-  servers: [{ server: 'h1', tier: 'hot', state: 'serves', text: 'Serves it' }],
+  servers: [{ server: 'h1', tier: 'hot', state: 'serves', text: 'Serves the segment' }],
   omittedServers: 7,
   next: [
-    { code: 'load', text: 'The next run assigns it to [h2]' },
-    { code: 'ruleChange', at: '2026-02-01T00:00:00.000Z', text: 'It matches rule [0] (dropForever)' },
+    { code: 'load', text: 'The next run assigns the segment to [h2]' },
+    {
+      code: 'ruleChange',
+      at: '2026-02-01T00:00:00.000Z',
+      text: 'The segment matches rule [0] (dropForever)',
+    },
   ],
 }
 
@@ -70,12 +74,12 @@ tier  required  served  loading  dropping  servers
 hot   2         1       0        0         2
 
 server  tier  state
-h1      hot   Serves it
+h1      hot   Serves the segment
 and 7 more servers
 
 Next:
-- The next run assigns it to [h2]
-- 2026-02-01T00:00:00.000Z: It matches rule [0] (dropForever)`,
+- The next run assigns the segment to [h2]
+- 2026-02-01T00:00:00.000Z: The segment matches rule [0] (dropForever)`,
     )
   })
 

@@ -61,18 +61,18 @@ describe('the summary of compaction', () => {
   it('says what waits, and what holds it up', () => {
     const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
     assert.deepEqual(summary({ cluster }), [
-      'Compaction: 3 intervals (300 B) waiting; running tasks use 0 of 1 slot',
+      'Compaction: 3 intervals (300 B) waiting; running tasks use 0 of 1 task slot',
     ])
     const locks = [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }]
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.deepEqual(summary({ cluster, locks, past: failed }), [
-      'Compaction: 2 intervals (200 B) waiting; running tasks use 0 of 1 slot',
+      'Compaction: 2 intervals (200 B) waiting; running tasks use 0 of 1 task slot',
       'Compaction of 1 interval failed or changed nothing, and will be retried later',
       'Compaction is waiting for locks on 1 interval, for example in [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
     ])
     assert.match(
       summary({ cluster: { compactionTaskSlotRatio: 0 } })[1]!,
-      /too few task slots for 3 intervals/,
+      /too few task slots to compact 3 intervals/,
     )
   })
 
@@ -161,7 +161,7 @@ describe('the explanation of compaction', () => {
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),
-      'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot, and running tasks use 0 of 1',
+      'not compacted yet. This interval is number [3] in the queue, after 200 B in 2 intervals. It needs 1 task slot, and running tasks use 0 of 1',
     )
   })
 
@@ -175,7 +175,7 @@ describe('the explanation of compaction', () => {
     const [oldest] = explainCompaction(withHidden, eternity, reader)
     assert.equal(
       oldest!.reason,
-      'not compacted yet. It is number [3] in the queue, after 200 B in 2 intervals. It needs 1 slot',
+      'not compacted yet. This interval is number [3] in the queue, after 200 B in 2 intervals. It needs 1 task slot',
     )
     assert.equal(explainCompaction(withHidden, eternity)[0]!.place, 4)
   })

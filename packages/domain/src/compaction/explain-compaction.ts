@@ -132,11 +132,12 @@ function whyAwaiting(
   },
 ): [CompactionCode, string] {
   const { slots, postponed, slotsTaken } = decided
-  if (slots !== undefined) return ['NEXT', `The next run submits a task with ${countOf(slots, 'slot')}`]
+  if (slots !== undefined)
+    return ['NEXT', `The next run submits a task that uses ${countOf(slots, 'task slot')}`]
   if (demand.floor > plan.slots)
     return [
       'TOO_FEW_SLOTS',
-      `Its job needs at least [${demand.floor}] task slots, but compaction has [${plan.slots}]`,
+      `Its compaction needs at least [${demand.floor}] task slots, but compaction may use only [${plan.slots}]`,
     ]
   if (postponed !== undefined)
     return [
@@ -147,6 +148,6 @@ function whyAwaiting(
   const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`
   return [
     'WAITING',
-    `It is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'slot')}${taken}`,
+    `This interval is number [${place}] in the queue${ahead}. It needs ${countOf(demand.min, 'task slot')}${taken}`,
   ]
 }

@@ -94,8 +94,8 @@ describe('planning compaction', () => {
       segments: [testSegment(eternity), testSegment('2026-01-01/P1D', { version: '2' })],
       config: { ...none, granularitySpec: { segmentGranularity: 'DAY' } },
       expected: [
-        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments that end at eternity, which cannot be split into buckets',
-        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments that end at eternity, which cannot be split into buckets',
+        'PARTIAL_ETERNITY -146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z: the datasource has segments with unbounded intervals, which cannot be split into buckets',
+        'PARTIAL_ETERNITY 2026-01-01/2026-01-02: the datasource has segments with unbounded intervals, which cannot be split into buckets',
       ],
     },
     {

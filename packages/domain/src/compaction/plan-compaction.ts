@@ -360,7 +360,8 @@ class Search {
       Number.isFinite(start) && Number.isFinite(end)
     if (shown.every(endsInTime)) return false
     for (const group of shown) {
-      const reason = 'the datasource has segments that end at eternity, which cannot be split into buckets'
+      const reason =
+        'the datasource has segments with unbounded intervals, which cannot be split into buckets'
       this.skip('PARTIAL_ETERNITY', reason, group.interval, figuresOf([group]), { groups: [group] })
     }
     return true

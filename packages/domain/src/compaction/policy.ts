@@ -96,7 +96,7 @@ const percentOf = (part: number, rest: number): number =>
 const onlyUncompacted = (of: 'bytes' | 'rows', percent: number, min: number): Eligibility => ({
   eligible: true,
   mode: 'UNCOMPACTED_SEGMENTS_ONLY',
-  reason: `[${percent.toFixed(1)}] percent of ${of} are uncompacted, less than [${min}]`,
+  reason: `[${percent.toFixed(1)}] percent of ${of} are uncompacted, less than minUncompacted${of === 'bytes' ? 'Bytes' : 'Rows'}PercentForFullCompaction [${min}]`,
 })
 
 /** Returns the average segment size in bytes, rounded down. */

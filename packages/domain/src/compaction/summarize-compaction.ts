@@ -26,12 +26,10 @@ export function summarizeCompaction(
   const sentences: string[] = []
   if (awaiting.length > 0)
     sentences.push(
-      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) waiting; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'slot')}`,
+      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) waiting; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'task slot')}`,
     )
   if (withoutSlots > 0)
-    sentences.push(
-      `Compaction has too few task slots for ${countOf(withoutSlots, 'interval')}, which are never compacted`,
-    )
+    sentences.push(`Compaction has too few task slots to compact ${countOf(withoutSlots, 'interval')}`)
   if (postponed > 0)
     sentences.push(
       `Compaction of ${countOf(postponed, 'interval')} failed or changed nothing, and will be retried later`,

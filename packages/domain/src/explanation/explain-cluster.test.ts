@@ -118,7 +118,7 @@ const facts = (one: ServerWork, more: Partial<ServerFacts> = {}): ServerFacts =>
   ...more,
 })
 const first =
-  'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB are used. Its last report arrived 2 s ago'
+  'Server [h] is a historical in tier [hot] and serves 3 segments: 0 B of 1.0 GB used. Its last report arrived 2 s ago'
 const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   ['idle', facts(work('h', 'hot')), [first]],
   [
@@ -172,7 +172,7 @@ test('the explanation of a tier names its servers, queues, and shortages', () =>
   ]
   const shortages = ['hot', 'cold'].map((tier) => ({ tier, text: `Tier [${tier}] has no space` }))
   assert.deepEqual(explainTierWork('hot', members, shortages), [
-    'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB are used',
+    'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 2.0 GB used',
     'Tier [hot] is loading 1 segment (1.0 kB)',
     'Tier [hot] has no space',
   ])

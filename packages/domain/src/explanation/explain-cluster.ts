@@ -98,7 +98,7 @@ export function explainServerWork(facts: ServerFacts): string[] {
 }
 
 const usedText = (usedBytes: number, maxBytes: number): string =>
-  `${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} are used`
+  `${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} used`
 
 function serverQueueSentence(facts: ServerFacts): string {
   const { server, rate, oldestLoadAgeMs } = facts
@@ -111,7 +111,7 @@ function serverQueueSentence(facts: ServerFacts): string {
 function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
   if (maxSizeBytes === 0) return ['It has no storage for segments, so it gets none']
-  if (type === 'broker') return ['It gets only segments that a broadcast rule loads, because it is a broker']
+  if (type === 'broker') return ['It is a broker, so it loads only broadcast segments']
   if (queuedLoads >= maxLoadsPerServer)
     return [`It gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
   if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['It gets no loads, because it is full']

@@ -74,12 +74,12 @@ function placedRules(rules: RulesByName, dataSource: string): PlacedRule[] {
 function whyNot(rule: Rule, { start, end }: Interval, now: number): string {
   const region = regionOf(rule, now)
   if (end <= region.endAfter)
-    return `The segment ends at ${formatInstant(end)}, and the rule applies to data after ${formatInstant(region.endAfter)}`
+    return `The segment ends at ${formatInstant(end)}, but the rule applies only to data after ${formatInstant(region.endAfter)}`
   if (start >= region.startBefore)
-    return `The segment starts at ${formatInstant(start)}, and the rule applies to data before ${formatInstant(region.startBefore)}`
+    return `The segment starts at ${formatInstant(start)}, but the rule applies only to data before ${formatInstant(region.startBefore)}`
   if (start < region.startFrom)
-    return `The segment starts at ${formatInstant(start)}, and the rule applies to segments that start at ${formatInstant(region.startFrom)} or later`
-  return `The segment ends at ${formatInstant(end)}, and the rule applies to segments that end at ${formatInstant(region.endUpTo)} or earlier`
+    return `The segment starts at ${formatInstant(start)}, but the rule applies only to segments that start at ${formatInstant(region.startFrom)} or later`
+  return `The segment ends at ${formatInstant(end)}, but the rule applies only to segments that end at ${formatInstant(region.endUpTo)} or earlier`
 }
 
 /** Returns when the matched rule stops applying or an earlier one starts applying. */

@@ -215,8 +215,8 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(
       servers.map(({ server, obstacle, text }) => [server, obstacle, text]),
       [
-        ['t0-0', undefined, 'Serves it'],
-        ['t0-3', undefined, 'Serves it as a clone of [t0-0], which does not count as a replica'],
+        ['t0-0', undefined, 'Serves the segment'],
+        ['t0-3', undefined, 'Serves the segment as a clone of [t0-0], which does not count as a replica'],
         [
           't0-1',
           'clone',
@@ -245,16 +245,16 @@ describe('the explanation of a segment', () => {
     assert.deepEqual(
       rules.passed.map(({ text }) => text),
       [
-        'The segment ends at 2026-05-07T00:00:00.000Z, and the rule applies to segments that end at 2021-01-01T00:00:00.000Z or earlier',
-        'The segment ends at 2026-05-07T00:00:00.000Z, and the rule applies to segments that end at 2026-04-15T00:00:00.000Z or earlier',
-        'The segment ends at 2026-05-07T00:00:00.000Z, and the rule applies to data after 2026-05-15T00:00:00.000Z',
+        'The segment ends at 2026-05-07T00:00:00.000Z, but the rule applies only to segments that end at 2021-01-01T00:00:00.000Z or earlier',
+        'The segment ends at 2026-05-07T00:00:00.000Z, but the rule applies only to segments that end at 2026-04-15T00:00:00.000Z or earlier',
+        'The segment ends at 2026-05-07T00:00:00.000Z, but the rule applies only to data after 2026-05-15T00:00:00.000Z',
       ],
     )
     assert.deepEqual(next, [
       {
         code: 'ruleChange',
         at: Date.UTC(2026, 6, 7),
-        text: 'It matches rule [1] (dropBeforeByPeriod P2M)',
+        text: 'The segment matches rule [1] (dropBeforeByPeriod P2M)',
       },
     ])
     assert.equal(summary, 'The segment has all its replicas: [t0] 1 of 1')

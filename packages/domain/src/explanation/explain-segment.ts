@@ -69,7 +69,7 @@ export function explainSegment(cluster: ExplainedCluster, row: number): SegmentE
 
 const overshadowedBy = (version: string): Cause => ({
   code: 'overshadowed',
-  text: `Segments of version [${version}] replace it; it is marked unused once they are served`,
+  text: `Segments of version [${version}] overshadow this segment, which is marked unused once they are served`,
 })
 
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
@@ -112,9 +112,10 @@ function causesOf(
   tiers: readonly TierFinding[],
 ): Cause[] {
   const rule = describeRule(matched)
-  if (wanted.action === 'drop') return [{ code: 'dropRule', text: `It matches ${rule}, which drops it` }]
+  if (wanted.action === 'drop')
+    return [{ code: 'dropRule', text: `The segment matches ${rule}, which drops it` }]
   if (tiers.every(({ required }) => required === 0))
-    return [{ code: 'noReplicas', text: `It matches ${rule}, which loads no replicas` }]
+    return [{ code: 'noReplicas', text: `The segment matches ${rule}, which loads no replicas` }]
   const causes = tiers.flatMap((tier) => causesInTier(cluster, tier))
   if (causes.length === 0) return []
   const { awaited, isPaused } = cluster
@@ -130,8 +131,8 @@ function causesOf(
 const obstacleTexts: Readonly<
   Record<Exclude<keyof Candidates, 'decommissioning' | 'clone' | 'canLoad'>, (servers: string) => string>
 > = {
-  loadFailed: (servers) => `${servers} failed to load it`,
-  beingDropped: (servers) => `${servers} must drop it first`,
+  loadFailed: (servers) => `${servers} failed to load the segment`,
+  beingDropped: (servers) => `${servers} must drop the segment first`,
   noSpace: (servers) => `${servers} without enough space`,
   queueFull: (servers) => `${servers} with a full load queue`,
 }
@@ -265,23 +266,24 @@ function nextEvents(
       })
   }
   if (plan !== undefined && !cluster.isPaused) {
-    if (wanted.action === 'drop') events.push({ code: 'markUnused', text: 'The next run marks it unused' })
-    request('load', plan.loads.servers, 'assigns it to')
-    request('cancelLoad', plan.cancelledLoads.servers, 'cancels its load on')
-    request('drop', plan.drops.servers, 'drops it from')
+    if (wanted.action === 'drop')
+      events.push({ code: 'markUnused', text: 'The next run marks the segment unused' })
+    request('load', plan.loads.servers, 'assigns the segment to')
+    request('cancelLoad', plan.cancelledLoads.servers, 'cancels loading the segment on')
+    request('drop', plan.drops.servers, 'drops the segment from')
   }
   for (const { server, failure } of listed)
     if (failure !== undefined)
       events.push({
         code: 'retry',
         at: failure.retryAt,
-        text: `A later run may assign it to [${server}] again`,
+        text: `A later run may assign the segment to [${server}] again`,
       })
   if (next !== undefined)
     events.push({
       code: 'ruleChange',
       at: next.at,
-      text: `It matches ${describeRule(next.rule)}`,
+      text: `The segment matches ${describeRule(next.rule)}`,
     })
   return events
 }

@@ -20,16 +20,16 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
   const flags = cluster.table.copies.flags(row, number)
   const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
   const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
-  if ((flags & dropping) !== 0) return finding('drops', `Is dropping it${isLeaving}`)
+  if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment${isLeaving}`)
   if ((flags & loading) !== 0)
     return finding(
       'loads',
-      `Has it in its load queue of ${countOf(server.queuedLoads, 'segment')}${isLeaving}`,
+      `Has the segment in its load queue of ${countOf(server.queuedLoads, 'segment')}${isLeaving}`,
     )
-  if ((flags & served) !== 0) return finding('serves', `Serves it${isLeaving}`)
+  if ((flags & served) !== 0) return finding('serves', `Serves the segment${isLeaving}`)
   const failure = cluster.failureOf(number, cluster.table.idOf(row))
   const obstacle = obstacleOf(cluster, row, server, flags, failure)
-  if (obstacle === undefined) return finding('canLoad', `Can load it: ${freeText(server)}`)
+  if (obstacle === undefined) return finding('canLoad', `Can load the segment: ${freeText(server)}`)
   return {
     ...finding('cannotLoad', obstacleText(cluster, row, server, obstacle, failure)),
     obstacle,
@@ -47,9 +47,10 @@ export function explainClone(
   const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
   const flags = table.copies.flags(row, number)
   const as = `as a clone of [${sourceName}]`
-  if ((flags & dropping) !== 0) return finding('drops', `Is dropping it ${as}`)
-  if ((flags & loading) !== 0) return finding('loads', `Has it in its load queue ${as}`)
-  if ((flags & served) !== 0) return finding('serves', `Serves it ${as}, which does not count as a replica`)
+  if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment ${as}`)
+  if ((flags & loading) !== 0) return finding('loads', `Has the segment in its load queue ${as}`)
+  if ((flags & served) !== 0)
+    return finding('serves', `Serves the segment ${as}, which does not count as a replica`)
   const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
   const why =
     source === undefined
@@ -88,8 +89,8 @@ function obstacleText(
       return 'Decommissioning, so it loads nothing'
     case 'loadFailed':
       return failure === undefined
-        ? 'Failed to load it or did not respond; it will be retried later'
-        : `Failed to load it at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
+        ? 'Failed to load the segment or did not respond; the load will be retried later'
+        : `Failed to load the segment at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
     case 'noSpace':
       return `Not enough space: ${freeText(server)}, and the segment needs ${formatBytes(table.sizeOf[row]!)}`
     case 'queueFull':
@@ -99,7 +100,7 @@ function obstacleText(
 
 function freeText({ maxSizeBytes, usedSizeBytes, loadingSizeBytes }: LoadingServer): string {
   const freeBytes = Math.max(0, maxSizeBytes - usedSizeBytes - loadingSizeBytes)
-  return `${formatBytes(freeBytes)} of ${formatBytes(maxSizeBytes)} are free`
+  return `${formatBytes(freeBytes)} of ${formatBytes(maxSizeBytes)} free`
 }
 
 /** Counts the replicas of a segment in a tier, and the servers that could load one. */

@@ -53,7 +53,7 @@ describe('a fault request', () => {
       /^Invalid value \[broker\] for \[target\]: .*\[historical, router, 127\.0\.0\.1:8083\]$/,
     ],
     [{ kind: 'cut' }, /^Missing value for \[target\]/],
-    [{ kind: 'cut', target: 'router', probability: 1.5 }, /\[probability\]: .*above 0 and up to 1/],
+    [{ kind: 'cut', target: 'router', probability: 1.5 }, /\[probability\]: .*greater than 0 and at most 1/],
     [{ kind: 'cut', target: 'router', probability: 0 }, /Invalid value \[0\] for \[probability\]/],
     [{ kind: 'cut', target: 'router', probability: '1' }, /probability/],
     [{ kind: 'latency', target: 'router', delayMs: 0 }, /\[delayMs\]: .*from 1 to 600000/],

@@ -67,7 +67,7 @@ const readShare: Reader<number> = described(
   { type: 'number', exclusiveMinimum: 0, maximum: 1 },
   (json, field) => {
     if (typeof json === 'number' && json > 0 && json <= 1) return json
-    throw refuse(field, json, 'a number above 0 and up to 1')
+    throw refuse(field, json, 'a number greater than 0 and at most 1')
   },
 )
 

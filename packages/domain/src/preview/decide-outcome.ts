@@ -89,7 +89,7 @@ function* placeWhereTight(
   const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
   if (tight.size * segments > maxCounters) {
     throw invalidInput(
-      `The preview is too large: [${segments}] segments in [${tight.size}] tiers that may run out of space. Preview fewer segments or tiers, or servers with enough space for all replicas.`,
+      `The preview is too large: [${segments}] segments in [${tight.size}] tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
     )
   }
   return yield* simulateRuns(datasources, { cluster, servers, serversBefore, tight })

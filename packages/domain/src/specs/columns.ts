@@ -45,7 +45,7 @@ export const readInputColumn: Reader<string> = checked(
 const readColumn = checked(
   readInputColumn,
   (name) => name.toLowerCase() !== '__time',
-  'a name other than [__time], the timestamp of the row',
+  'a name other than [__time], which is the timestamp column',
 )
 
 const multiValueHandlings = ['SORTED_ARRAY', 'SORTED_SET', 'ARRAY'] as const
@@ -87,7 +87,7 @@ const readMetric: Reader<MetricSchema> = converted(
   metricFields,
   ({ fieldName, expression, ...metric }, field) => {
     if (expression !== null)
-      throw refuse(`${field}.expression`, expression, 'null, because [fieldName] defines the column')
+      throw refuse(`${field}.expression`, expression, 'null, because expressions are not supported')
     if (fieldName !== null) return { ...metric, fieldName }
     if (metric.type !== 'count') throw refuse(`${field}.fieldName`, undefined, 'a column name')
     return metric

@@ -125,7 +125,7 @@ export const compactionScheduleShape = z
     speed: z
       .enum(['measured', 'assumed'])
       .describe(
-        'Whether times use the measured speed of earlier tasks, or an assumed speed because there are none',
+        'Whether times use the measured speed of earlier tasks, or an assumed speed if there are no earlier tasks',
       ),
     msPerTask: z.int(),
     bytesPerSecond: z.int().nullable(),
@@ -140,7 +140,9 @@ export const compactionScheduleShape = z
         clusterConfig: z.looseObject({}),
         slots: z.int(),
         totals: forecastTotals,
-        tooFewSlots: z.int().describe('Intervals whose jobs need more task slots than compaction has'),
+        tooFewSlots: z
+          .int()
+          .describe('Number of intervals whose compaction needs more task slots than compaction may use'),
         runs: z.array(
           z.object({
             at: z.string(),

@@ -55,7 +55,7 @@ export function compactionScheduleRoute(
     path,
     access,
     summary:
-      'Simulate the next compaction runs: what they rewrite and when, also with other policies and configurations',
+      'Simulate the next compaction runs (what they rewrite, and when), optionally with other policies and configurations',
     body: jsonBody(readLater(compactionPreviewSchema()), limits),
     answers: [jsonAnswer(compactionScheduleShape)],
     handle: async ({ body, caller, signal }) => {

@@ -112,7 +112,7 @@ export async function submitCompactions(
       await client.callLeader('overlord', call)
       submitted += 1
     } catch (error) {
-      logger.warn('Failed to submit compact task', {
+      logger.warn('Failed to submit a compaction task', {
         dataSource: candidate.dataSource,
         interval: formatInterval(candidate.compactionInterval),
         error: describeError(error),

@@ -149,7 +149,7 @@ export const decides: readonly Condition[] = [
     holds: (settings, name) => listOf(settings, 'svc.auth.authorizers').includes(name),
   },
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] has the [authorizerName] [<name>]',
+    text: 'an authenticator in [svc.auth.authenticatorChain] has the [authorizerName] [<name>]',
     holds: (settings, name) => authenticatorsOf(settings, name).length > 0,
   },
 ]
@@ -180,7 +180,7 @@ export const mapsGroups: readonly Condition[] = [
 
 export const reachesTlsDirectory: readonly Condition[] = [
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] uses a directory with an ldaps URL',
+    text: 'an authenticator in [svc.auth.authenticatorChain] uses a directory with an ldaps URL',
     holds: (settings) =>
       chainOf(settings).some(
         (name) =>
@@ -208,7 +208,7 @@ export const anyBasicAuthenticator: readonly Condition[] = [
 ]
 export const keepsOwnPasswords: readonly Condition[] = [
   {
-    text: 'an authenticator of [svc.auth.authenticatorChain] stores its users in the metadata store',
+    text: 'an authenticator in [svc.auth.authenticatorChain] stores its users in the metadata store',
     holds: (settings) =>
       chainOf(settings).some(
         (name) => isBasicAuthenticator(settings, name) && !usesDirectory(settings, name),

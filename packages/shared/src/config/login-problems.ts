@@ -16,7 +16,7 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
       .filter((path) => !isUnsecuredPath(path) || isOfAlias(settings, path))
       .map(
         (path) =>
-          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] contains [${path}], which matches no path; expected a path such as [/status/health] or one that ends in [/*]. Start it with /svc instead of an alias: it then also applies to every alias`,
+          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] contains [${path}], which matches no path; expected a path such as [/status/health] or one that ends in [/*]. Use a path that starts with [/svc] instead of an alias: svc also applies it to every alias`,
       ),
     ...settings
       .get('svc.auth.internalClientAllowedNetworks')

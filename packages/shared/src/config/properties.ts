@@ -88,7 +88,7 @@ export const properties = {
   }),
   'svc.plaintextPort': onlyWhere(
     conditions.opensPlaintext,
-    property(port, 'port without TLS', {
+    property(port, 'HTTP port', {
       router: '8888',
       coordinator: '8081',
       overlord: '8090',
@@ -99,7 +99,7 @@ export const properties = {
   ),
   'svc.tlsPort': onlyWhere(
     conditions.servesTls,
-    property(port, 'port with TLS', {
+    property(port, 'HTTPS port', {
       router: '9088',
       coordinator: '8281',
       overlord: '8290',
@@ -108,8 +108,8 @@ export const properties = {
       worker: '8291',
     }),
   ),
-  'svc.enablePlaintextPort': property(flag, 'whether to serve without TLS', 'true'),
-  'svc.enableTlsPort': property(flag, 'whether to serve with TLS', 'false'),
+  'svc.enablePlaintextPort': property(flag, 'whether to serve HTTP (without TLS)', 'true'),
+  'svc.enableTlsPort': property(flag, 'whether to serve HTTPS (with TLS)', 'false'),
   'svc.api.aliases': property(
     aliasList,
     'path aliases of the API: with ["druid"], it is also available at /druid/** and /druid-ext/**',
@@ -120,9 +120,13 @@ export const properties = {
   'svc.metadata.storage.type': property(oneOf('postgresql'), 'type of the metadata store', 'postgresql'),
   'svc.metadata.storage.connector.host': property(text, 'host of the metadata store', '127.0.0.1'),
   'svc.metadata.storage.connector.port': property(port, 'port of the metadata store', '5432'),
-  'svc.metadata.storage.connector.database': property(text, 'database of the metadata store', 'svc'),
-  'svc.metadata.storage.connector.user': property(text, 'user of the metadata store', 'svc'),
-  'svc.metadata.storage.connector.password': property(password, 'password of the metadata store', ''),
+  'svc.metadata.storage.connector.database': property(
+    text,
+    'name of the database in the metadata store',
+    'svc',
+  ),
+  'svc.metadata.storage.connector.user': property(text, 'user name for the metadata store', 'svc'),
+  'svc.metadata.storage.connector.password': property(password, 'password for the metadata store', ''),
   'svc.metadata.storage.connector.tls.mode': property(
     oneOf('disable', 'require', 'verify-ca', 'verify-full'),
     'TLS to the metadata store: disable (no TLS), require (encrypt, but do not verify the certificate), verify-ca (verify the certificate), verify-full (verify the certificate and its host name)',
@@ -132,7 +136,7 @@ export const properties = {
     conditions.verifiesMetadataStore,
     property(
       text,
-      'PEM file with the certificate authorities trusted for the metadata store; those of the system if not set',
+      'PEM file with the certificate authorities trusted for the metadata store; if not set, those of the system',
     ),
   ),
   'svc.queue.redis.host': property(text, 'host of Redis, which stores the queues', '127.0.0.1'),
@@ -144,7 +148,7 @@ export const properties = {
     conditions.speaksTlsToRedis,
     property(
       text,
-      'PEM file with the certificate authorities trusted for Redis; those of the system if not set',
+      'PEM file with the certificate authorities trusted for Redis; if not set, those of the system',
     ),
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
@@ -195,7 +199,7 @@ export const properties = {
     conditions.servesTls,
     property(
       flag,
-      'whether to reject clients without a certificate that svc.server.https.trustStorePath trusts',
+      'whether to reject clients that do not present a certificate trusted by the store in svc.server.https.trustStorePath',
       'false',
     ),
   ),
@@ -231,7 +235,7 @@ export const properties = {
     conditions.requestsCertificates,
     property(
       text,
-      'certificate revocation lists for client certificates (PEM or DER), one for each authority of the chain',
+      'certificate revocation lists for client certificates (PEM or DER), one for each authority in the chain',
     ),
   ),
   'svc.server.https.reloadSslContext': onlyWhere(
@@ -296,12 +300,12 @@ export const properties = {
   ),
   'svc.client.https.crlPath': property(
     text,
-    'certificate revocation lists for server certificates (PEM or DER), one for each authority of the chain',
+    'certificate revocation lists for server certificates (PEM or DER), one for each authority in the chain',
   ),
 
   'svc.extensions.loadList': property(
     textList,
-    'extensions to load: svc-basic-security for logins, simple-client-sslcontext for TLS between servers',
+    'extensions to load: svc-basic-security for logins, simple-client-sslcontext for TLS between servers, svc-s3-extensions for S3; all of them are built in, so a wrong list only causes warnings',
     '[]',
   ),
   'svc.auth.authenticatorChain': property(
@@ -402,7 +406,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.authorizerName': onlyWhere(
     conditions.inChain,
-    property(text, 'authorizer that checks the permissions of its users'),
+    property(text, "authorizer that checks the permissions of the authenticator's users"),
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
@@ -420,7 +424,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       text,
-      'additional administrator who gets the role initialAdminRole; the user admin has only the role admin',
+      'additional administrator, with the role that initialAdminRole names; the built-in user admin always has the role admin instead',
       'admin',
     ),
   ),
@@ -432,14 +436,14 @@ export const properties = {
     conditions.mapsGroups,
     property(
       text,
-      'directory group whose members get the role initialAdminRole, through the mapping adminGroupMapping',
+      'directory group whose members get the role that initialAdminRole names; the group mapping that grants this role is called adminGroupMapping',
     ),
   ),
   'svc.auth.authorizer.<name>.roleProvider.type': onlyWhere(
     conditions.mayMapGroups,
     property(
       oneOf('metadata', 'ldap'),
-      'metadata: roles come from the metadata store; ldap: roles also come from group mappings',
+      'where roles come from: metadata (the metadata store) or ldap (the metadata store and group mappings)',
       'metadata',
     ),
   ),
@@ -447,7 +451,7 @@ export const properties = {
     conditions.mapsGroups,
     property(
       textList,
-      'patterns for the directory groups that grant roles: *, a complete name, *,suffix, or prefix,*; all groups if empty',
+      'patterns for the directory groups that grant roles: [*], a distinguished name, [*,suffix], or [prefix,*]; all groups if empty',
       '[]',
     ),
   ),
@@ -491,7 +495,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
-      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. Ten times this number applies to one user across all addresses from which the user has not logged in yet. 0 turns throttling off',
+      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. For one user across all addresses from which the user has not logged in yet, the limit is ten times this number. 0 turns throttling off',
       '20',
     ),
   ),
@@ -503,7 +507,7 @@ export const properties = {
     conditions.countsFailures,
     property(
       periodMs,
-      'time between two verified logins while throttled; how long a user waits while someone at the same address guesses the password',
+      'time between two verified logins during throttling; a user waits this long to log in while someone at the same address is guessing the password',
       'PT5S',
     ),
   ),
@@ -567,23 +571,23 @@ export const properties = {
     conditions.usesS3,
     property(
       password,
-      'access key for S3; without keys, servers use the default credentials of AWS: environment variables, profiles, or the role of the machine or pod',
+      'access key for S3; without keys, servers use the default AWS credentials: environment variables, profiles, or the role of the machine or pod',
     ),
   ),
   'svc.s3.secretKey': onlyWhere(conditions.usesS3, property(password, 'secret key for S3')),
   'svc.s3.endpoint.url': onlyWhere(
     conditions.usesS3,
-    property(httpUrl, 'URL of the S3 service; AWS in the region if not set'),
+    property(httpUrl, 'URL of the S3 service; if not set, AWS in the region svc.s3.endpoint.signingRegion'),
   ),
   'svc.s3.endpoint.signingRegion': onlyWhere(
     conditions.usesS3,
-    property(text, 'region of the bucket, which is part of the signature of requests', 'us-east-1'),
+    property(text, 'region of the bucket; used to sign requests', 'us-east-1'),
   ),
   'svc.s3.enablePathStyleAccess': onlyWhere(
     conditions.usesS3,
     property(
       flag,
-      'whether URLs contain the bucket in their path instead of in the host name; most services other than AWS need it',
+      'whether URLs contain the bucket in their path instead of in the host name; most S3 services other than AWS require this',
       'false',
     ),
   ),
@@ -591,7 +595,7 @@ export const properties = {
     conditions.usesTlsToS3,
     property(
       text,
-      'PEM file with the certificate authorities trusted for S3; those of the system if not set',
+      'PEM file with the certificate authorities trusted for S3; if not set, those of the system',
     ),
   ),
   'svc.s3.retryTimeout': onlyWhere(
@@ -618,7 +622,7 @@ export const properties = {
 
   'svc.coordinator.waitBeforeMarkingOvershadowed': property(
     flag,
-    'whether a new leader waits for the default of millisToWaitBeforeDeleting (15 minutes) before it marks overshadowed segments as unused, as in Druid 37; otherwise it waits only if the dynamic configuration has another value',
+    'whether a new leader always waits for millisToWaitBeforeDeleting before it marks overshadowed segments as unused, as in Druid 37; otherwise, it waits only if the dynamic configuration sets millisToWaitBeforeDeleting to a value other than the default (15 minutes)',
     'false',
   ),
 
@@ -698,14 +702,14 @@ export const properties = {
     conditions.simulates,
     property(
       text,
-      'file with the segments of each virtual server, which this process reads when it starts and writes when it stops; without it, virtual servers start empty',
+      'file in which this process stores the segments of each virtual server when it stops, and from which it reads them when it starts; without this file, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(
     conditions.simulates,
     property(
       periodMs,
-      'simulated duration of a compaction task for virtual segments, which reads and writes nothing',
+      'simulated duration of a compaction task for virtual segments; the task does not read or write any files',
       'PT1S',
     ),
   ),
@@ -805,7 +809,7 @@ export const properties = {
   ),
   'svc.ingestion.http.minBytesPerSecond': property(
     sizeBytes,
-    'minimum bytes per second, averaged over the idle timeout, below which a task abandons an HTTP source',
+    'minimum speed in bytes per second, averaged over svc.ingestion.http.idleTimeout; a task abandons slower HTTP sources',
     '1k',
   ),
   'svc.ingestion.http.maxSize': property(
@@ -838,11 +842,11 @@ export const properties = {
   'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'maximum memory for the running queries of one caller, where each query counts as svc.query.memoryLimit; further queries wait, but one may always run',
+    'maximum memory for the running queries of one caller, where each query counts as svc.query.memoryLimit; further queries wait, but one query of each caller may always run',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),
-    'maximum number of queries that a broker runs at the same time; with at least 2, a single caller or long queries cannot use the last one while others wait',
+    'maximum number of queries that a broker runs at the same time; if at least 2, a single caller or long queries cannot take all of them while other queries wait',
     '4',
   ),
   'svc.query.maxQueued': property(
@@ -857,7 +861,7 @@ export const properties = {
   ),
   'svc.query.callerWeights': property(
     countsByName,
-    'weight of callers by user name: with {"dashboard":3}, this user gets three times the share of another user while both wait; all other users have weight 1',
+    'weight of callers by user name: with {"dashboard":3}, the user dashboard gets three times the share of another user while both have waiting queries; all other users have weight 1',
     '{}',
   ),
   'svc.query.maxTimePerCaller': property(
@@ -868,7 +872,7 @@ export const properties = {
   'svc.query.timeout': property(periodMs, 'default timeout of a query', 'PT5M'),
   'svc.query.maxTimeout': property(
     periodMs,
-    'maximum value of context.timeout of a query; also applies if a query sets 0',
+    'maximum context.timeout of a query; also the timeout of queries that set 0',
     'PT10M',
   ),
   'svc.query.maxRows': property(
@@ -877,7 +881,7 @@ export const properties = {
     '100000000',
   ),
 
-  'svc.request.maxTaskSize': property(sizeBytes, 'maximum size of a task in a request', '64MiB'),
+  'svc.request.maxTaskSize': property(sizeBytes, 'maximum size of a request that submits a task', '64MiB'),
 } as const
 
 export type PropertyName = keyof typeof properties

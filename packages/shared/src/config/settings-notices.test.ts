@@ -257,7 +257,7 @@ describe('warnings at startup', () => {
         'svc.auth.authorizer.y.initialAdminRole': 'r',
       },
       [
-        /authorizer\.y\.type\].* only if an authenticator of \[svc.auth.authenticatorChain\] has the \[authorizerName\] \[y\]$/,
+        /authorizer\.y\.type\].* only if an authenticator in \[svc.auth.authenticatorChain\] has the \[authorizerName\] \[y\]$/,
         /authorizer\.y\.initialAdminRole\].* has the \[authorizerName\] \[y\]$/,
       ],
     ],

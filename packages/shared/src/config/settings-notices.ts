@@ -84,7 +84,7 @@ function extensionNotices(settings: Settings): string[] {
       .filter(([extension]) => uses[extension] && !loaded.includes(extension))
       .map(
         ([extension, use]) =>
-          `[svc.extensions.loadList] does not contain [${extension}], but ${use} is configured; it is built in and works anyway`,
+          `[svc.extensions.loadList] does not contain [${extension}], but ${use} is configured; the extension is built in and works anyway`,
       ),
     ...needed
       .filter(([extension]) => !uses[extension] && loaded.includes(extension))
@@ -100,6 +100,6 @@ function networkNotices(settings: Settings): string[] {
   const host = settings.get('svc.host')
   if (isIP(host) === 0 || internalNetworks(settings)(host)) return []
   return [
-    `[svc.auth.internalClientAllowedNetworks] does not contain [${host}] from [svc.host]: other servers reject calls of this server from that address`,
+    `[svc.auth.internalClientAllowedNetworks] does not contain [${host}] from [svc.host], so other servers reject calls from this server`,
   ]
 }

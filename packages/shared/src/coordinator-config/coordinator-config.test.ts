@@ -98,7 +98,7 @@ describe('a config change', () => {
   it('rejects a server as its own clone', () => {
     assert.throws(
       () => readConfigChange({ cloneServers: { a: 'b', c: 'c' } }, ''),
-      /cloneServers.*its own clone/,
+      /cloneServers.*other than itself/,
     )
   })
 

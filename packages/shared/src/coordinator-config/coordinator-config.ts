@@ -63,7 +63,7 @@ const fields = {
   cloneServers: checked(
     namesByName,
     (sources) => Object.entries(sources).every(([clone, source]) => clone !== source),
-    'an object with the source server of each clone, where no server is its own clone',
+    'an object that maps each clone to a source server other than itself',
   ),
 }
 
@@ -153,7 +153,7 @@ const withoutEffect: Partial<Record<keyof CoordinatorConfig, string>> = {
   balancerComputeThreads: 'a single thread plans moves in a fraction of a second',
   killPendingSegmentsSkipList: 'there are no pending segments to delete',
   useRoundRobinSegmentAssignment:
-    'the emptiest server of a tier gets the next segment; equally empty servers take turns',
+    'the server of a tier with the smallest percentage of its capacity in use gets the next segment',
   debugDimensions: 'the log and the metrics show what each run did',
 }
 

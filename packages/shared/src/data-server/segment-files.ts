@@ -30,7 +30,7 @@ export function segmentFilesRoute(server: DataServer): Route {
     method: 'POST',
     path: segmentFilesPath,
     access: internal,
-    summary: 'Fetch the Parquet files of served segments, one after the other',
+    summary: 'Fetch the Parquet files of served segments in a single response',
     body: jsonBody(readRequest),
     answers: [textAnswer('application/octet-stream')],
     handle: async ({ body: { ids }, response }) => {

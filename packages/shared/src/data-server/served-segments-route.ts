@@ -36,7 +36,7 @@ export function servedSegmentsRoute(
     method: 'GET',
     path: servedSegmentsPath,
     access: state('READ'),
-    summary: 'List the segments served by this server, as changes since a counter',
+    summary: 'List the segments that this server serves, or only the changes since a given counter',
     query: sinceQuery,
     answers: [jsonAnswer(z.looseObject({}))],
     handle: async ({ query, signal, caller }): Promise<ServedSegmentsAnswer> => {

@@ -59,7 +59,7 @@ export function leaderAndDutyRoutes(
       method: 'GET',
       path: `${base}/duties`,
       access: state('READ'),
-      summary: `Get statistics about the runs of the ${role} duties`,
+      summary: `Get statistics about the ${role} duty runs`,
       answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
       handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
     }),

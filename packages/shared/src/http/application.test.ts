@@ -676,7 +676,7 @@ describe('a body', () => {
       '{}',
       { 'Content-Encoding': 'gzip' },
       400,
-      /does not match its header/,
+      /does not match the header/,
     ],
     [
       'one byte too long',

@@ -64,12 +64,13 @@ export function reportFailedHandshakes(server: Server, onRefused: OnRefusedHands
 
 const failedHandshakes: Readonly<Record<string, string>> = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'the client offers no TLS protocol that this server allows',
-  ERR_SSL_NO_SHARED_CIPHER: 'client and server have no cipher in common',
+  ERR_SSL_NO_SHARED_CIPHER: 'the client and this server have no cipher in common',
   ERR_SSL_HTTP_REQUEST: 'the client sent plain HTTP to the TLS port',
-  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the client does not trust the authority of the certificate of this server',
-  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: 'the client does not accept the certificate of this server',
-  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: 'the client does not accept the certificate of this server',
-  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: 'the certificate of this server has expired',
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA:
+    "the client does not trust the authority that issued this server's certificate",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: "the client rejected this server's certificate",
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: "the client rejected this server's certificate",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: "this server's certificate has expired",
   ERR_TLS_HANDSHAKE_TIMEOUT: 'the client did not complete the handshake in time',
 }
 
@@ -106,7 +107,7 @@ async function problemOf(
   if (!validatesHosts || (await isFor(certificate, address))) return undefined
   return {
     code: 'WRONG_HOST',
-    reason: `certificate [${name}] is not valid for the host [${address}] of the client`,
+    reason: `certificate [${name}] is not valid for the client's host [${address}]`,
   }
 }
 

@@ -90,7 +90,7 @@ export async function receiveBody(
   })
 }
 
-const badCompression = () => invalidInput('The body does not match its header [Content-Encoding]')
+const badCompression = () => invalidInput('The body does not match the header [Content-Encoding]')
 
 function createDecompressor(encoding: string): Decompressor {
   const create = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined

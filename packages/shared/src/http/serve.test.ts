@@ -158,7 +158,7 @@ describe('the ports', () => {
       'svc.plaintextPort': String(port),
     })
     await assert.rejects(listen(settings, hello), {
-      problems: [`Cannot open port [${port}] of [svc.plaintextPort] on [127.0.0.1] (EADDRINUSE)`],
+      problems: [`Cannot open port [${port}] from [svc.plaintextPort] on [127.0.0.1] (EADDRINUSE)`],
     })
     await assert.rejects(requestText(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
   })

@@ -100,7 +100,7 @@ export class SharedBudget {
 }
 
 const tooBusy = () =>
-  busy('Too many large requests are in progress; retry in a few seconds, with fewer at a time')
+  busy('Too many large requests are in progress; retry in a few seconds with fewer concurrent requests')
 
 function change(counts: Map<string, number>, key: string, by: number): void {
   const count = (counts.get(key) ?? 0) + by

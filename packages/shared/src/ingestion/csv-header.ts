@@ -68,6 +68,6 @@ export async function readHeader(file: InputFile, format: SeparatedFormat, quote
   const named = names.map((name, index) => name.trim() || `column_${index + 1}`)
   const twice = named.find((name, index) => named.indexOf(name) !== index)
   if (twice !== undefined)
-    throw invalidInput(`The header line of file [${file.title}] names column [${twice}] twice`)
+    throw invalidInput(`The header line of file [${file.title}] contains column [${twice}] twice`)
   return named
 }

@@ -94,7 +94,7 @@ describe('local files', () => {
     const expected = {
       code: 'invalidInput',
       message:
-        /^Invalid value \[.*\] for \[.*\]: expected a path whose target is in a folder of \[svc\.ingestion\.local\.allowedRoots\]$/,
+        /^Invalid value \[.*\] for \[.*\]: expected a path whose target is in a folder listed in \[svc\.ingestion\.local\.allowedRoots\]$/,
     }
     await assert.rejects(values({ type: 'local', files: [join(path, 'b.csv')] }), expected)
     await assert.rejects(values({ type: 'local', files: [join(path, 'folder', 'secret.csv')] }), expected)
@@ -189,7 +189,7 @@ describe('CSV', () => {
 
   it('must have a valid header', async () => {
     await assert.rejects(values(inlineText('t,a,a\n2026-01-01,x,y\n')), {
-      message: 'The header line of file [inline data] names column [a] twice',
+      message: 'The header line of file [inline data] contains column [a] twice',
     })
     await assert.rejects(values(inlineText(`t,"a\n${'x'.repeat(2_000_000)}`)), {
       message: 'The header line of file [inline data] does not end within [1048576] bytes',

@@ -75,7 +75,7 @@ async function findLocal(
     // The message reveals nothing about the target of the link, not even whether it exists.
     if (!isBelow(roots, real) && !roots.includes(real)) {
       throw invalidInput(
-        `Invalid value [${path}] for [${field}]: expected a path whose target is in a folder of [svc.ingestion.local.allowedRoots]`,
+        `Invalid value [${path}] for [${field}]: expected a path whose target is in a folder listed in [svc.ingestion.local.allowedRoots]`,
         { field },
       )
     }
@@ -93,7 +93,7 @@ async function findLocal(
     const filter = source.filter ?? '*'
     const found = await findBelow(baseDir, filter, signal).catch((error) => {
       signal?.throwIfAborted()
-      throw storageFailure(`Cannot read folder [${baseDir}] of [${field}]`, baseDir, error)
+      throw storageFailure(`Cannot read folder [${baseDir}] from [${field}]`, baseDir, error)
     })
     for (const path of found) await add(path, field, relative(baseDir, path))
   }

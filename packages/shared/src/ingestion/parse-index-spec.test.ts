@@ -197,7 +197,7 @@ describe('an invalid task', () => {
       name: 'a dimension named __time',
       given: taskWith(named('__time')),
       expect:
-        'Invalid value [__time] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a name other than [__time], the timestamp of the row',
+        'Invalid value [__time] for [spec.dataSchema.dimensionsSpec.dimensions[0].name]: expected a name other than [__time], which is the timestamp column',
     },
     {
       name: 'a dimension of an unknown type',

@@ -19,7 +19,7 @@ leader reports the metrics of duties and leadership. Metrics that need an unavai
 
 ## Number of series
 
-No label contains the name of a server, a caller, or a segment, so the number of series does not grow with these. At most
+No label contains the name of a server, a caller, or a segment, so the number of series does not grow with them. At most
 ${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
 their own series; if many appear at once, the largest do. They keep their series as long as they exist, so that a counter
 never decreases. Therefore, a metric by datasource and tier has at most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.

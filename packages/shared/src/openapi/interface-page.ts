@@ -43,7 +43,7 @@ export function interfacePage(document: OpenApiDocument): string {
 <p>${contents.join(' · ')} · <a href="#shapes">schemas</a></p>
 ${sections.join('\n')}
 <h2 id="shapes">schemas</h2>
-<p>The named schemas from above. Fields with a question mark are optional. Responses may contain additional fields.</p>
+<p>The named schemas that the endpoints above refer to. Fields with a question mark are optional. Responses may contain additional fields.</p>
 ${shapes.join('\n')}
 </body>
 </html>

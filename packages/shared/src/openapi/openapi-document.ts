@@ -47,7 +47,7 @@ const roleDescriptions: Partial<Record<Role, string>> = {
   coordinator: 'Forwarded to the coordinator leader: rules, servers, datasources, users, and roles',
   overlord: 'Forwarded to the overlord leader: tasks, supervisors, and compaction',
   broker: 'Forwarded to a broker: queries and served data',
-  historical: 'Only available on each historical: the router does not forward these requests',
+  historical: 'Available only on the historicals themselves: the router does not forward these requests',
 }
 
 /** The URL of a historical; the list of servers returns their addresses. */
@@ -55,7 +55,7 @@ const historicalServers: readonly Json[] = [
   {
     url: 'https://{historical}',
     description: 'A historical',
-    variables: { historical: { default: 'localhost:8283', description: 'Its host and port' } },
+    variables: { historical: { default: 'localhost:8283', description: 'Host and port of the historical' } },
   },
 ]
 
@@ -94,7 +94,7 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
       title: 'svc',
       version,
       description:
-        'The management API of a cluster, as its router offers it: paths, parameters, permissions, and the schemas of requests and responses. Responses may contain additional fields. A coordinator that is not the leader returns 307 with the address of the leader; the router follows this redirect itself.',
+        'The management API of an svc cluster, as served by the router: paths, parameters, permissions, and the schemas of requests and responses. Responses may contain additional fields. A coordinator that is not the leader returns 307 with the address of the leader; the router follows this redirect itself.',
     },
     servers: [{ url: '/', description: 'The router that serves this document' }],
     tags: Object.entries(roleDescriptions).map(([name, description]) => ({ name, description })),
@@ -106,12 +106,12 @@ export function openApiDocument(servers: readonly ServerEndpoints[], version: st
         Error: errorResponse('The request failed; the body says why'),
         Busy: errorResponse('Too many failed logins, queries, or large requests', {
           'Retry-After': {
-            description: 'Seconds after which to retry, if known',
+            description: 'Seconds to wait before retrying, if known',
             schema: { type: 'integer' },
           },
         }),
         Unavailable: errorResponse('A required dependency is unavailable', {
-          'Retry-After': { description: 'Seconds after which to retry', schema: { type: 'integer' } },
+          'Retry-After': { description: 'Seconds to wait before retrying', schema: { type: 'integer' } },
         }),
       },
     },
@@ -247,7 +247,7 @@ function describeAccess(access: Access): string {
     case 'authenticated':
       return 'Requires a login. Lists contain only what the caller may read.'
     case 'internal':
-      return 'Only for servers of the cluster.'
+      return 'Only servers of the cluster may call this endpoint.'
     case 'stated':
       return `Requires ${access.action} on ${access.type} of ${access.about}.`
     default:

@@ -25,7 +25,7 @@ describe('shared connections', () => {
     await shared.close()
     assert.equal(isCommitted, true)
     await committed
-    const refused = { code: 'unavailable', message: 'The work with the metadata store has ended' }
+    const refused = { code: 'unavailable', message: 'The connection to the metadata store is closed' }
     await assert.rejects(shared.query(sql`SELECT 1`), refused)
     await assert.rejects(
       shared.transaction(async () => assert.fail()),

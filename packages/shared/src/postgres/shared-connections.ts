@@ -11,7 +11,7 @@ export function shareConnections(database: Database): Database {
   let isClosed = false
 
   async function track<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (isClosed) throw unavailable('The work with the metadata store has ended')
+    if (isClosed) throw unavailable('The connection to the metadata store is closed')
     const running = run()
     inProgress.add(running)
     try {

@@ -352,7 +352,7 @@ describe('a task that locks an interval', () => {
     assert.deepEqual(await locked('high', 50, [5, 6]), { kind: 'claimed', attempt: 1, preempted: ['low'] })
     const low = await loadTask(database, 'low')
     assert.equal(low?.state, 'FAILED')
-    assert.match(low?.errorMessage ?? '', /Preempted by task \[high\] with the higher priority \[50\]/)
+    assert.match(low?.errorMessage ?? '', /Preempted by task \[high\] with higher priority \[50\]/)
     assert.equal(await renewClaim(database, 'low', 1, long), false)
     assert.deepEqual(await locked('later', 25, [1, 3]), { kind: 'claimed', attempt: 1, preempted: [] })
   })

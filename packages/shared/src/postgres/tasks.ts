@@ -351,7 +351,7 @@ export async function takeInterval(
     await cancelTask(
       transaction,
       other.id,
-      `Preempted by task [${shownTaskId(id)}] with the higher priority [${priority}]`,
+      `Preempted by task [${shownTaskId(id)}] with higher priority [${priority}]`,
     )
   }
   return others.map((other) => other.id)

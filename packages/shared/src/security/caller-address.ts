@@ -95,7 +95,7 @@ export function createAddressReader(
     const given = Buffer.from(tag)
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
       escalator.refused()
-      return invalid('not signed for this request with the secret of the escalator')
+      return invalid('not signed for this request with the escalator secret')
     }
     if (Math.abs(now() - Number(time)) > maxAgeMs || Number(time) < startedAt)
       return invalid('expired, or the clocks of the servers differ')

@@ -71,7 +71,7 @@ export function createLdapRequests(
         if (error instanceof Failure) throw error
         if (!(error instanceof LdapUnavailable) || !error.isRepeated)
           onTrouble(
-            `The directory of authenticator [${name}] is unavailable; rejecting logins that need it with 503`,
+            `The directory of authenticator [${name}] is unavailable; returning 503 for logins that need it`,
             { url: settings.url, error: describeError(error) },
           )
         return {

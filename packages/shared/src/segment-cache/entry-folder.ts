@@ -53,16 +53,16 @@ export async function checkFolder(parent: string, name: string): Promise<FolderS
   try {
     const folder = join(parent, name)
     const names = await readdir(folder)
-    if (!names.includes(descriptorFileName)) return damaged('it has no descriptor')
+    if (!names.includes(descriptorFileName)) return damaged('the folder has no descriptor')
     payload = readDescriptor(await readFile(join(folder, descriptorFileName), 'utf8'))
-    if (payload === undefined) return damaged('its descriptor is invalid')
+    if (payload === undefined) return damaged('the descriptor is invalid')
     if (safeFileName(payload.identifier) !== name) {
-      const problem = `its folder name does not match segment [${payload.identifier}]`
+      const problem = `the folder name does not match segment [${payload.identifier}]`
       payload = undefined
       return damaged(problem)
     }
     const file = join(folder, segmentFileName)
-    if (!names.includes(segmentFileName)) return damaged('its file is missing')
+    if (!names.includes(segmentFileName)) return damaged('the segment file is missing')
     const { size } = await stat(file)
     if (size !== payload.size) return damaged(`expected [${payload.size}] bytes but found [${size}]`)
     const { checksum } = await checksumOfFile(file)
@@ -71,6 +71,6 @@ export async function checkFolder(parent: string, name: string): Promise<FolderS
     }
     return { kind: 'complete', payload }
   } catch (error) {
-    return damaged(`it cannot be read: ${errorCode(error)}`)
+    return damaged(`the folder cannot be read: ${errorCode(error)}`)
   }
 }

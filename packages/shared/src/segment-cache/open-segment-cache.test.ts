@@ -363,7 +363,7 @@ describe('after a crash', () => {
     {
       name: 'a missing file',
       change: (folder) => rmSync(join(folder, 'segment.parquet')),
-      problem: /^its file is missing$/,
+      problem: /^the segment file is missing$/,
       knowsPayload: true,
     },
     {
@@ -378,25 +378,25 @@ describe('after a crash', () => {
     {
       name: 'no descriptor',
       change: (folder) => rmSync(join(folder, 'descriptor.json')),
-      problem: /^it has no descriptor$/,
+      problem: /^the folder has no descriptor$/,
       knowsPayload: false,
     },
     {
       name: 'a truncated descriptor',
       change: (folder) => change(join(folder, 'descriptor.json'), (bytes) => bytes.subarray(0, 100)),
-      problem: /^its descriptor is invalid$/,
+      problem: /^the descriptor is invalid$/,
       knowsPayload: false,
     },
     {
       name: 'an empty descriptor',
       change: (folder) => writeFileSync(join(folder, 'descriptor.json'), ''),
-      problem: /^its descriptor is invalid$/,
+      problem: /^the descriptor is invalid$/,
       knowsPayload: false,
     },
     {
       name: 'a descriptor with different JSON',
       change: (folder) => writeFileSync(join(folder, 'descriptor.json'), 'null'),
-      problem: /^its descriptor is invalid$/,
+      problem: /^the descriptor is invalid$/,
       knowsPayload: false,
     },
     {
@@ -405,7 +405,7 @@ describe('after a crash', () => {
         change(join(folder, 'descriptor.json'), (bytes) =>
           Buffer.from(bytes.toString().replace('2026-01-02T', '2026-01-03T')),
         ),
-      problem: /^its descriptor is invalid$/,
+      problem: /^the descriptor is invalid$/,
       knowsPayload: false,
     },
     {
@@ -414,7 +414,7 @@ describe('after a crash', () => {
         rmSync(folder, { recursive: true })
         mkdirSync(folder)
       },
-      problem: /^it has no descriptor$/,
+      problem: /^the folder has no descriptor$/,
       knowsPayload: false,
     },
     {
@@ -423,7 +423,7 @@ describe('after a crash', () => {
         rmSync(folder, { recursive: true })
         writeFileSync(folder, 'x')
       },
-      problem: /^it cannot be read: ENOTDIR$/,
+      problem: /^the folder cannot be read: ENOTDIR$/,
       knowsPayload: false,
     },
   ]
@@ -458,7 +458,7 @@ describe('after a crash', () => {
       cache.list().map(({ identifier }) => identifier),
       ['kept'],
     )
-    assert.match(cache.damaged[0]?.problem ?? '', /^its folder name does not match segment \[kept\]$/)
+    assert.match(cache.damaged[0]?.problem ?? '', /^the folder name does not match segment \[kept\]$/)
     await cache.load(damagedSegment)
   })
 

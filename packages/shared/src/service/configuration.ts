@@ -84,7 +84,7 @@ function readArguments(role: Role): Arguments {
 const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
 
 Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
-With --routes, it prints its endpoints with their access rules as JSON and exits.
+With --routes, prints the endpoints of the ${role} and their access rules as JSON, and exits.
 `
 
 /** Exits with a message but without a stack trace: an invalid configuration is not a crash. */

@@ -9,7 +9,7 @@ for (const [name, code, showsCertificate, expected] of [
     'that is rejected as a client certificate',
     'ECONNRESET',
     true,
-    /^This server rejects its own client certificate of \[svc.client.https.keyStorePath\]/,
+    /^This server rejects its own client certificate from \[svc.client.https.keyStorePath\]/,
   ],
   [
     'that is missing as a client certificate',
@@ -21,7 +21,7 @@ for (const [name, code, showsCertificate, expected] of [
     'that is revoked',
     'CERT_REVOKED',
     false,
-    /^The certificate of \[svc.server.https.keyStorePath\] is not valid/,
+    /^The certificate from \[svc.server.https.keyStorePath\] is not valid/,
   ],
 ] as const) {
   test(`reports a certificate ${name}`, () => {
@@ -30,7 +30,7 @@ for (const [name, code, showsCertificate, expected] of [
 }
 
 const nameProblem = (code: string) =>
-  `Host [historical-0] of [svc.host] does not point to this server (it failed, ${code}), so other servers cannot call it`
+  `Host [historical-0] from [svc.host] does not point to this server (it failed, ${code}), so other servers cannot call this server`
 
 for (const code of ['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH']) {
   test(`reports a host name that points nowhere (${code})`, () => {

@@ -56,7 +56,7 @@ export function watchOwnCertificate(
       trouble.report(problem)
       return delay.next()
     }
-    trouble.over('The certificate of this server is valid now')
+    trouble.over('The certificate of this server is now valid')
     delay.reset()
     holds.resolve()
     return recheckPeriodMs
@@ -120,7 +120,7 @@ async function findProblem(
 }
 
 const resolvesElsewhere = (host: string, reason: string): string =>
-  `Host [${host}] of [svc.host] does not point to this server (${reason}), so other servers cannot call it`
+  `Host [${host}] from [svc.host] does not point to this server (${reason}), so other servers cannot call this server`
 
 // Errors of a connection to an unknown host, or to a host that does not listen.
 const unreachableCodes = new Set(['ENOTFOUND', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
@@ -137,8 +137,8 @@ export function ownCallProblem(error: unknown, host: string, showsCertificate: b
   // A server rejects a client by closing the connection.
   if (/^E[A-Z]+$/.test(code)) {
     return showsCertificate
-      ? `This server rejects its own client certificate of [svc.client.https.keyStorePath] (${reason})`
+      ? `This server rejects its own client certificate from [svc.client.https.keyStorePath] (${reason})`
       : `This server rejects its own calls (${reason}): [svc.server.https.requireClientCertificate] requires a client certificate, but [svc.client.https.keyStorePath] is not set`
   }
-  return `The certificate of [svc.server.https.keyStorePath] is not valid for [svc.client.https.trustStorePath] and [svc.client.https.crlPath] of this server (${reason}), so other servers cannot call it`
+  return `The certificate from [svc.server.https.keyStorePath] is not valid according to [svc.client.https.trustStorePath] and [svc.client.https.crlPath] of this server (${reason}), so other servers cannot call this server`
 }

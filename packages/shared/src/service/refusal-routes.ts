@@ -14,14 +14,14 @@ const handshakeShape = z
     address: z.string(),
     code: z
       .string()
-      .describe('NO_CERTIFICATE, WRONG_HOST, or the code of the TLS library, such as CERT_HAS_EXPIRED'),
+      .describe('NO_CERTIFICATE, WRONG_HOST, or a code of the TLS library such as CERT_HAS_EXPIRED'),
     reason: z.string(),
     certificate: z
       .object({
         subject: z.string(),
         issuer: z.string(),
         serialNumber: z.string(),
-        names: z.string().describe('The names and addresses that it is valid for'),
+        names: z.string().describe('Names and addresses that the certificate is valid for'),
         validFrom: z.string(),
         validTo: z.string(),
         fingerprint: z.string(),
@@ -61,7 +61,7 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
       path: '/svc/internal/v1/refusedRequests',
       access: securityConfig('READ'),
       summary:
-        'List the last requests that this server refused because of their login or a missing permission, newest first, or only those with the given ID',
+        'List the last requests that this server refused because of a failed login or a missing permission, newest first, or only those with the given ID',
       query,
       answers: [jsonAnswer(z.array(requestShape))],
       handle: ({ query: { count, id } }) => matching(requests, count, id),

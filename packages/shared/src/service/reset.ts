@@ -23,7 +23,8 @@ export const resetRoute = (settings: Settings, reset: () => Promise<void>): Rout
     method: 'POST',
     path: resetPath,
     access: internal,
-    summary: 'Take part in a reset of the cluster: forget its state, and begin again when it is replaced',
+    summary:
+      'Take part in a cluster reset: discard the known state, and start over once the state of the cluster has been replaced',
     answers: [jsonAnswer(z.object({}))],
     handle: async () => {
       assertTestable(settings)

@@ -74,9 +74,9 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
       log.over(`Server [${server}] has recovered`)
       logs.delete(server)
     }
-    own.over('Resumed loading server problems')
+    own.over('Resumed loading problems reported by other servers')
   }
   return startLoop(savePeriodMs, look, (error) =>
-    own.report('Failed to load server problems', { error: describeError(error) }),
+    own.report('Failed to load problems reported by other servers', { error: describeError(error) }),
   )
 }

@@ -76,7 +76,7 @@ function usageRoutes({ metrics }: Pick<StatusParts, 'metrics'>): Route[] {
       method: 'GET',
       path: '/status',
       access: state('READ'),
-      summary: 'Get the version and the memory usage',
+      summary: 'Get the version and memory usage of the server',
       answers: [jsonAnswer(statusShape)],
       handle: () => ({ version: interfaceVersion, modules: [], memory: memoryUsage() }),
     }),
@@ -141,7 +141,7 @@ const propertiesRoute = ({ settings }: Pick<StatusParts, 'settings'>): Route =>
     method: 'GET',
     path: '/status/properties',
     access: config('READ'),
-    summary: 'List the properties of the server without passwords',
+    summary: 'List the properties of the server, except passwords',
     answers: [jsonAnswer(z.record(z.string(), z.string()))],
     handle: () => settings.list(),
   })

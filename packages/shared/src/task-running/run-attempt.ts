@@ -70,7 +70,7 @@ export async function runAttempt(workplace: Workplace, claimed: ClaimedTask): Pr
       if (!(await renewClaim(database, task.id, number, claimMs, attempt.progress))) controller.abort()
     },
     (error) =>
-      logger.warn('Failed to renew the claim of a task', { task: task.id, error: describeError(error) }),
+      logger.warn('Failed to renew the claim on a task', { task: task.id, error: describeError(error) }),
   )
   try {
     if (number > maxAttempts) {

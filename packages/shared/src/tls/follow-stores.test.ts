@@ -51,7 +51,7 @@ describe('a store whose file changes', () => {
     writeFileSync(followed.file, 'half a fi')
     const trouble = await waitUntil('the problem is reported', () => followed.troubles.at(-1))
     assert.ok(
-      trouble?.startsWith(`The key store [${followed.file}] of [svc.server.https.keyStorePath] cannot be`),
+      trouble?.startsWith(`The key store [${followed.file}] from [svc.server.https.keyStorePath] cannot be`),
     )
     const count = followed.troubles.length
     await waitUntil('it is checked again', () => followed.troubles.length > count)

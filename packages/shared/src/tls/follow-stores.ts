@@ -58,7 +58,7 @@ export function followStores(
     const text = [...faults, ...expiryProblems(settings, stores, now)].join('; ')
     onTrouble(text === '' ? undefined : text)
     if (text !== '') trouble.report(text)
-    else trouble.over('Key stores and trust stores recovered')
+    else trouble.over('Problems with key stores and trust stores were resolved')
   }
   const loop = startLoop(settings.get('svc.server.https.reloadSslContextSeconds') * 1000, look, (error) =>
     trouble.report('Failed to check key stores and trust stores', { error: String(error) }),
@@ -84,7 +84,7 @@ function expiryProblems(settings: Settings, { server }: TlsStores, now: number):
   const leaf = server && leafOf(server.identity)
   const problem = leaf && validityProblem(leaf, now)
   const path = settings.get('svc.server.https.keyStorePath')
-  return problem ? [`The key store [${path}] of [svc.server.https.keyStorePath] ${problem}`] : []
+  return problem ? [`The key store [${path}] from [svc.server.https.keyStorePath] ${problem}`] : []
 }
 
 /** Returns a text that changes whenever one of the files is written or replaced. */

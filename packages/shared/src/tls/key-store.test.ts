@@ -129,13 +129,13 @@ describe('a key store', () => {
       'without the given alias',
       'two-keys.jks',
       { 'svc.server.https.certAlias': 'third' },
-      /has no key with the alias \[third\] of \[svc\.server\.https\.certAlias\]; it has \[.*(first, second|second, first)\]$/,
+      /has no key with the alias \[third\] from \[svc\.server\.https\.certAlias\]; the store has the aliases \[.*(first, second|second, first)\]$/,
     ],
     [
       'whose alias names a certificate',
       'rsa.jks',
       { 'svc.server.https.certAlias': 'authority' },
-      /has no key with the alias \[authority\].*it has \[server\]$/,
+      /has no key with the alias \[authority\].*the store has the aliases \[server\]$/,
     ],
     [
       'whose alias has a special meaning in JavaScript',
@@ -175,7 +175,7 @@ describe('a key store', () => {
     it(`${name} is reported with its file and property`, async () => {
       await assert.rejects(identityOf(file, more), (error: Error) => {
         assert.ok(
-          error.message.startsWith(`The key store [${store(file)}] of [svc.server.https.keyStorePath] `),
+          error.message.startsWith(`The key store [${store(file)}] from [svc.server.https.keyStorePath] `),
           error.message,
         )
         assert.match(error.message, message)
@@ -250,7 +250,9 @@ describe('a trust store', () => {
     it(`${name} is reported with its file and property`, async () => {
       await assert.rejects(trustedBy(file, more), (error: Error) => {
         assert.ok(
-          error.message.startsWith(`The trust store [${store(file)}] of [svc.client.https.trustStorePath] `),
+          error.message.startsWith(
+            `The trust store [${store(file)}] from [svc.client.https.trustStorePath] `,
+          ),
         )
         assert.match(error.message, message)
         return true

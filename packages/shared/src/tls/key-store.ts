@@ -32,7 +32,7 @@ type Problem = (text: string) => Error
 /** Returns the key and chain of a key store. Throws a plain error that names the file and the property. */
 export async function readKeyStore(source: KeyStoreSource, now: number): Promise<KeyPair> {
   const problem: Problem = (text) =>
-    new Error(`The key store [${source.path}] of [${source.property}] ${text}`)
+    new Error(`The key store [${source.path}] from [${source.property}] ${text}`)
   const bytes = readStore(source.path, problem)
   const pair =
     source.type === 'pem' ? readPemPair(bytes, source, problem) : await readStoredPair(bytes, source, problem)
@@ -48,7 +48,7 @@ export async function readKeyStore(source: KeyStoreSource, now: number): Promise
 /** Returns the certificates of a trust store, as PEM. Throws a plain error that names the file and the property. */
 export async function readTrustStore(source: StoreSource): Promise<readonly string[]> {
   const problem: Problem = (text) =>
-    new Error(`The trust store [${source.path}] of [${source.property}] ${text}`)
+    new Error(`The trust store [${source.path}] from [${source.property}] ${text}`)
   const bytes = readStore(source.path, problem)
   const certificates =
     source.type === 'pem'
@@ -128,7 +128,7 @@ async function readStoredPair(
     throw problem(
       alias === undefined
         ? 'contains no private key'
-        : `has no key with the alias [${alias}] of [${aliasProperty(property)}]; it has [${names.join(', ')}]`,
+        : `has no key with the alias [${alias}] from [${aliasProperty(property)}]; the store has the aliases [${names.join(', ')}]`,
     )
   }
   const others = Object.values(entries).flatMap(({ ca }) => certificatesIn(ca ?? ''))
@@ -167,6 +167,6 @@ async function openStore(
   try {
     return await readStoreEntries(bytes, password, keyPassword)
   } catch {
-    throw problem('cannot be opened; check its password, and that it is a JKS or PKCS12 store')
+    throw problem('cannot be opened; check its password, and check that it is a JKS or PKCS12 store')
   }
 }

@@ -9,7 +9,7 @@ const listPattern = /-----BEGIN X509 CRL-----[^-]+-----END X509 CRL-----/g
  */
 export function readRevocationLists(path: string, property: string): readonly string[] {
   const problem = (text: string) =>
-    new Error(`The certificate revocation list [${path}] of [${property}] ${text}`)
+    new Error(`The certificate revocation list [${path}] from [${property}] ${text}`)
   let bytes: Buffer
   try {
     bytes = readFileSync(path)

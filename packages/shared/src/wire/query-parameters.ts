@@ -23,7 +23,7 @@ export const textParameter: Reader<string> = described({ type: 'string' }, (valu
 export const datasourceParameter = checked(
   textParameter,
   (name) => !name.includes('/'),
-  'the name of a datasource without [/]',
+  'a datasource name without [/]',
 )
 
 /** Reads a query parameter that is an integer from `min` to `max`. */

@@ -59,7 +59,7 @@ describe('a query parameter', () => {
   it('rejects a datasource with a slash', () =>
     assert.equal(
       readParameter(datasourceParameter, 'dataSource', 'a/b'),
-      'Invalid value [a/b] for [dataSource]: expected the name of a datasource without [/]',
+      'Invalid value [a/b] for [dataSource]: expected a datasource name without [/]',
     ))
 
   it('accepts an interval', () => {

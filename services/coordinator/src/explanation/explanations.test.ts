@@ -107,7 +107,7 @@ describe('the explanation of a segment', () => {
     const answer = await explanations.ofSegment('wiki', one.id, operator)
     const text = JSON.stringify(answer)
     assert.deepEqual(codesOf(answer), ['loadFailed'])
-    assert.match(text, /Failed to load it at .* \(secret path: disk full\); the next attempt is at/)
+    assert.match(text, /Failed to load the segment at .* \(secret path: disk full\); the next attempt is at/)
     assert.match(text, /"code":"retry"/)
     assert.deepEqual(await explanations.ofCluster(operator), {
       state: 'working',

@@ -148,7 +148,8 @@ describe('the compaction status', () => {
       mode: 'ALL_SEGMENTS',
       slots: 1,
       // There are no workers.
-      reason: 'not compacted yet; its job needs at least [1] task slots, but compaction has [0]',
+      reason:
+        'not compacted yet; its compaction needs at least [1] task slots, but compaction may use only [0]',
     })
     assert.deepEqual(status, {
       dataSource: 'wiki',

@@ -26,9 +26,10 @@ export const readDimensionsSpec: Reader<{ readonly dimensions: readonly Dimensio
 export const readMetricsSpec: Reader<readonly MetricSchema[]> = converted(readMetrics, (metrics, field) => {
   for (const [index, { type, fieldName }] of metrics.entries()) {
     const place = `${field}[${index}].fieldName`
-    if (type === 'count' && fieldName !== undefined) throw refuse(place, fieldName, 'no column for a count')
+    if (type === 'count' && fieldName !== undefined)
+      throw refuse(place, fieldName, 'no value for a metric of type [count]')
     if (fieldName?.toLowerCase() === '__time')
-      throw refuse(place, fieldName, 'a name other than [__time], the timestamp of the row')
+      throw refuse(place, fieldName, 'a name other than [__time], which is the timestamp column')
   }
   assertDistinct(metrics, field)
   return metrics

@@ -181,7 +181,7 @@ export function assertRunnableBy(
     )
   }
   const renamedMetric = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)
-  if (renamedMetric) fail('metricsSpec', renamedMetric, 'metrics with the same name and fieldName')
+  if (renamedMetric) fail('metricsSpec', renamedMetric, 'metrics whose [name] and [fieldName] are the same')
   const maxNumTasks = isJsonObject(taskContext) ? (taskContext.maxNumTasks ?? 2) : 2
   if (Number(maxNumTasks) < 2) {
     fail('taskContext.maxNumTasks', maxNumTasks, 'an integer of at least 2')

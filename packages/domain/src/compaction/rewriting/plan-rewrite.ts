@@ -56,7 +56,7 @@ export function planRewrite<Input extends Segment>(
   // Other data in such a bucket would be overshadowed without having been read.
   if (outside) {
     throw conflict(
-      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected complete intervals of the granularity`,
+      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected an interval that contains all of it`,
     )
   }
   const buckets = intervals.flatMap((bucket): RewriteBucket<Input>[] => {
