@@ -104,7 +104,7 @@ for (const [given, message] of [
   ],
   [
     ['cut', 'worker', '--probability', '0'],
-    /Invalid value \[0\] for \[--probability\]: .* above 0 and up to 1/,
+    /Invalid value \[0\] for \[--probability\]: .* greater than 0 and at most 1/,
   ],
   [['cut', 'worker', '--probability', '2'], /Invalid value \[2\] for \[--probability\]/],
   [['cut', 'worker', '--probability', 'x'], /Invalid value \[x\] for \[--probability\]/],

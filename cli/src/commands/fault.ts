@@ -70,7 +70,7 @@ function addKind(fault: Command, kind: FaultKind): void {
     return { json: injected, text: await tableOf([injected]) }
   })
     .argument('<target>', 'Instance, role, or host and port of a server')
-    .option('--probability <n>', 'Fraction of operations affected, above 0 and up to 1 (default: 1)')
+    .option('--probability <n>', 'Fraction of operations affected, greater than 0 and at most 1 (default: 1)')
     .option(
       '--for <period>',
       kind === 'kill'
@@ -155,7 +155,7 @@ const maxSuggestedServers = 5
 function readProbabilityOption(text: string): number {
   const probability = text.trim() === '' ? Number.NaN : Number(text)
   if (probability > 0 && probability <= 1) return probability
-  throw invalidInput(`Invalid value [${text}] for [--probability]: expected a number above 0 and up to 1`)
+  throw invalidInput(`Invalid value [${text}] for [--probability]: expected a number greater than 0 and at most 1`)
 }
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>

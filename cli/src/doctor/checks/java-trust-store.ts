@@ -30,7 +30,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
   ofJavaTrustStore('java-trust-store-missing', ({ path, property }, content) =>
     content?.kind === 'missing'
       ? {
-          problem: `The trust store [${path}] of [-D${property}] does not exist`,
+          problem: `The trust store [${path}] from [-D${property}] does not exist`,
           fix: "Use the path of an existing file, or remove the option to use Java's default authorities. If the file is elsewhere on this machine, add --map.",
         }
       : undefined,
@@ -39,7 +39,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
     if (content?.kind !== 'closed') return undefined
     if (content.reason === 'format')
       return {
-        problem: `[${path}] of [-D${property}] is neither a JKS nor a PKCS12 store`,
+        problem: `[${path}] from [-D${property}] is neither a JKS nor a PKCS12 store`,
         fix: 'Import the certificates with keytool -importcert.',
       }
     return {
@@ -54,7 +54,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
   ofJavaTrustStore('java-trust-store-empty', ({ path, property }, content) =>
     content?.kind === 'open' && content.trusted.length === 0
       ? {
-          problem: `The trust store [${path}] of [-D${property}] contains no CA certificate`,
+          problem: `The trust store [${path}] from [-D${property}] contains no CA certificate`,
           fix: 'Import the CA certificates with keytool -importcert -trustcacerts.',
         }
       : undefined,

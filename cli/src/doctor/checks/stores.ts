@@ -68,7 +68,7 @@ export const storeChecks: readonly Check[] = [
   ofStore('store-missing', 'error', (use, content) =>
     content?.kind === 'missing'
       ? {
-          problem: `The ${purposeOf(use)} [${use.path}] of [${use.property}] does not exist`,
+          problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] does not exist`,
           fix: 'Use the path of an existing file. If the file is elsewhere on this machine, add --map.',
         }
       : undefined,
@@ -85,7 +85,7 @@ export const storeChecks: readonly Check[] = [
   ofStore('store-format-unknown', 'error', (use, content) =>
     content?.kind === 'closed' && content.reason === 'format'
       ? {
-          problem: `[${use.path}] of [${use.property}] is neither a JKS nor a PKCS12 store`,
+          problem: `[${use.path}] from [${use.property}] is neither a JKS nor a PKCS12 store`,
           fix: 'Convert the certificates with keytool -importcert or openssl pkcs12 -export.',
         }
       : undefined,
@@ -123,7 +123,7 @@ export const storeChecks: readonly Check[] = [
     const isSwapped = other !== undefined && hasKey(facts.storeOf(other))
     return use.kind === 'key' && !hasKey(content) && !isSwapped
       ? {
-          problem: `The key store [${use.path}] of [${use.property}] contains no private key`,
+          problem: `The key store [${use.path}] from [${use.property}] contains no private key`,
           fix: 'Import the private key with its certificate.',
         }
       : undefined
@@ -153,7 +153,7 @@ export const storeChecks: readonly Check[] = [
   ofOpenStore('trust-store-empty', (use, content) =>
     use.kind === 'trust' && content.trusted.length === 0 && content.keys.length === 0
       ? {
-          problem: `The trust store [${use.path}] of [${use.property}] contains no certificate`,
+          problem: `The trust store [${use.path}] from [${use.property}] contains no certificate`,
           fix: 'Import the CA certificate with keytool -importcert -trustcacerts.',
         }
       : undefined,
