@@ -16,7 +16,7 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
     !(await runs('apt-get', ['--version'])) ||
     !(await runs('dpkg-deb', ['--version']))
   ) {
-    throw new Error('this system has no apt-get')
+    throw new Error('this system does not have apt-get and dpkg-deb')
   }
   const isReplacing = existsSync(folder)
   const staging = `${folder}.new-${process.pid}`

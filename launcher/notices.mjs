@@ -11,7 +11,7 @@ export function noticesOf(inputs, withConsole) {
   const folders = new Set(inputs.map(packageFolderOf).filter((folder) => folder !== undefined))
   if (withConsole) addDependencies(path.join(root, 'console'), folders)
   const notices = [...folders].sort().map(noticeOf)
-  return `This package contains code of the packages below.\n\n${[...new Set(notices)].join('\n')}`
+  return `This package contains code from the following packages.\n\n${[...new Set(notices)].join('\n')}`
 }
 
 /** The folder of the package that a source belongs to; undefined if it is our own. */

@@ -27,7 +27,7 @@ const versions = [
 function checkVersions(version) {
   for (const [file, pattern] of versions) {
     const found = pattern.exec(read(file))?.[1]
-    if (found !== version) throw new Error(`${file} names version [${found}], expected [${version}]`)
+    if (found !== version) throw new Error(`${file} has version [${found}], expected [${version}]`)
   }
 }
 
@@ -74,7 +74,7 @@ function dryRun() {
   try {
     const tarball = createAssets(JSON.parse(read('package.json')).version, folder)
     execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: folder, stdio: 'inherit' })
-    process.stdout.write(`Could be published: ${tryPublishing(tarball)}\n`)
+    process.stdout.write(`Ready to publish: ${tryPublishing(tarball)}\n`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -103,7 +103,7 @@ describe('a release', () => {
     }
     assert.equal(
       run('assets', 'v99.0.0', '/nosuch/folder'),
-      `svc: package.json names version [${version}], expected [99.0.0]\n`,
+      `svc: package.json has version [${version}], expected [99.0.0]\n`,
     )
     assert.match(run('assets', '1.0', 'folder'), /^svc: Invalid arguments: expected \[assets\]/)
   })

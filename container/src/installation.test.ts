@@ -99,7 +99,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'data without its passwords',
     found: { ...first, hasData: true },
-    expect: /whose passwords are lost\. Start over with docker compose down --volumes/,
+    expect: /and its passwords are lost\. Start over with docker compose down --volumes/,
   },
   {
     name: 'volumes of another layout',
@@ -109,7 +109,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'a volume of another Postgres',
     found: { ...later, installation: { ...installation, postgres: '16' } },
-    expect: /was created by version \[16\], but POSTGRES_VERSION in \.env is \[17\]/,
+    expect: /was created by Postgres \[16\], but POSTGRES_VERSION in \.env is \[17\]/,
   },
   {
     name: 'volumes of a newer version',

@@ -87,7 +87,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   if (!installation) {
     if (!hasData) return
     throw conflict(
-      'The volume of Postgres was created by an earlier installation whose passwords are lost. Start over with docker compose down --volumes',
+      'The Postgres volume was created by an earlier installation, and its passwords are lost. Start over with docker compose down --volumes',
     )
   }
   if (installation.format !== installationFormat) {
@@ -97,7 +97,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   }
   if (installation.postgres !== postgres) {
     throw conflict(
-      `The volume of Postgres was created by version [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Restore that setting, or start over with docker compose down --volumes`,
+      `The Postgres volume was created by Postgres [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Set it back to [${installation.postgres}], or start over with docker compose down --volumes`,
     )
   }
   if (!migrations.includes(installation.schema)) {

@@ -331,7 +331,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('group', { name: /Calendar of compaction/ }).focus()
     for (let week = 0; week < 6; week += 1) await page.keyboard.press('ArrowLeft')
     await page.getByRole('cell', { name: 'awaits' }).first().waitFor()
-    await page.getByLabel('Skip the newest data of').fill('P90D')
+    await page.getByLabel('Period of the newest data to skip').fill('P90D')
     await page
       .getByText(/^was \d/)
       .first()
@@ -346,7 +346,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Applied.').waitFor({ state: 'detached' })
     assert.equal((await stored()).skipOffsetFromLatest, 'P14D')
-    await page.getByLabel('Skip the newest data of').fill('P9X')
+    await page.getByLabel('Period of the newest data to skip').fill('P9X')
     await page
       .getByText(/Invalid value \[P9X\]/)
       .first()
@@ -408,7 +408,7 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'Create user' }).click()
     await page.getByText('carol can now log in, but has no permissions yet.').waitFor()
     await page.getByRole('checkbox', { name: 'reader' }).click()
-    await page.getByText('May also:').waitFor()
+    await page.getByText('Added permissions:').waitFor()
     await page.getByText('READ on STATE STATE').waitFor()
     assert.deepEqual(await dark.findings(), [])
     await page.getByRole('button', { name: 'Apply' }).click()

@@ -114,7 +114,7 @@ describe('a new user of the console', { skip }, () => {
       }
       await click(of.getByRole('button', { name: 'Ingest' }))
       const task = page.getByRole('complementary', { name: 'Task' })
-      await task.getByText(new RegExp(`index_parallel of ${name}, succeeded`)).waitFor()
+      await task.getByText(new RegExp(`index_parallel task for ${name}, succeeded`)).waitFor()
       await task.locator('pre').first().waitFor()
     }
     await waitUntil('sales is loaded', async () => {
@@ -137,7 +137,7 @@ describe('a new user of the console', { skip }, () => {
       .first()
       .waitFor()
     await explanation.getByText('Rule 0 (Load forever → glacier ×1) applies.').waitFor()
-    await page.getByText(`${days} segments under the stored rules, ${days} without all replicas.`).waitFor()
+    await page.getByText(`${days} segments, of which ${days} lack replicas under the stored rules.`).waitFor()
     assert.deepEqual(await opened.findings(), [])
     await click(button('Close'))
   })
@@ -186,7 +186,7 @@ describe('a new user of the console', { skip }, () => {
     await open('Overview')
     for (let month = 0; month < 3; month += 1) await click(button('+1 month'))
     await page
-      .getByText(`${2 * days} segments cannot be queried then, of which ${days} can be queried now`)
+      .getByText(`${2 * days} segments will not be queryable, of which ${days} can be queried now`)
       .waitFor()
     await page.getByText(/^Preview of \d{4}/).waitFor()
     await click(button('Back to now'))

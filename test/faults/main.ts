@@ -22,7 +22,7 @@ Options:
   --seeds FROM-TO  Run several seeds, one after another
   --seconds S      Seconds of work and faults per seed (default: 60)
   --histories DIR  Directory for the histories (default: .cache/faults)
-  --record         Add each seed that passes to docs/passed-seeds.jsonl, and skip seeds that have already passed with as many seconds
+  --record         Add each seed that passes to docs/passed-seeds.jsonl, and skip seeds that have already passed with at least as many seconds
   --check FILE     Check the history of an earlier run again
 `
 

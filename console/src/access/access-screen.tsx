@@ -17,7 +17,7 @@ export function AccessScreen() {
   if (caller?.security.read === false)
     return (
       <Empty title="Users and roles cannot be shown">
-        <p>This requires READ on CONFIG security, which administrators have.</p>
+        <p>This page requires READ on CONFIG security, which administrators have.</p>
       </Empty>
     )
   if (directory.error && !directory.data)

@@ -7,7 +7,7 @@ const kinds = [
   ['change', 'changes'],
   ['loginFailure', 'failed logins'],
   ['forbidden', 'missing permissions'],
-  ['login', 'logins of administrators'],
+  ['login', 'administrator logins'],
 ] as const
 const kindTexts: Readonly<Record<string, string>> = {
   change: 'changed',

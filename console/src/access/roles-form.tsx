@@ -103,8 +103,8 @@ function Review({
       <p>
         <Name>{user}</Name> gets <Name>{listOf(assigned)}</Name> and loses <Name>{listOf(removed)}</Name>.
       </p>
-      <Permissions title="May also" texts={gained} />
-      <Permissions title="May no longer" texts={lost} />
+      <Permissions title="Added permissions" texts={gained} />
+      <Permissions title="Removed permissions" texts={lost} />
       {user === session.user && removed.length > 0 && (
         <p>
           <b>This is you:</b> you may lose access to this page.

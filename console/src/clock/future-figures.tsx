@@ -13,12 +13,11 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         <Notice kind="loss">
           <b>{lossText(lost.segments, unqueryable.queryableBefore)}</b> ({formatDays(lost.interval!)};{' '}
           {formatBytes(lost.bytes)}).
-          {unused.segments > 0 &&
-            ` ${unused.segments === lost.segments ? 'All' : formatCount(unused.segments)} of them are marked unused.`}
+          {unused.segments > 0 && ` ${countOf(unused.segments, 'segment')} will be marked unused.`}
         </Notice>
       )}
       <p className="sentence">
-        Until then, the rules that are stored now load {countOf(loaded.copies! + moved.copies!, 'replica')} (
+        Until that time, the stored rules load {countOf(loaded.copies! + moved.copies!, 'replica')} (
         {formatBytes(loaded.bytes + moved.bytes)}) and drop {formatCount(dropped.copies! + moved.copies!)} (
         {formatBytes(dropped.bytes + moved.bytes)}).
         {doesNotFit.segments > 0 &&
@@ -36,7 +35,7 @@ function lossText(segments: number, queryableBefore: number): string {
   const text = countOf(segments, 'segment')
   return queryableBefore === 0 || queryableBefore === segments
     ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'will become unqueryable'}`
-    : `${text} cannot be queried then, of which ${formatCount(queryableBefore)} can be queried now`
+    : `${text} will not be queryable, of which ${formatCount(queryableBefore)} can be queried now`
 }
 
 /** How full each tier is now and in the future. */

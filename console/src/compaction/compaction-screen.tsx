@@ -89,7 +89,7 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
       {cluster &&
         ` Compaction uses at most ${formatCount(cluster.maxCompactionTaskSlots)} task slots, and at most ${Math.round(
           cluster.compactionTaskSlotRatio * 100,
-        )}% of all.`}
+        )}% of all slots.`}
     </p>
   )
 }
@@ -161,7 +161,7 @@ function CellDetails({
               <th>state</th>
               <th className="right">segments</th>
               <th className="right">size</th>
-              <th className="right">{isQueueKnown ? 'in queue' : 'in its queue'}</th>
+              <th className="right">{isQueueKnown ? 'place in queue' : 'place within datasource'}</th>
               <th>reason</th>
             </tr>
           </thead>

@@ -12,7 +12,7 @@ const compact = (object: Json): Json =>
 
 const partitionings = [
   ['none', 'engine default'],
-  ['dynamic', 'dynamic: by rows only'],
+  ['dynamic', 'dynamic: by row count only'],
   ['range', 'range: sorted by columns'],
 ] as const
 const granularities = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR']
@@ -34,7 +34,7 @@ export function ConfigForm({
     <fieldset className="config-form" disabled={isReadOnly}>
       <legend className="unseen">Compaction</legend>
       <label>
-        Skip the newest data of
+        Period of the newest data to skip
         <input
           value={String(config.skipOffsetFromLatest ?? 'P1D')}
           spellCheck={false}
@@ -51,7 +51,7 @@ export function ConfigForm({
             set({ granularitySpec: Object.keys(spec).length === 0 ? undefined : spec })
           }}
         >
-          <option value="">keep</option>
+          <option value="">keep existing</option>
           {granularities.map((name) => (
             <option key={name}>{name}</option>
           ))}
@@ -118,7 +118,7 @@ function Partitioning({ config, set }: { readonly config: CompactionConfigJson; 
       )}
       {type === 'range' && (
         <label>
-          Sorted by columns
+          Columns to sort by
           <input
             value={(partitions.partitionDimensions as readonly string[] | undefined)?.join(', ') ?? ''}
             onChange={(event) =>

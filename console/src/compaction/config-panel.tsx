@@ -155,7 +155,7 @@ function Effect({
   const before = useCompactionPreview({})
   const after = useCompactionPreview({ compactionConfigs: [...others, shown] })
   if (caller?.config.write === false)
-    return <p className="hint">Previews of compaction require WRITE on CONFIG.</p>
+    return <p className="hint">Compaction previews require WRITE on CONFIG.</p>
   if (after.error) return <Problem>{after.error.message}</Problem>
   const [was, becomes] = [before.data?.stats[shown.dataSource], after.data?.stats[shown.dataSource]]
   if (!becomes) return null

@@ -14,7 +14,7 @@ export function Policies() {
   if (!cluster) return null
   return (
     <section aria-labelledby="policies-title">
-      <h2 id="policies-title">Policies compared</h2>
+      <h2 id="policies-title">Policy comparison</h2>
       <div className="columns">
         {policies.map(([type, label]) => (
           <Policy key={type} type={type} label={label} cluster={cluster} />
@@ -47,8 +47,8 @@ function Policy({
       {data && (
         <p className="dim">
           {eligible.length === 0
-            ? 'Selects nothing.'
-            : `Selects ${countOf(eligible.length, 'interval')} (${formatBytes(eligible.reduce((sum, { bytes }) => sum + bytes, 0))}), in this order:`}
+            ? 'No interval is selected.'
+            : `Selected: ${countOf(eligible.length, 'interval')} (${formatBytes(eligible.reduce((sum, { bytes }) => sum + bytes, 0))}), in this order:`}
         </p>
       )}
       <ol className="numbered">

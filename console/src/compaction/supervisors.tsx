@@ -79,11 +79,9 @@ function Review({
   return (
     <Notice kind="future" role="status">
       <p>
-        {suspended ? 'Compaction of ' : 'No more data of '}
+        {suspended ? 'Compaction of ' : 'The supervisor submits no more tasks for '}
         <Name>{dataSource}</Name>
-        {suspended
-          ? ' continues with its next run.'
-          : ' is compacted until you resume it. Running tasks finish.'}
+        {suspended ? ' resumes with the next run.' : ' until you resume it. Running tasks continue.'}
       </p>
       <div className="row">
         <button type="button" className="primary" onClick={onApply}>

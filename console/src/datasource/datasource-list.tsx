@@ -73,8 +73,8 @@ const NoDatasources = () => (
     <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
     {hasCluster() && (
       <p>
-        Or drop a CSV or JSON file on the screen <Link href="/runs">Runs</Link>. If you expected datasources,
-        you may lack READ on them.
+        Or drop a CSV or JSON file on the <Link href="/runs">Runs</Link> screen. If you expected to see
+        datasources, you may lack the READ permission on them.
       </p>
     )}
   </Empty>

@@ -110,12 +110,12 @@ function ApplyForm({
       <>
         {hasCluster() ? (
           <Notice kind="warning">
-            You can preview this edit, but not apply it: it requires WRITE on the datasource.
+            You can preview this edit, but applying it requires WRITE on the datasource.
           </Notice>
         ) : (
           <p className="hint">
-            A snapshot cannot be changed. A link shares this edit with others who open the same snapshot, and
-            the rules can be stored in a cluster.
+            A snapshot cannot be changed. Copy the link to share this edit with others who open the same
+            snapshot, or copy the rules to store them in a cluster.
           </p>
         )}
         <div className="decision">
@@ -252,7 +252,7 @@ function ChangedByOther({
       </ol>
       <div className="row">
         <button type="button" onClick={() => edit.rebase(stored)}>
-          Keep my edit, replacing these
+          Keep my edit and replace these rules
         </button>
         <button type="button" onClick={edit.discard}>
           Discard my edit

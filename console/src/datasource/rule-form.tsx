@@ -58,7 +58,7 @@ export function RuleForm({
             checked={rule.includeFuture !== false}
             onChange={(event) => onChange({ ...rule, includeFuture: event.target.checked })}
           />
-          Include data with future times
+          Include data with future timestamps
         </label>
       )}
       {action === 'load' && <ReplicantFields rule={rule} tiers={tiers} onChange={onChange} />}

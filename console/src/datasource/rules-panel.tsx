@@ -63,7 +63,9 @@ export function RulesPanel({
           />
         ))}
       </ol>
-      {edit.draft.length === 0 && <p className="hint">No rules of its own: the cluster defaults apply.</p>}
+      {edit.draft.length === 0 && (
+        <p className="hint">This datasource has no rules of its own, so the cluster default rules apply.</p>
+      )}
       <DefaultRules defaults={defaults} context={context} isReached={!isCaughtByOwn} />
     </section>
   )

@@ -167,7 +167,7 @@ function LocalServers({ segment: { servers } }: { readonly segment: ExplainedSeg
   return (
     <Part title="Servers">
       {servers.length === 0 ? (
-        <p>No server serves it.</p>
+        <p>No server serves this segment.</p>
       ) : (
         <ul>
           {servers.map((server) => (

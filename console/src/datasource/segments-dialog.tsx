@@ -79,7 +79,7 @@ export function SegmentsDialog({
 /** Says how many segments there are, and how many of them are listed. */
 function countText({ total, lacking, segments }: ExplainedSegments): string {
   const listed = segments.length === limit ? `; the first ${formatCount(limit)} are listed` : ''
-  return `${countOf(total, 'segment')} under the stored rules, ${formatCount(lacking)} without all replicas${listed}.`
+  return `${countOf(total, 'segment')}, of which ${countOf(lacking, 'lacks', 'lack')} replicas under the stored rules${listed}.`
 }
 
 /** Whether a segment has fewer replicas than its rule requires. */
@@ -135,8 +135,8 @@ function reasonOf({ rule, action, isOvershadowed, tiers }: ExplainedSegment): st
   if (isOvershadowed) return 'Overshadowed by newer versions'
   const name =
     rule === undefined ? '' : rule.source === 'default' ? `Default rule ${rule.index}` : `Rule ${rule.index}`
-  if (action === 'drop') return `${name} drops it.`
-  if (action === 'broadcast') return `${name} loads it on every server.`
+  if (action === 'drop') return `${name} drops this segment.`
+  if (action === 'broadcast') return `${name} loads this segment on every server.`
   const parts = tiers.map(({ tier, wanted, served }) => `${tier}: ${served} of ${wanted} served`)
   return `${name} applies. ${parts.join('; ')}.`
 }

@@ -81,7 +81,7 @@ const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
 const NoData = ({ dataSource }: { readonly dataSource: string }) => (
   <Empty title="No data yet">
     <p>
-      <Name>{dataSource}</Name> has no used segments. Rules can be set before there is data. To load a file:
+      <Name>{dataSource}</Name> has no used segments. You can set rules before there is data. To load a file:
     </p>
     <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>
   </Empty>

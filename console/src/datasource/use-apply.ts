@@ -50,7 +50,7 @@ export function useApply(dataSource: string, edit: RulesEdit, stored: readonly R
       queries.setQueryData(['rules', dataSource], current)
       // Nothing is stored. The page now shows the change of the other person.
       if (!sameRules(current.own, expected)) {
-        if (isUndo) setProblem('The rules have changed since, so nothing was undone.')
+        if (isUndo) setProblem('The rules have changed again since then, so nothing was undone.')
         return
       }
       const dropped = isUndo ? [] : await callWorker('dropped', { dataSource, rules: list })

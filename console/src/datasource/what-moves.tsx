@@ -24,7 +24,7 @@ export function WhatMoves({
         <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
         <Numbers effects={view.answer.summary.effects} />
         <p className="hint" role="status">
-          {view.assumesSpace && 'Placing replicas. Until then, these numbers assume that all of them fit.'}
+          {view.assumesSpace && 'Placing replicas. For now, these numbers assume that all replicas fit.'}
         </p>
       </section>
       <section aria-labelledby="moves-title">
@@ -45,7 +45,7 @@ export function WhatMoves({
               <th>tier</th>
               <th className="right">now</th>
               <th className="right">after</th>
-              <th>all datasources</th>
+              <th>fill with all datasources</th>
             </tr>
           </thead>
           <tbody>
@@ -75,7 +75,7 @@ function nothingText({ answer }: PreviewView): string {
   const missing = waitingForTier.copies! + doesNotFit.copies!
   return missing === 0
     ? 'Nothing: every replica is where the rules require it.'
-    : `Nothing, although ${countOf(missing, 'replica')} cannot be loaded.`
+    : `Nothing moves, but ${countOf(missing, 'replica')} cannot be loaded.`
 }
 
 function MovesTable({

@@ -1,4 +1,4 @@
-import { formatCount } from '@svc/domain/text'
+import { formatCount, formatList } from '@svc/domain/text'
 import type { DataServer, DutyGroup, MeasuredRole, Metrics, TaskStatus } from '../cluster/index.ts'
 import { formatSpan } from '../ui/index.ts'
 
@@ -31,7 +31,7 @@ export function certificateConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>)
   )
   return [...Map.groupBy(ending, ({ use, when }) => `${use} ${when}`).values()].map((list) => {
     const { use, when } = list[0]!
-    const roles = list.map(({ role }) => `the ${role}`).join(' and ')
+    const roles = formatList(list.map(({ role }) => `the ${role}`))
     const subject = `The ${use} ${list.length === 1 ? 'certificate' : 'certificates'} of ${roles}`
     if (when === undefined) return { text: `${subject} ${list.length === 1 ? 'has' : 'have'} expired.` }
     return { text: `${subject} ${list.length === 1 ? 'expires' : 'expire'} in ${when}.` }
@@ -48,7 +48,7 @@ export function metricConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Con
   for (const { labels, value } of metrics.get('coordinator')?.get('svc_load_queue_oldest_seconds') ?? []) {
     if (value > maxQueueAgeSeconds)
       concerns.push({
-        text: `A load in tier ${labels.tier} has waited for ${formatSpan(value * 1000)}.`,
+        text: `A load in tier ${labels.tier} has been pending for ${formatSpan(value * 1000)}.`,
         href: '/tiers',
       })
   }
@@ -92,7 +92,7 @@ export function taskConcerns(tasks: readonly TaskStatus[], now: number, maxTasks
   const names = [...new Set(failed.map(({ dataSource }) => dataSource))]
   return [
     {
-      text: `${atLeast}${count} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
+      text: `${atLeast}${count} for ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and others' : ''} failed within the last day.`,
       href: '/runs',
     },
   ]

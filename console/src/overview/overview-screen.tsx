@@ -54,8 +54,8 @@ export function OverviewScreen() {
       </div>
       {!data.isLocal && (
         <Notice kind="warning">
-          You cannot read everything in this cluster, so only your{' '}
-          {countOf(data.datasources.length, 'datasource')} and their previews are shown.
+          You cannot read everything in this cluster, so only previews of the{' '}
+          {countOf(data.datasources.length, 'datasource')} that you may read are shown.
         </Notice>
       )}
       {data.isLocal && <Lead inventory={data} />}
@@ -228,7 +228,7 @@ function SnapshotNotes() {
       <p className="dim">
         Rules are evaluated at {formatMinute(inventory.now)}, the time at which the snapshot was opened.
         {!opened.hasPlacement &&
-          ' It does not say which server serves which segment, so replicas are assumed to be where its rules require them.'}
+          ' The snapshot does not say which server serves which segment, so replicas are assumed to be where the rules require them.'}
       </p>
       {opened.problemCount > 0 && (
         <section aria-labelledby="problems">

@@ -192,16 +192,16 @@ function IngestForm({
         <>
           <label className="check">
             <input type="checkbox" checked={append} onChange={(event) => setAppend(event.target.checked)} />
-            Keep existing data of the same time range
+            Keep existing data in the same time range
           </label>
           <p className="hint">
             Ingests {formatBytes(file.size)}
-            {append ? ', and keeps' : ', and replaces'} the data of <Name>{dataSource}</Name> in the time
-            range of the file.
+            {append ? ' and keeps' : ' and replaces'} the existing data of <Name>{dataSource}</Name> in the
+            time range of the file.
           </p>
         </>
       )}
-      {isForbidden && <p className="hint">This requires WRITE on the datasource.</p>}
+      {isForbidden && <p className="hint">Ingestion requires WRITE on the datasource.</p>}
       {problem && <Problem>{problem}</Problem>}
       <div className="row">
         <button

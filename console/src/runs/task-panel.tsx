@@ -30,7 +30,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
         <Name>{task.id}</Name>
       </h2>
       <p className="numbers">
-        {task.type} of <Name>{task.dataSource}</Name>, {stateOf(task)}, created{' '}
+        {task.type} task for <Name>{task.dataSource}</Name>, {stateOf(task)}, created{' '}
         {formatMinute(Date.parse(task.createdTime))}
         {task.location.host !== null && ` on ${task.location.host}:${task.location.tlsPort}`}
       </p>
@@ -41,7 +41,9 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       )}
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}
       <h3>Log</h3>
-      {!hasStarted && <p className="dim">The task waits for a free slot, a lock, or a limit.</p>}
+      {!hasStarted && (
+        <p className="dim">The task is waiting for a free slot or a lock, or because of a limit.</p>
+      )}
       {log.error && <p className="dim">{log.error.message}</p>}
       {log.data !== undefined && (
         <pre className="log" tabIndex={0}>
@@ -80,7 +82,7 @@ function Shutdown({ path, dataSource }: { readonly path: string; readonly dataSo
     <div className="row">
       {isAsking ? (
         <>
-          <span>Shut this task down? Its work is lost.</span>
+          <span>Shut down this task? Its work will be lost.</span>
           <button type="button" className="danger" onClick={() => void shutDown()}>
             Shut down
           </button>

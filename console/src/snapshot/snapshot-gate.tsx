@@ -89,7 +89,7 @@ function ChooseSnapshot({
           onDragLeave={() => setIsOver(false)}
         >
           <p className="sentence">
-            {isReading ? 'Reading the snapshot…' : 'Drop the folder of a snapshot here, or its files.'}
+            {isReading ? 'Reading the snapshot…' : 'Drop a snapshot folder or its files here.'}
           </p>
           <div className="row">
             <FileButton label="Choose a folder" isFolder isDisabled={isReading} onOpen={onOpen} />
@@ -98,7 +98,7 @@ function ChooseSnapshot({
         </section>
         {problem && <Problem>{problem}</Problem>}
         <section aria-labelledby="from-svc" className="lead">
-          <h2 id="from-svc">Save a snapshot of svc or Druid</h2>
+          <h2 id="from-svc">Save a snapshot of an svc or Druid cluster</h2>
           <pre>{exportCommand}</pre>
         </section>
         <section aria-labelledby="from-curl" className="lead">

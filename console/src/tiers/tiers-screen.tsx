@@ -26,7 +26,7 @@ export function TiersScreen() {
   if (servers.data.length === 0)
     return (
       <Empty title="No server has reported yet">
-        <p>Historicals load segments. To add one when a cluster starts:</p>
+        <p>Historicals load segments. To start a cluster with historicals:</p>
         <pre>./svc up --historicals hot=1,_default_tier=1</pre>
       </Empty>
     )

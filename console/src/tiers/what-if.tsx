@@ -48,7 +48,7 @@ const maxNamed = 3
 /** Returns assumed changes as part of a sentence. */
 function sentenceOf({ failed, drained, added }: ServerChanges): string {
   const named = (hosts: readonly string[]): string =>
-    hosts.length <= maxNamed ? hosts.join(' and ') : countOf(hosts.length, 'server')
+    hosts.length <= maxNamed ? formatList(hosts) : countOf(hosts.length, 'server')
   const isOne = (hosts: readonly string[]): boolean => hosts.length === 1
   const parts = [
     ...(failed.length > 0 ? [`${named(failed)} ${isOne(failed) ? 'fails' : 'fail'}`] : []),

@@ -34,11 +34,12 @@ export interface CancellableQueries {
   readonly native: RunningQueries
 }
 
-const readOfQuery = statedDatasource('READ', 'every datasource of the query')
+const readOfQuery = statedDatasource('READ', 'every datasource in the query')
 
 const sqlAnswer: Answer = {
   status: 200,
-  description: 'Rows in the resultFormat of the query: a JSON list of objects or lists, JSON lines, or CSV',
+  description:
+    'Rows in the resultFormat that the query requests: a JSON list of objects or lists, JSON lines, or CSV',
   content: {
     'application/json': z.array(z.union([z.looseObject({}), z.array(z.unknown())])),
     'text/plain': z.string(),
@@ -103,7 +104,7 @@ const sqlRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
   route({
     method: 'POST',
     path: '/svc/v2/sql',
-    access: statedDatasource('READ', 'every table of the query'),
+    access: statedDatasource('READ', 'every table in the query'),
     summary: 'Run a SELECT statement and stream the result',
     body: jsonBody(readSqlRequest),
     answers: [sqlAnswer],
@@ -142,7 +143,7 @@ const nativeRoute = (engine: QueryEngine, queries: RunningQueries): Route =>
   route({
     method: 'POST',
     path: '/svc/v2',
-    access: statedDatasource('READ', 'the datasource of the query'),
+    access: statedDatasource('READ', 'the datasource in the query'),
     summary: 'Run a native query: timeBoundary, dataSourceMetadata, or scan',
     body: jsonBody(readNativeQuery),
     answers: [jsonAnswer(z.array(z.union([scanBatchShape, timeResultShape])))],
@@ -179,7 +180,7 @@ const cancelRoutes = ({ sql, native }: CancellableQueries): Route[] => [
     method: 'DELETE',
     path: '/svc/v2/:queryId',
     access: readOfQuery,
-    summary: 'Cancel running native queries by ID, if there are any',
+    summary: 'Cancel running native queries by ID; succeeds even if no such query is running',
     answers: [cancelling],
     handle: ({ params: { queryId = '' }, caller }) => {
       native.cancel(queryId, caller)

@@ -33,7 +33,7 @@ describe('canceling queries', () => {
       'rejects users who may not read all datasources of the query',
       bob,
       ['wiki', 'secret'],
-      /Missing permission \[READ\] on every datasource of the query$/,
+      /Missing permission \[READ\] on every datasource in the query$/,
     ],
     ['hides a query that is not parsed yet from other users', bob, undefined, 0],
     ['lets users who may read the state cancel a query before it is parsed', operator, undefined, 1],

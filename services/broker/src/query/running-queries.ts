@@ -52,7 +52,7 @@ export function createRunningQueries(): RunningQueries {
       const allowed = found.filter((query) => mayCancel(caller, query))
       // Until a query is parsed, other users must not learn that it exists.
       if (allowed.length === 0 && found.some(({ dataSources }) => dataSources !== undefined))
-        throw forbidden('Missing permission [READ] on every datasource of the query')
+        throw forbidden('Missing permission [READ] on every datasource in the query')
       for (const { cancelling } of allowed) cancelling.abort(cancelled(`Query [${id}] was canceled`))
       return allowed.length
     },

@@ -12,7 +12,7 @@ await writeParquet(
 )
 const files = ['a.parquet']
 
-const misread = /Cannot locate the functions of the query in its text/
+const misread = /Cannot locate the functions in the text of the query/
 
 describe('a query with misleading tokens cannot call unsupported functions', () => {
   const unoffered = '(SELECT count(*) FROM duckdb_settings())'

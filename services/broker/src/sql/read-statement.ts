@@ -142,7 +142,7 @@ export function checkRewritten(meant: unknown, parsed: string): void {
     JSON.parse(json, (key, value) => (key === 'query_location' ? undefined : value))
   if (isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(JSON.stringify(meant)))) return
   throw invalidInput(
-    'Cannot locate the functions of the query in its text: expected no comments, escapes, or unusual spaces next to them',
+    'Cannot locate the functions in the text of the query: expected no comments, escapes, or unusual spaces next to function names',
   )
 }
 

@@ -13,7 +13,7 @@ export const historyEntryShape = z
     payload: z.string(),
     auditTime: z.string(),
   })
-  .meta({ title: 'AuditEntry', description: 'The payload is the stored value as a JSON string' })
+  .meta({ title: 'AuditEntry', description: 'The field payload contains the stored value as a JSON string' })
 
 /** Returns a history entry as the endpoints show it. */
 export function historyEntry(entry: StoredAuditEntry) {
@@ -32,14 +32,19 @@ export function historyEntry(entry: StoredAuditEntry) {
 export const fullHistoryEntryShape = z
   .object({
     ...historyEntryShape.shape,
-    id: z.int().optional().describe('Only with full'),
+    id: z.int().optional().describe('ID of the change; returned only with full'),
     replaced: z
       .string()
       .nullable()
       .optional()
-      .describe('Only with full: the replaced rules as a JSON string; null if they are unknown'),
+      .describe(
+        'Rules before the change as a JSON string, or null if they are unknown; returned only with full',
+      ),
   })
-  .meta({ title: 'RulesAuditEntry', description: 'The payload is the stored rules as a JSON string' })
+  .meta({
+    title: 'RulesAuditEntry',
+    description: 'The field payload contains the stored rules as a JSON string',
+  })
 
 /** Returns an entry of the history of rules with its ID and the rules that it replaced. */
 export function fullHistoryEntry(entry: StoredAuditEntry) {

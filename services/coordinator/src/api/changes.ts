@@ -36,7 +36,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes of segments, rules, and servers as server-sent events, for the datasources that the caller may read; servers only with READ on STATE. since is the id of the last known event; the stream contains all later changes and lasts up to a minute. Without since, the only event is start, which has the id to begin with. If the id is unknown, the only event is reset: anything may have changed',
+        'Follow changes to segments, rules, and servers as server-sent events. The stream covers datasources that the caller may read, and servers only with READ on STATE. With since, the ID of the last known event, the stream contains all later changes and lasts up to a minute. Without since, the only event is start, which contains the ID to start from. If the ID is unknown, the only event is reset: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],

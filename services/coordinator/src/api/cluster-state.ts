@@ -9,8 +9,10 @@ const clusterStateShape = z
     known: z.boolean().describe('Whether the leader has a report from every server'),
     settled: z
       .boolean()
-      .describe('Whether it is known, load queues are empty, and a complete duty run changed nothing'),
-    reasons: z.array(z.string()).describe('Why the cluster is not known or not settled'),
+      .describe(
+        'Whether the leader has a report from every server, all load queues are empty, and the last complete duty run changed nothing',
+      ),
+    reasons: z.array(z.string()).describe('Reasons why the cluster is not known or not settled'),
     shortages: z
       .array(z.string())
       .describe('Replicas that rules require but the servers cannot load, even if the cluster is settled'),

@@ -83,7 +83,7 @@ function allConfigsRoutes({ database, clock }: Context): Route[] {
       method: 'POST',
       path,
       access: config('WRITE'),
-      summary: 'Set the compaction configuration of the datasource that the body names',
+      summary: 'Set the compaction configuration of the datasource in the request body',
       body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
@@ -118,7 +118,7 @@ function taskSlotRoutes({ database, clock }: Context): Route[] {
       method: 'GET',
       path: `${path}/taskslots`,
       access: authenticated,
-      summary: 'Unsupported: task slots can only be set here',
+      summary: 'Unsupported: this endpoint can only set the number of task slots',
       answers: [],
       failures: ['methodNotAllowed'],
       handle: ({ response }) => {
@@ -162,7 +162,7 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
       path: `${path}/:dataSource/history`,
       access: config('READ'),
       summary:
-        'Get the compaction configuration of a datasource after each change; with count, only the newest changes, newest first',
+        "Get the history of a datasource's compaction configuration, oldest change first; with count, only the newest changes, newest first",
       query: historyParameters,
       answers: [jsonAnswer(compactionHistoryShape)],
       handle: ({ params, query, caller }) => {

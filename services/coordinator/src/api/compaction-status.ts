@@ -91,12 +91,14 @@ const findingShape = z.object({
   reason: z.string(),
   segments: z.int(),
   bytes: z.int(),
-  place: z.int().optional().describe('Position in the order of the policy, from 1'),
+  place: z.int().optional().describe('Position in the order of the compaction policy, starting at 1'),
   bytesAhead: z.int().optional(),
   doneAt: z
     .string()
     .optional()
-    .describe('When it is expected to be compacted, unless segments are added or tasks fail'),
+    .describe(
+      'Expected time at which compaction of the interval finishes, unless segments are added or tasks fail',
+    ),
 })
 const explanationShape = z
   .object({
@@ -116,7 +118,7 @@ const explainRoute = (planner: CompactionPlanner, clock: Clock, periodMs: number
     method: 'GET',
     path: '/svc/coordinator/v1/datasources/:dataSource/intervals/:interval/explainCompaction',
     access: datasource('READ'),
-    summary: 'Explain why each interval that overlaps the given one (start_end) is or is not compacted',
+    summary: 'Explain why each interval that overlaps the given interval (start_end) is or is not compacted',
     answers: [jsonAnswer(explanationShape)],
     handle: async ({ params, caller }) => {
       const dataSource = params.dataSource as string

@@ -19,7 +19,9 @@ const causeShape = z
 
 const ruleShape = z.object({
   number: z.int().describe('Position among all rules of the datasource, including the default rules'),
-  place: z.int().describe('Position in its own list'),
+  place: z
+    .int()
+    .describe('Position within the rules of the datasource or within the default rules, depending on source'),
   source: z.enum(['dataSource', 'defaults', 'lastRule']),
   rule: z.looseObject({ type: z.string() }),
 })
@@ -37,7 +39,7 @@ const tierShape = z.object({
     .record(z.string(), z.int())
     .optional()
     .describe(
-      'Number of servers without the segment, by whether they can load it or why they cannot; requires READ on STATE',
+      'Number of servers that do not have the segment: those that can load it, and the others by the reason why they cannot; requires READ on STATE',
     ),
 })
 
@@ -64,7 +66,9 @@ const usedShape = z
     ...common,
     state: z.enum(['loaded', 'partial', 'missing', 'unwanted', 'overshadowed']),
     rule: ruleShape.describe('The first rule that applies'),
-    earlierRules: z.array(ruleShape.extend({ text: z.string() })).describe('Why earlier rules do not apply'),
+    earlierRules: z
+      .array(ruleShape.extend({ text: z.string() }))
+      .describe('Earlier rules, each with the reason why it does not apply'),
     omittedRules: z.int(),
     tiers: z.array(tierShape),
     servers: z.array(serverShape),

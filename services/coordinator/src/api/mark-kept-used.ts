@@ -77,7 +77,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark segments as used if drop rules marked them as unused, the rules keep them now, and they are not overshadowed; since is the audit ID of the first rule change whose drops are undone. Under _default: in all datasources that the caller may change. Returns after a few seconds; next continues',
+      'Mark segments as used if drop rules marked them as unused, the rules keep them now, and they are not overshadowed; since is the audit ID of the first rule change whose drops are undone. With _default, all datasources that the caller may change are included. Returns after a few seconds; to continue, pass the value of next as after',
     query,
     answers: [jsonAnswer(answerShape)],
     handle: async ({ params, query: { since = 0, after }, caller, audit }) => {

@@ -54,7 +54,10 @@ const segmentWithStatusShape = segmentShape
     numRows: z.int().optional(),
     realtime: z.boolean().optional(),
   })
-  .meta({ title: 'SegmentWithStatus', description: 'The status fields are included only on request' })
+  .meta({
+    title: 'SegmentWithStatus',
+    description: 'Status fields, such as overshadowed, are included only on request',
+  })
 const unusedSegmentShape = z
   .object({
     dataSegment: segmentShape,

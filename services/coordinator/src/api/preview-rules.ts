@@ -63,9 +63,12 @@ export function previewRulesRoutes(
     route({
       method: 'POST',
       path,
-      access: statedDatasource('READ', 'the datasources that the body names; others are left out'),
+      access: statedDatasource(
+        'READ',
+        'the datasources in the body; datasources without this permission are left out',
+      ),
       summary:
-        'Preview what rules would do to given segments and servers or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds their bytes over time. A body that is a list replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers, or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds bytes over time. If the body is a list, it replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,

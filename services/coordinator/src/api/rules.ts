@@ -189,7 +189,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary:
-        'Replace the rules of a datasource, or the cluster default rules under _default. With If-Match, they are replaced only if the ETag is current. overridePolicy replaces them even if the policy of the cluster forbids it',
+        'Replace the rules of a datasource, or, with _default, the cluster default rules. With If-Match, the rules are replaced only if the ETag is current. With overridePolicy, the rules are replaced even if the policy of the cluster forbids the change',
       query: replaceRulesQuery,
       body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],

@@ -58,7 +58,9 @@ const loadQueueSizeShape = z
     segmentsToDropSize: z.int(),
     expectedLoadTimeMillis: z
       .int()
-      .describe('From the rate at which the server has loaded segments before; 0 if it is unknown'),
+      .describe(
+        'Estimate based on the rate at which the server loaded segments earlier; 0 if the rate is unknown',
+      ),
   })
   .meta({ title: 'LoadQueueSize' })
 

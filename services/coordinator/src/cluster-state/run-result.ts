@@ -39,7 +39,7 @@ export function shortagesOf(
         text:
           reason === 'noRoom'
             ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits of load queues and replication`,
+            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of load queue and replication limits`,
       }),
     ),
     ...[...run.tiersWithoutServers()].map(

@@ -41,7 +41,7 @@ export function createRunWarnings(
     const unable = serversThatCannotHold(rules, loadingServers).map(({ name }) => name)
     if (unableServers.changes(unable)) {
       logger.warn(
-        'Rules broadcast segments to servers without a segment cache; set [svc.segmentCache.locations] on them',
+        'Rules broadcast segments to servers without a segment cache; set [svc.segmentCache.locations] on these servers',
         { servers: unable },
       )
     }

@@ -191,13 +191,13 @@ describe('the explanation of a segment', () => {
       await summaryOf(list[0]!),
       /can be marked used once the segments of version \[v2\] are unused$/,
     )
-    assert.match(await summaryOf(list[1]!), /Until then it can be marked used$/)
+    assert.match(await summaryOf(list[1]!), /Until its data is deleted, the segment can be marked used$/)
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     for (const one of list)
       assert.match(
         await summaryOf(one),
-        /If it is marked used, the next run marks it unused again, because it matches rule \[0\] \(dropForever\)$/,
+        /If the segment is marked used, the next run marks it unused again, because it matches rule \[0\] \(dropForever\)$/,
       )
   })
 

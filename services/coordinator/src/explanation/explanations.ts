@@ -337,10 +337,10 @@ function returnText(
 ): string {
   const { matched } = explainRules(rules, dataSource, interval, now)
   if (describeWantedCopies(matched.rule).action === 'drop')
-    return `If it is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
+    return `If the segment is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
   return cause?.kind === 'overshadowed'
-    ? `It can be marked used once the segments of version [${cause.byVersion}] are unused`
-    : 'Until then it can be marked used'
+    ? `The segment can be marked used once the segments of version [${cause.byVersion}] are unused`
+    : 'Until its data is deleted, the segment can be marked used'
 }
 
 /** Callers who may not read the audit do not see who requested it. */

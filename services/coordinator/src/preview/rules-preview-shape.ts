@@ -4,7 +4,11 @@ import { z } from 'zod'
 
 const ruleReferenceShape = z
   .object({ index: z.int(), type: z.enum(ruleTypes), source: z.enum(['datasource', 'default']) })
-  .meta({ title: 'RuleReference', description: 'A rule with its index in its list, starting at 0' })
+  .meta({
+    title: 'RuleReference',
+    description:
+      'A rule, identified by its source and its index in the list of rules from that source, starting at 0',
+  })
 
 const segmentShape = z
   .object({
@@ -18,10 +22,13 @@ const segmentShape = z
     loaded: z.record(z.string(), z.int()),
     brokers: z.int(),
   })
-  .meta({ title: 'PreviewedSegment', description: 'The field loaded has the number of replicas by tier' })
+  .meta({
+    title: 'PreviewedSegment',
+    description: 'The field loaded contains the number of replicas by tier',
+  })
 
 const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
-const usedShape = tallyShape.describe('Used segments before the change, without overshadowed ones')
+const usedShape = tallyShape.describe('Used segments before the change, excluding overshadowed segments')
 const copiesShape = z.object({ copies: z.int(), segments: z.int(), bytes: z.int() })
 const tierChangeShape = z
   .object({ before: copiesShape, after: copiesShape, loaded: copiesShape, dropped: copiesShape })
@@ -30,19 +37,26 @@ const tierChangeShape = z
 const extent = {
   segments: z.int(),
   bytes: z.int(),
-  days: z.int().nullable().describe('Number of UTC days with such segments; null if it is unlimited'),
+  days: z
+    .int()
+    .nullable()
+    .describe('Number of UTC days that contain such segments; null if an interval is unbounded'),
   interval: z
     .string()
     .nullable()
-    .describe('From the start of the first segment to the end of the last; null without segments'),
+    .describe(
+      'Interval from the start of the first segment to the end of the last segment; null if there are no segments',
+    ),
 }
 const affected = (description: string, more: z.ZodRawShape = {}) =>
   z.object({ ...extent, ...more }).describe(description)
 const copies = { copies: z.int() }
 const effectsShape = z
   .object({
-    unqueryable: affected('Segments without any replica afterward, used or not', {
-      queryableBefore: z.int().describe('How many of them have a replica before the change'),
+    unqueryable: affected('Segments that have no replica after the change, whether used or unused', {
+      queryableBefore: z
+        .int()
+        .describe('Number of unqueryable segments that have a replica before the change'),
     }),
     unused: affected('Segments that a drop rule marks unused'),
     overshadowed: affected('Segments that are marked unused because newer versions cover them'),
@@ -53,11 +67,11 @@ const effectsShape = z
     doesNotFit: affected('Replicas that no server has space for', copies),
     waitingForTier: affected('Replicas that rules require in tiers without servers', {
       ...copies,
-      tiers: z.array(z.string()).describe('The first of these tiers'),
+      tiers: z.array(z.string()).describe('The first tiers without servers that rules refer to'),
     }),
     moved: affected('Replicas that are dropped from one tier and loaded in another', copies),
-    loaded: affected('Other replicas that historicals load', copies),
-    dropped: affected('Other replicas that historicals drop', copies),
+    loaded: affected('Replicas that historicals load, excluding moved replicas', copies),
+    dropped: affected('Replicas that historicals drop, excluding moved replicas', copies),
   } satisfies Record<EffectName, unknown>)
   .meta({ title: 'PreviewedEffects' })
 
@@ -77,7 +91,7 @@ const tier = {
 const doesNotFitFrom = z
   .string()
   .nullable()
-  .describe('First time at which replicas do not fit, up to the horizon; null if all fit')
+  .describe('First time at which replicas do not fit, up to the horizon; null if all replicas fit')
 const bytesShape = z.array(z.int())
 const bucketsShape = z
   .object({
@@ -86,15 +100,18 @@ const bucketsShape = z
     count: z.int(),
     tiers: z
       .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
-      .describe('Bytes of all replicas, without overshadowed segments'),
-    unqueryable: bytesShape.describe('Bytes of segments without any replica afterward'),
+      .describe('Bytes of all replicas, excluding overshadowed segments'),
+    unqueryable: bytesShape.describe('Bytes of segments that have no replica after the change'),
     unused: bytesShape.describe('Bytes of segments that a drop rule marks unused'),
   })
   .meta({ title: 'PreviewedBuckets', description: 'Bytes in consecutive buckets of equal width' })
 const extentShape = {
   segments: z.int(),
   bytes: z.int(),
-  interval: z.string().nullable().describe('From the start of the first segment to the end of the last'),
+  interval: z
+    .string()
+    .nullable()
+    .describe('Interval from the start of the first segment to the end of the last segment'),
 }
 const restorableShape = z
   .object({
@@ -102,14 +119,17 @@ const restorableShape = z
     ...extentShape,
     killed: z
       .object(extentShape)
-      .describe('Segments that kill tasks have deleted, which the rules would keep'),
+      .describe('Segments that the rules would keep, but that kill tasks have already deleted'),
   })
   .meta({
     title: 'RestorableSegments',
     description:
       'Unused segments of the cluster that the rules keep and that drop rules had marked as unused',
   })
-const durationShape = z.int().nullable().describe('Null if no server of the tier has been measured')
+const durationShape = z
+  .int()
+  .nullable()
+  .describe('Milliseconds; null if a tier has no server whose load rate was measured')
 const loadTimeShape = z
   .object({
     durationMs: durationShape,
@@ -122,7 +142,7 @@ const loadTimeShape = z
           .nullable(),
         curve: z
           .array(z.object({ durationMs: z.int(), loads: z.int() }))
-          .describe('How many replicas are loaded over time'),
+          .describe('Number of loaded replicas over time'),
         loads: z.int(),
         bytes: z.int(),
         servers: z.int(),

@@ -84,7 +84,9 @@ function workerRoutes(
         jsonAnswer(
           z.object({
             currentClusterCapacity: z.int(),
-            maximumCapacityWithAutoScale: z.int().describe('-1, because svc adds no workers'),
+            maximumCapacityWithAutoScale: z
+              .int()
+              .describe('Always -1, because svc does not add workers automatically'),
             usedClusterCapacity: z.int(),
           }),
         ),

@@ -72,7 +72,7 @@ export function compactionConfigRoutes({ database, clock }: Context, changed: ()
       path: `${oneConfig}/history`,
       access: datasource('READ'),
       summary:
-        'List the compaction configurations of a datasource after each change. With count, list the newest ones, newest first',
+        "Get the history of a datasource's compaction configuration, oldest change first; with count, only the newest changes, newest first",
       query: historyParameters,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => {

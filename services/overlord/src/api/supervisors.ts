@@ -193,7 +193,7 @@ const listRoute = ({ database }: Parts): Route =>
     path: path(),
     access: authenticated,
     summary:
-      'List the supervisors of datasources that the caller may write to: as IDs, or as objects with full, system, or state=true',
+      'List the supervisors of datasources that the caller may write to: as IDs, or, with full, system, or state=true, as objects',
     query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {
@@ -321,7 +321,7 @@ function readOneRoutes({ database, clock, statusOf }: Parts): Route[] {
     route({
       ...readOne('/stats'),
       summary:
-        'Get the row statistics of a supervisor. They are empty, because compaction supervisors read no rows',
+        'Get the row statistics of a supervisor. The statistics are always empty, because compaction supervisors do not read rows',
       answers: [jsonAnswer(z.looseObject({}))],
       handle: async (input) => {
         await supervisorOf(database, input, 'READ')

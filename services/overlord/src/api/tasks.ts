@@ -81,7 +81,12 @@ export const taskRoutes = (
   listRoute(context, 'tasks', 'List tasks'),
   listRoute(context, 'runningTasks', 'List running tasks', 'running'),
   listRoute(context, 'pendingTasks', 'List tasks that are waiting for a worker', 'pending'),
-  listRoute(context, 'waitingTasks', 'List tasks that are waiting for a lock or a limit', 'waiting'),
+  listRoute(
+    context,
+    'waitingTasks',
+    'List tasks that are waiting for a lock or because of a limit',
+    'waiting',
+  ),
   listRoute(context, 'completeTasks', 'List finished tasks', 'complete'),
   statusesRoute(context),
   ...readTaskRoutes(context),
@@ -121,7 +126,7 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     method: 'GET',
     path: path(`/${name}`),
     access: authenticated,
-    summary: `${summary}, newest first: at most max, or without it, all except finished tasks that were created more than 24 hours ago`,
+    summary: `${summary}, newest first. With max, list at most that many; otherwise, leave out finished tasks that were created more than 24 hours ago`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.

@@ -79,7 +79,7 @@ export async function stateOfReset(
 ): Promise<ResetState> {
   if (inProgress === id) return { state: 'RUNNING', problem: null }
   const reset = await loadReset(database, id)
-  if (reset === undefined) throw notFound(`Reset [${id}] does not exist: expected the ID of the last one`)
+  if (reset === undefined) throw notFound(`Reset [${id}] does not exist: expected the ID of the latest reset`)
   const { servers, problem } = reset
   if (problem !== null) return { state: 'FAILED', problem }
   const live = new Set((await liveServers(database, settings)).map(({ name }) => name))

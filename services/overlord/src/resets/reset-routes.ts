@@ -59,7 +59,7 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'GET',
       path: path('/resets/:reset'),
       access: securityConfig('READ'),
-      summary: 'Get the state of the last reset, which is complete when all servers are available again',
+      summary: 'Get the state of the latest reset, which is complete when all servers are available again',
       answers: [jsonAnswer(resetShape)],
       handle: async ({ params }) => {
         assertTestable(settings)

@@ -66,7 +66,7 @@ export function rewriteAggregate(
   const bytes = bytesAt === undefined ? undefined : given[bytesAt]
   if (bytes !== undefined) {
     if (!/^[1-9]\d{0,8}$/.test(bytes.text))
-      return `Invalid value [${bytes.text}] for the max bytes of function [${written}]: expected an integer from 1 to 999999999`
+      return `Invalid value [${bytes.text}] for the max bytes argument of function [${written}]: expected an integer from 1 to 999999999`
     const before = /^(?:distinct|all)\b/i.exec(value.text)?.[0].length ?? 0
     insert(value.start + before, before > 0 ? ` ${cut}(` : `${cut}(`)
     insert(value.end, `, ${bytes.text})`)

@@ -434,7 +434,7 @@ describe('rejects', () => {
     ['EARLIEST()', /Function \[earliest\] was called with \[0\] arguments: expected 1 to 2/],
     [
       `EARLIEST('a', 1 + 1)`,
-      /Invalid value \[1 \+ 1\] for the max bytes of function \[earliest\]: expected an integer/,
+      /Invalid value \[1 \+ 1\] for the max bytes argument of function \[earliest\]: expected an integer/,
     ],
   ]
   for (const [expression, message] of cases) {

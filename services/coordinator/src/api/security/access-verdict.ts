@@ -99,7 +99,7 @@ function verdictForUser(
     return allowed('Any login is sufficient; the response is filtered by the permissions of the user')
   const { action, type, name } = needed
   if (access.kind === 'stated' && isGranted === null) {
-    const because = `It depends on ${access.about}: the user needs [${action}] on [${type}] of that name`
+    const because = `It depends on the request: the user needs [${action}] on ${access.about}`
     return { allowed: null, because }
   }
   const resource = name === undefined ? `any [${type}]` : resourceText(type, name)

@@ -54,7 +54,10 @@ const auditShape = z
     ),
     before: z.int().nullable(),
   })
-  .meta({ title: 'SecurityAudit', description: 'Pass the value of before to request the next page' })
+  .meta({
+    title: 'SecurityAudit',
+    description: 'To request the next page, pass the returned value of before',
+  })
 
 /** Returns the endpoint that lists security events in pages, newest first. */
 export function securityAuditRoute({ database }: Pick<ServiceContext, 'database'>): Route {

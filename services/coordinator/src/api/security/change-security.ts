@@ -65,12 +65,12 @@ export function securityChanges(
       const after = await readSecurityDirectory(transaction)
       if (hasAdministrator(before) && !hasAdministrator(after)) {
         throw conflict(
-          'This change could leave no user who can log in and administer users and roles: first give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that names [security], or make this change as an administrator from a directory',
+          'This change could leave no user who can log in and administer users and roles: first give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that matches [security], or make this change as an administrator from a directory',
         )
       }
       if (internalIsAble(before) && !internalIsAble(after)) {
         throw conflict(
-          `This change would take permissions from the internal user [${internalUser}] that servers need to call each other: keep [READ] and [WRITE] on [STATE] and [READ] on [CONFIG]`,
+          `This change would remove permissions of the internal user [${internalUser}], which servers use to call each other: keep [READ] and [WRITE] on [STATE] and [READ] on [CONFIG]`,
         )
       }
       const authenticator = internalAuthenticator(before)

@@ -146,7 +146,7 @@ it('says that a permission depends on the body, unless the user has it for all n
   })
   assert.deepEqual(await explain('some writer'), {
     allowed: null,
-    because: 'It depends on the datasource in the body: the user needs [WRITE] on [DATASOURCE] of that name',
+    because: 'It depends on the request: the user needs [WRITE] on the datasource in the body',
     grants: [null],
   })
   assert.deepEqual(await explain('none writer'), {

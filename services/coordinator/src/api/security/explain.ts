@@ -32,11 +32,11 @@ const directoryStepShape = z.object({
   authenticator: z.string(),
   action: z.enum(['bind', 'searchUser', 'searchGroups']),
   url: z.string(),
-  bindUser: z.string().describe('Empty for an anonymous search'),
+  bindUser: z.string().describe('User name for the bind to the directory; empty for an anonymous search'),
   baseDn: z.string().optional(),
-  filter: z.string().optional().describe('The filter as sent'),
-  found: z.array(z.string()).optional().describe('The first names of the entries that were found'),
-  memberOf: z.array(z.string()).optional().describe('The groups in the first entry'),
+  filter: z.string().optional().describe('Search filter that was sent'),
+  found: z.array(z.string()).optional().describe('Distinguished names of the first entries that were found'),
+  memberOf: z.array(z.string()).optional().describe('Groups in the memberOf attribute of the user'),
   error: z.string().optional(),
 })
 
@@ -77,7 +77,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
     path: '/svc-ext/basic-security/authorization/db/:authorizer/explain',
     access: securityConfig('READ'),
     summary:
-      'Explain which authenticators, roles, mappings, and permissions decide about a request of a user, and why',
+      'Explain whether a request from a user is allowed, and which authenticators, roles, mappings, and permissions decide',
     query: explainQuery,
     refusesOtherParameters: true,
     answers: [jsonAnswer(explanationShape)],
