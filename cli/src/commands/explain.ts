@@ -58,7 +58,7 @@ Example:
     },
   })
   addInterval(explain, 'compaction', {
-    description: 'Explain why each interval that overlaps the given one is or is not compacted',
+    description: 'Explain why each interval that overlaps a given interval is or is not compacted',
     explained: async (client, dataSource, interval) => {
       const { formatCompactionExplanation, readCompactionExplanation } = await import(
         '../inspection/index.ts'

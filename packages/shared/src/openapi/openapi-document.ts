@@ -249,7 +249,7 @@ function describeAccess(access: Access): string {
     case 'internal':
       return 'Only servers of the cluster may call this endpoint.'
     case 'stated':
-      return `Requires ${access.action} on ${access.type} of ${access.about}.`
+      return `Requires ${access.action} on ${access.about}.`
     default:
       return 'name' in access
         ? `Requires ${access.action} on ${access.type} [${access.name}].`
