@@ -33,7 +33,7 @@ function runPlan() {
   return { status: status ?? 1, stdout, stderr }
 }
 
-/** The comment: the plan, or why there is none. */
+/** Returns the text of the comment: the plan, or why it failed. */
 function commentOf({ status, stdout, stderr }) {
   const isPlanned = stdout !== ''
   const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
@@ -46,13 +46,13 @@ function commentOf({ status, stdout, stderr }) {
   return `${text.slice(0, maxCommentLength)}\n\nThe plan is too long for a comment: see the log of the check.`
 }
 
-/** The beginning and end of a code block that may contain fences. */
+/** Returns the fence that begins and ends a code block. It is longer than any fence in these lines. */
 function fence(lines) {
   const longest = Math.max(2, ...lines.map((line) => (/`+/.exec(line) ?? [''])[0].length))
   return '`'.repeat(longest + 1)
 }
 
-/** Finds the comment again, so that a pull request has one for each cluster and folder. */
+/** Marks the comment so that later runs update it. A pull request has one comment for each cluster and folder. */
 const marker = () =>
   `<!-- svc plan ${JSON.stringify([env.INPUT_STATE, env.INPUT_URL]).replaceAll('--', '- -')} -->`
 
@@ -79,7 +79,7 @@ async function callGitHub(method, route, body) {
 
 const pageSize = 100
 
-/** Updates the comment of an earlier run, or creates it. */
+/** Updates the comment of an earlier run, or creates a comment. */
 async function post(number, text) {
   for (let page = 1; ; page += 1) {
     const route = `/issues/${number}/comments?per_page=${pageSize}&page=${page}`
@@ -107,7 +107,7 @@ append(env.GITHUB_OUTPUT, `changes=${hasPlan && result.status !== exitStatus.don
 if (isPlanned) append(env.GITHUB_OUTPUT, `plan=${planFile}`)
 const number = pullRequest()
 if (number !== undefined) {
-  // A pull request from a fork has a token that may not write. The plan is in the summary of the check, too.
+  // The token of a pull request from a fork may not write comments, but the plan is also in the summary of the check.
   await post(number, text).catch((error) =>
     console.log(`::warning::Failed to post the plan as a comment: ${error.message}`),
   )

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Creates the folder secrets for kustomization.yaml: passwords, and a certificate for the servers of each role. Keeps
-# existing ones. Pass the passwords of Postgres and Redis, the CA certificates of their servers, and the keys of S3:
+# existing files. Pass files with the passwords of Postgres and Redis, the CA certificates of both, and the keys of S3:
 #
 #     make-secrets.sh postgres-password-file redis-password-file postgres-authority.pem redis-authority.pem \
 #       s3-access-key-file s3-secret-key-file
 #
-# Additional names of the router, such as its public name: SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
+# To add names to the router's certificate, such as its public name, set SVC_ROUTER_HOSTS=svc.example.com,10.0.0.1
 set -eu
 [ $# -eq 6 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 folder=$(cd "$(dirname "$0")" && pwd)

@@ -47,9 +47,9 @@ export const differences: readonly Difference[] = [
     name: invalidInput,
     endpoint: 'all',
     condition: 'a parameter or a field is invalid or unknown',
-    druid: 'ignores it, stores it, or returns 404 or 500',
+    druid: 'ignores the parameter or field, stores it, or returns 404 or 500',
     svc: '400; the message names the field, the value, and what is expected',
-    reason: 'A mistake is found where it is made, and cannot change what a cluster loads or drops.',
+    reason: 'Callers notice a mistake immediately, before it changes what a cluster loads or drops.',
     explains: ({ druid, svc }) =>
       svc.status === 400 && druid.status !== 400 && /\[[^\]]*\]/.test(messageOf(svc)),
   },
@@ -59,7 +59,7 @@ export const differences: readonly Difference[] = [
     condition:
       'Druid fails, for example for an empty list of intervals, `loadqueue?full`, or unknown users and roles',
     druid: '500',
-    svc: 'the answer for what was requested, or 404',
+    svc: 'the requested answer, or 404',
     reason: 'No client can rely on an internal error.',
     explains: ({ druid, svc }) => druid.status >= 500 && svc.status < 500,
   },
@@ -78,7 +78,7 @@ export const differences: readonly Difference[] = [
   {
     name: 'permissions of the administrator',
     endpoint: '`GET …/authorization/db/{authorizer}/roles/admin`, and responses that include its permissions',
-    condition: 'the role `admin`',
+    condition: 'the role is `admin`',
     druid: 'also lists the resource types EXTERNAL, QUERY_CONTEXT, SYSTEM_TABLE, and VIEW',
     svc: 'lists DATASOURCE, STATE, and CONFIG',
     reason: 'svc has no resources of the other types.',
@@ -91,9 +91,9 @@ export const differences: readonly Difference[] = [
     name: 'configuration of workers',
     endpoint: '`GET /druid/indexer/v1/worker`',
     condition: 'no configuration is stored',
-    druid: 'an empty body',
-    svc: 'the default configuration',
-    reason: 'The response shows what applies.',
+    druid: 'returns an empty body',
+    svc: 'returns the default configuration',
+    reason: 'The response shows the configuration that is in effect.',
     explains: bothSucceed(
       ({ request, druid }) => request.endpoint.endsWith('/v1/worker') && druid.text === '',
     ),
@@ -101,10 +101,10 @@ export const differences: readonly Difference[] = [
   {
     name: 'overlords as workers',
     endpoint: '`GET /druid/indexer/v1/workers`',
-    condition: 'overlords run tasks, or may',
-    druid: 'lists middle managers and indexers',
+    condition: 'always',
+    druid: 'lists only middle managers and indexers',
     svc: 'also lists overlords; their capacity is 0 if they do not run tasks',
-    reason: 'Overlords of svc run tasks themselves, so that small clusters need no workers.',
+    reason: 'Overlords in svc run tasks themselves, so that small clusters need no workers.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
         request.endpoint.endsWith('/v1/workers') &&
@@ -127,10 +127,10 @@ export const differences: readonly Difference[] = [
   {
     name: 'compaction status of a datasource without segments',
     endpoint:
-      '`GET …/compaction/status`, `GET …/compaction/status/datasources`, `GET …/compaction/progress`, also for one datasource',
-    condition: 'a datasource has a compaction configuration, and no used segments',
-    druid: 'omits it; 404 if only this datasource is requested',
-    svc: 'lists it as `RUNNING`, with counts of 0',
+      '`GET …/compaction/status`, `GET …/compaction/status/datasources`, and `GET …/compaction/progress`, for all datasources or for one',
+    condition: 'a datasource has a compaction configuration, but no used segments',
+    druid: 'omits the datasource; 404 if only this datasource is requested',
+    svc: 'lists the datasource as `RUNNING`, with counts of 0',
     reason: 'The documented answer lists all datasources for which automatic compaction is enabled.',
     explains: (exchange) => {
       const { request, druid, svc } = exchange
@@ -149,8 +149,8 @@ export const differences: readonly Difference[] = [
     name: 'compaction status of one datasource as a list',
     endpoint: '`GET /druid/indexer/v1/compaction/status/datasources/{dataSource}`',
     condition: 'the datasource has a compaction status',
-    druid: 'the status',
-    svc: '`{"latestStatus":[…]}` with the status',
+    druid: 'returns the status itself',
+    svc: 'returns `{"latestStatus":[…]}`, a list with the status',
     reason: 'The documented answer is a list with zero or one entry.',
     explains: bothSucceed(
       (exchange) =>
@@ -165,8 +165,8 @@ export const differences: readonly Difference[] = [
     name: 'compaction status without workers',
     endpoint: '`GET …/compaction/status…`, `GET …/compaction/progress`',
     condition: 'automatic compaction is enabled, and there are no workers',
-    druid: 'counts the interval of a task that waits as skipped or compacted, sometimes twice',
-    svc: 'counts it as awaiting compaction',
+    druid: 'counts the interval of a waiting task as skipped or compacted, sometimes twice',
+    svc: 'counts this interval as awaiting compaction',
     reason: 'No worker could run the task, so svc submits none.',
     explains: bothSucceed(({ request, druid, svc }) => {
       if (request.endpoint.endsWith('/compaction/progress'))
@@ -183,7 +183,7 @@ export const differences: readonly Difference[] = [
     name: 'compaction tasks without workers',
     endpoint: '`GET /druid/indexer/v1/tasks`, and the lists of complete, running, pending, and waiting tasks',
     condition: 'automatic compaction is enabled, and there are no workers',
-    druid: 'submits one task, which waits',
+    druid: 'submits one task, which waits for a worker',
     svc: 'submits no task',
     reason: 'No worker could run the task.',
     explains: bothSucceed(
@@ -242,9 +242,9 @@ export const differences: readonly Difference[] = [
     endpoint: '`GET …/config/compaction…`, `GET …/compaction/config/datasources…`, and their histories',
     condition: 'the datasource has a compaction configuration',
     druid: 'adds `"type":"inline"` and `"projections":null`',
-    svc: 'omits both, and accepts this type',
+    svc: 'omits both fields, and accepts `"type":"inline"`',
     reason:
-      'It is the only type, svc has no projections, and neither field is part of the documented configuration.',
+      '`inline` is the only type, svc has no projections, and neither field is part of the documented configuration.',
     explains: equalWithout({ type: 'inline', projections: null }, (endpoint) =>
       /compaction\/config|config\/compaction/.test(endpoint),
     ),
@@ -253,9 +253,9 @@ export const differences: readonly Difference[] = [
     name: 'datasources without used segments in lists',
     endpoint: '`GET …/loadstatus`, `GET …/metadata/datasources`',
     condition: 'all segments of a datasource have become unused',
-    druid: 'still lists it, for example as 0 or `"NaN"`, until it restarts',
-    svc: 'omits it',
-    reason: 'The lists are about used segments. `"NaN"` is not a percentage.',
+    druid: 'lists the datasource until Druid restarts, for example with 0 or `"NaN"`',
+    svc: 'omits the datasource',
+    reason: 'These lists describe used segments. `"NaN"` is not a percentage.',
     explains: bothSucceed(
       (exchange) =>
         /v1\/(loadstatus|metadata\/datasources)$/.test(exchange.request.endpoint) &&
@@ -273,7 +273,7 @@ export const differences: readonly Difference[] = [
     endpoint: '`GET …/loadstatus`, `GET …/datasources/{dataSource}/loadstatus`',
     condition: 'rules require no replicas of some segments',
     druid: 'counts these segments as not loaded, except in `GET …/loadstatus?simple`',
-    svc: 'counts only segments that rules require replicas of',
+    svc: 'counts only segments of which rules require replicas',
     reason: 'Otherwise, the load status would never reach 100.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
@@ -293,7 +293,7 @@ export const differences: readonly Difference[] = [
     condition: 'a load rule names no tier, or a tier with 0 replicas',
     druid: 'lists the tier, or `_default_tier`, with 0 missing replicas',
     svc: 'lists only tiers in which replicas are required or served',
-    reason: 'Nothing can be missing there.',
+    reason: 'Nothing can be missing in such a tier.',
     explains: bothSucceed(
       (exchange) =>
         /\/loadstatus$/.test(exchange.request.endpoint) &&
@@ -309,8 +309,8 @@ export const differences: readonly Difference[] = [
     name: 'a datasource without used segments',
     endpoint:
       '`GET …/metadata/datasources/{dataSource}`, `GET …/metadata/datasources/{dataSource}/segments`, `GET …/datasources/{dataSource}/loadstatus`',
-    condition: 'all its segments have become unused',
-    druid: '200 with an empty list or a text, until it restarts; then 404 or 204',
+    condition: 'all segments of the datasource have become unused',
+    druid: '200 with an empty list or a text until Druid restarts; then 404 or 204',
     svc: '404 or 204',
     reason: 'The answer does not depend on when a server was started.',
     explains: ({ request, druid, svc }) =>
@@ -326,7 +326,7 @@ export const differences: readonly Difference[] = [
       'no `interval` is given, and the datasource has segments that are older than two weeks or in the future',
     druid: 'covers only segments of the last two weeks',
     svc: 'covers all used segments',
-    reason: 'Old data matters as much; `interval` selects a part of it.',
+    reason: 'Old data matters as much as new data; `interval` selects a part of the data.',
     explains: ({ request, druid, state }) =>
       request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
       !request.path.includes('interval=') &&
@@ -338,7 +338,7 @@ export const differences: readonly Difference[] = [
     endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
     condition: 'no `forceMetadataRefresh` is given',
     druid: '400',
-    svc: 'the load status',
+    svc: 'returns the load status',
     reason: 'svc always reads the current metadata, so the parameter is not needed.',
     explains: ({ request, druid, svc }) =>
       request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
@@ -352,9 +352,9 @@ export const differences: readonly Difference[] = [
       '`GET …/config/compaction/{dataSource}/history`, `GET …/compaction/config/datasources/{dataSource}/history`',
     condition: '`count` is given',
     druid:
-      'reads the newest changes of all datasources, and shows those after which the configuration differs from the one after the next change',
-    svc: 'the newest changes of the datasource',
-    reason: 'Entries in Druid have the time and author of another change, or are missing.',
+      'reads the newest changes of all datasources, and shows each change after which the configuration of the datasource differs from the one after the next change',
+    svc: 'shows the newest changes of the datasource',
+    reason: 'In Druid, some entries have the time and author of another change, and others are missing.',
     explains: bothSucceed(
       ({ request }) => /compaction.*\/history$/.test(request.endpoint) && /[?&]count=/.test(request.path),
     ),
@@ -363,9 +363,9 @@ export const differences: readonly Difference[] = [
     name: 'histories of rules with full',
     endpoint: '`GET …/rules/history?full`, `GET …/rules/{dataSource}/history?full`',
     condition: '`full` is given',
-    druid: 'ignores it',
-    svc: 'adds `id`, which `./svc rules revert --to` accepts, and `replaced`, the rules before the change',
-    reason: 'Without both, a change cannot be undone.',
+    druid: 'ignores the parameter',
+    svc: 'adds two fields to each entry: `id`, which `./svc rules revert --to` accepts, and `replaced`, the rules before the change',
+    reason: 'Without these fields, a change cannot be undone.',
     explains: (exchange) =>
       /[?&]full/.test(exchange.request.path) &&
       equalWithout({ id: undefined, replaced: undefined }, (endpoint) =>
@@ -374,12 +374,13 @@ export const differences: readonly Difference[] = [
   },
   {
     name: 'number of marked segments',
-    endpoint: '`POST …/markUsed`, `POST …/markUnused`, `POST` and `DELETE …/segments/{segmentId}`, by ID',
+    endpoint:
+      '`POST …/markUsed` and `POST …/markUnused` with segment IDs; `POST` and `DELETE …/segments/{segmentId}`',
     condition: 'some of the segments are already in the requested state',
-    druid: 'counts them, too',
-    svc: 'counts the segments that changed',
+    druid: 'counts all given segments',
+    svc: 'counts only the segments that changed',
     reason:
-      'The field is named `numChangedSegments`, and Druid counts the same way if segments are selected by interval.',
+      'The field is named `numChangedSegments`, and Druid counts only changed segments if they are selected by interval.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
         /\/mark(Used|Unused)$|\/segments\/:segment$/.test(request.endpoint) &&
@@ -404,10 +405,10 @@ export const differences: readonly Difference[] = [
   },
   {
     name: 'unknown segments to mark as used',
-    endpoint: '`POST …/markUsed`, by ID',
-    condition: 'a segment does not exist',
+    endpoint: '`POST …/markUsed` with segment IDs',
+    condition: 'some of the segments do not exist',
     druid: '400; marks none of the segments',
-    svc: 'marks the others',
+    svc: 'marks the segments that exist',
     reason: 'Kill tasks may erase some segments before the others are marked as used.',
     explains: ({ request, druid, svc, state }) => {
       if (!request.endpoint.endsWith('/markUsed') || druid.status !== 400 || svc.status !== 200) return false
