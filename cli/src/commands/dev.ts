@@ -23,7 +23,9 @@ export function addDev(program: Command): void {
     })
   dev
     .command('check')
-    .description('Check types, lint, format, dead code, dependency directions, wording, and the length of functions')
+    .description(
+      'Check types, lint, format, dead code, dependency directions, wording, and the length of functions',
+    )
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
       process.exitCode = (await runChecks()) ? exitStatus.done : exitStatus.failed

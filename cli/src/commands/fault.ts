@@ -155,7 +155,9 @@ const maxSuggestedServers = 5
 function readProbabilityOption(text: string): number {
   const probability = text.trim() === '' ? Number.NaN : Number(text)
   if (probability > 0 && probability <= 1) return probability
-  throw invalidInput(`Invalid value [${text}] for [--probability]: expected a number greater than 0 and at most 1`)
+  throw invalidInput(
+    `Invalid value [${text}] for [--probability]: expected a number greater than 0 and at most 1`,
+  )
 }
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>

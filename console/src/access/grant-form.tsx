@@ -11,6 +11,35 @@ const levels = [
 /** Names of resources are regular expressions, so a name is escaped. */
 const patternOf = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 
+interface Grant {
+  readonly directory: AccessDirectory
+  readonly user: string
+  readonly role: string
+  readonly dataSource: string
+  readonly actions: readonly string[]
+}
+
+/** Returns the changes that assign a role to a user, and create the role if it does not exist. */
+function changesFor({ directory, user, role, dataSource, actions }: Grant): Change[] {
+  const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
+  const userRolePath = `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
+  const resource = { type: 'DATASOURCE', name: patternOf(dataSource) }
+  const create: Change[] = [
+    { method: 'POST', path: rolePath, undo: { method: 'DELETE', path: rolePath } },
+    {
+      method: 'POST',
+      path: `${rolePath}/permissions`,
+      body: actions.map((action) => ({ resource, action })),
+    },
+  ]
+  const assign: Change = {
+    method: 'POST',
+    path: userRolePath,
+    undo: { method: 'DELETE', path: userRolePath },
+  }
+  return [...(Object.hasOwn(directory.roles, role) ? [] : create), assign]
+}
+
 /** Gives a user access to one datasource through a role of its own. */
 export function GrantForm({
   directory,
@@ -26,28 +55,12 @@ export function GrantForm({
   const [level, setLevel] = useState<(typeof levels)[number][0]>('read')
   const role = `${level === 'read' ? 'read' : 'write'} ${dataSource}`
   const isNew = !Object.hasOwn(directory.roles, role)
-  const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
-  const userRolePath = `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const actions = levels.find(([name]) => name === level)![1]
-    const create: Change[] = [
-      { method: 'POST', path: rolePath, undo: { method: 'DELETE', path: rolePath } },
-      {
-        method: 'POST',
-        path: `${rolePath}/permissions`,
-        body: actions.map((action) => ({
-          resource: { type: 'DATASOURCE', name: patternOf(dataSource) },
-          action,
-        })),
-      },
-    ]
-    const assign: Change = {
-      method: 'POST',
-      path: userRolePath,
-      undo: { method: 'DELETE', path: userRolePath },
-    }
-    void changes.apply(`${user} can now ${level} ${dataSource}.`, [...(isNew ? create : []), assign])
+    void changes.apply(
+      `${user} can now ${level} ${dataSource}.`,
+      changesFor({ directory, user, role, dataSource, actions: levels.find(([name]) => name === level)![1] }),
+    )
   }
   const hasRole = directory.users[user]?.includes(role) === true
   return (

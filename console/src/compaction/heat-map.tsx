@@ -35,9 +35,8 @@ export function HeatMap({
 }) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
-  const { rows, start, end } = calendar
+  const { rows } = calendar
   const cellCount = rows[0]?.cells.length ?? 0
-  const scale = scaleUtc([start, end], [0, width])
   const onKey = (event: KeyboardEvent) => {
     const move = moves[event.key]
     if (!move) return
@@ -78,31 +77,49 @@ export function HeatMap({
             onClick={onClick}
             aria-hidden="true"
           >
-            <g className="axis">
-              {scale.ticks(Math.max(2, Math.floor(width / tickPixels))).map((tick) => (
-                <text key={tick.getTime()} x={scale(tick)} y={13}>
-                  {formatTime(tick.getTime())}
-                </text>
-              ))}
-            </g>
-            <g className="cells">
-              {rows.map(({ status, cells }, row) =>
-                cells.map((cell, at) => (
-                  <Cell
-                    key={`${status.dataSource} ${cell.start}`}
-                    cell={cell}
-                    x={scale(cell.start)}
-                    width={scale(cell.end) - scale(cell.start)}
-                    top={axisHeight + row * rowHeight}
-                    isCurrent={cursor?.row === row && cursor.cell === at}
-                  />
-                )),
-              )}
-            </g>
+            <Cells calendar={calendar} cursor={cursor} width={width} />
           </svg>
         )}
       </div>
     </div>
+  )
+}
+
+/** The time axis and the cells below it. */
+function Cells({
+  calendar: { rows, start, end },
+  cursor,
+  width,
+}: {
+  readonly calendar: Calendar
+  readonly cursor: HeatMapCursor | undefined
+  readonly width: number
+}) {
+  const scale = scaleUtc([start, end], [0, width])
+  return (
+    <>
+      <g className="axis">
+        {scale.ticks(Math.max(2, Math.floor(width / tickPixels))).map((tick) => (
+          <text key={tick.getTime()} x={scale(tick)} y={13}>
+            {formatTime(tick.getTime())}
+          </text>
+        ))}
+      </g>
+      <g className="cells">
+        {rows.map(({ status, cells }, row) =>
+          cells.map((cell, at) => (
+            <Cell
+              key={`${status.dataSource} ${cell.start}`}
+              cell={cell}
+              x={scale(cell.start)}
+              width={scale(cell.end) - scale(cell.start)}
+              top={axisHeight + row * rowHeight}
+              isCurrent={cursor?.row === row && cursor.cell === at}
+            />
+          )),
+        )}
+      </g>
+    </>
   )
 }
 

@@ -3,20 +3,16 @@ import type { ScaleTime } from 'd3-scale'
 import { memo } from 'react'
 import type { PreviewView } from '../preview/index.ts'
 
-/** Bytes of replicas by tier over time: what the rules require as bars, and what is served as a line. */
-export const BarLane = memo(function BarLane({
-  view,
-  colors,
-  scale,
-  height,
-  isEdited,
-}: {
+interface BarLaneInput {
   readonly view: PreviewView
   readonly colors: ReadonlyMap<string, number>
   readonly scale: ScaleTime<number, number>
   readonly height: number
   readonly isEdited: boolean
-}) {
+}
+
+/** Bytes of replicas by tier over time: what the rules require as bars, and what is served as a line. */
+export const BarLane = memo(function BarLane({ view, colors, scale, height, isEdited }: BarLaneInput) {
   const { buckets, replicas } = view
   if (!buckets) return null
   const start = Date.parse(buckets.start)
@@ -38,12 +34,12 @@ export const BarLane = memo(function BarLane({
   return (
     <g className="bars">
       {[0.5, 1].map((share) => (
-        <g key={share} className="grid" transform={`translate(0,${height - yOf((max / 1.06) * share)})`}>
-          <line x2={scale.range()[1]} />
-          <text x={-6} y={4} textAnchor="end">
-            {formatBytes(Math.round((max / 1.06) * share))}
-          </text>
-        </g>
+        <GridLine
+          key={share}
+          bytes={Math.round((max / 1.06) * share)}
+          y={height - yOf((max / 1.06) * share)}
+          scale={scale}
+        />
       ))}
       {indexes.map((index) => {
         const x = xOf(index) + gap
@@ -78,3 +74,22 @@ export const BarLane = memo(function BarLane({
     </g>
   )
 })
+
+function GridLine({
+  bytes,
+  y,
+  scale,
+}: {
+  readonly bytes: number
+  readonly y: number
+  readonly scale: ScaleTime<number, number>
+}) {
+  return (
+    <g className="grid" transform={`translate(0,${y})`}>
+      <line x2={scale.range()[1]} />
+      <text x={-6} y={4} textAnchor="end">
+        {formatBytes(bytes)}
+      </text>
+    </g>
+  )
+}

@@ -47,17 +47,14 @@ export function DatasourceScreen({ dataSource }: { readonly dataSource: string }
   )
 }
 
-function Loaded({
-  dataSource,
-  inventory,
-  own,
-  defaults,
-}: {
+interface LoadedInput {
   readonly dataSource: string
   readonly inventory: InventoryFigures
   readonly own: readonly RuleJson[]
   readonly defaults: readonly RuleJson[]
-}) {
+}
+
+function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
   const edit = useRulesEdit(own)
   const offsetMs = useClockOffset()
   const [range, setRange] = useState<TimeRange>()

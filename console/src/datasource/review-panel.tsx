@@ -89,6 +89,18 @@ function Loss({ effects }: { readonly effects: AnsweredEffects }) {
   )
 }
 
+const WhyReadOnly = () =>
+  hasCluster() ? (
+    <Notice kind="warning">
+      You can preview this edit, but applying it requires WRITE on the datasource.
+    </Notice>
+  ) : (
+    <p className="hint">
+      A snapshot cannot be changed. Copy the link to share this edit with others who open the same snapshot,
+      or copy the rules to store them in a cluster.
+    </p>
+  )
+
 function ApplyForm({
   input,
   isBlocked,
@@ -108,16 +120,7 @@ function ApplyForm({
   if (caller?.datasource?.write === false) {
     return (
       <>
-        {hasCluster() ? (
-          <Notice kind="warning">
-            You can preview this edit, but applying it requires WRITE on the datasource.
-          </Notice>
-        ) : (
-          <p className="hint">
-            A snapshot cannot be changed. Copy the link to share this edit with others who open the same
-            snapshot, or copy the rules to store them in a cluster.
-          </p>
-        )}
+        <WhyReadOnly />
         <div className="decision">
           <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
         </div>

@@ -119,10 +119,9 @@ function IngestForm({
 }) {
   const queries = useQueryClient()
   const { data: inventory } = useInventory()
-  const [dataSource, setDataSource] = useState(nameFor(file.name))
-  const [timestamp, setTimestamp] = useState(sample.timestamp ?? '')
-  const [granularity, setGranularity] = useState<(typeof segmentGranularities)[number]>('DAY')
-  const [append, setAppend] = useState(false)
+  const [ingestion, setIngestion] = useState(() => ingestionOf(file.name, sample))
+  const { dataSource, timestampColumn, append } = ingestion
+  const change = (changed: Partial<FileIngestion>) => setIngestion({ ...ingestion, ...changed })
   const [problem, setProblem] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
   const { data: caller } = useCaller(dataSource)
@@ -133,15 +132,6 @@ function IngestForm({
     setIsBusy(true)
     setProblem(undefined)
     try {
-      const ingestion: FileIngestion = {
-        dataSource,
-        timestampColumn: timestamp,
-        timestampFormat: 'auto',
-        granularity,
-        format: sample.format,
-        append,
-        dimensions: [],
-      }
       const body = fileTask(ingestion, { type: 'inline', data: await file.text() })
       const { task } = await fetchJson<{ task: string }>('/svc/indexer/v1/task', { method: 'POST', body })
       await queries.invalidateQueries({ queryKey: ['tasks'] })
@@ -154,46 +144,14 @@ function IngestForm({
   return (
     <form className="review" onSubmit={(event) => void submit(event)}>
       <Columns sample={sample} />
-      <div className="fields">
-        <label>
-          Datasource
-          <input
-            value={dataSource}
-            spellCheck={false}
-            onChange={(event) => setDataSource(event.target.value)}
-          />
-        </label>
-        <label>
-          Timestamp column
-          <select value={timestamp} onChange={(event) => setTimestamp(event.target.value)}>
-            <option value="">choose</option>
-            {sample.columns.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Segment granularity
-          <select
-            value={granularity}
-            onChange={(event) => setGranularity(event.target.value as typeof granularity)}
-          >
-            {segmentGranularities.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <Fields sample={sample} ingestion={ingestion} onChange={change} />
       {isNew ? (
         <p className="hint">
           Ingests {formatBytes(file.size)} into the new datasource <Name>{dataSource}</Name>.
         </p>
       ) : (
         <>
-          <label className="check">
-            <input type="checkbox" checked={append} onChange={(event) => setAppend(event.target.checked)} />
-            Keep existing data in the same time range
-          </label>
+          <Append isOn={append} onChange={(isOn) => change({ append: isOn })} />
           <p className="hint">
             Ingests {formatBytes(file.size)}
             {append ? ' and keeps' : ' and replaces'} the existing data of <Name>{dataSource}</Name> in the
@@ -207,7 +165,7 @@ function IngestForm({
         <button
           type="submit"
           className="primary"
-          disabled={isBusy || isForbidden || dataSource === '' || timestamp === ''}
+          disabled={isBusy || isForbidden || dataSource === '' || timestampColumn === ''}
         >
           Ingest
         </button>
@@ -216,6 +174,70 @@ function IngestForm({
         </button>
       </div>
     </form>
+  )
+}
+
+const Append = ({ isOn, onChange }: { readonly isOn: boolean; onChange(isOn: boolean): void }) => (
+  <label className="check">
+    <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
+    Keep existing data in the same time range
+  </label>
+)
+
+/** What the form begins with. */
+const ingestionOf = (file: string, sample: InputSample): FileIngestion => ({
+  dataSource: nameFor(file),
+  timestampColumn: sample.timestamp ?? '',
+  timestampFormat: 'auto',
+  granularity: 'DAY',
+  format: sample.format,
+  append: false,
+  dimensions: [],
+})
+
+function Fields({
+  sample,
+  ingestion,
+  onChange,
+}: {
+  readonly sample: InputSample
+  readonly ingestion: FileIngestion
+  onChange(changed: Partial<FileIngestion>): void
+}) {
+  return (
+    <div className="fields">
+      <label>
+        Datasource
+        <input
+          value={ingestion.dataSource}
+          spellCheck={false}
+          onChange={(event) => onChange({ dataSource: event.target.value })}
+        />
+      </label>
+      <label>
+        Timestamp column
+        <select
+          value={ingestion.timestampColumn}
+          onChange={(event) => onChange({ timestampColumn: event.target.value })}
+        >
+          <option value="">choose</option>
+          {sample.columns.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Segment granularity
+        <select
+          value={ingestion.granularity}
+          onChange={(event) => onChange({ granularity: event.target.value as FileIngestion['granularity'] })}
+        >
+          {segmentGranularities.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+    </div>
   )
 }
 

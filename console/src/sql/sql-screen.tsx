@@ -8,10 +8,6 @@ import { maxRows, useQueryRun } from './use-query-run.ts'
 
 /** Runs SQL queries on the data that the user may read. */
 export function SqlScreen() {
-  const tables = useQuery({
-    queryKey: ['tables'],
-    queryFn: () => fetchJson<readonly string[]>('/svc/v2/datasources'),
-  })
   const [query, setQuery] = useState('')
   const { result, problem, isRunning, run, cancel, download } = useQueryRun()
   const canRun = query.trim() !== '' && !isRunning
@@ -68,19 +64,30 @@ export function SqlScreen() {
           </p>
         )}
       </div>
-      <aside aria-label="Tables">
-        <h2>Tables</h2>
-        {tables.error && <p className="problem">{tables.error.message}</p>}
-        {tables.data?.length === 0 && <p className="hint">There is no datasource that you may query.</p>}
-        <ul className="lead">
-          {tables.data?.map((name) => (
-            <li key={name}>
-              <Table name={name} onInsert={setQuery} />
-            </li>
-          ))}
-        </ul>
-      </aside>
+      <Tables onInsert={setQuery} />
     </div>
+  )
+}
+
+/** The tables that the user may query. */
+function Tables({ onInsert }: { onInsert(query: string): void }) {
+  const tables = useQuery({
+    queryKey: ['tables'],
+    queryFn: () => fetchJson<readonly string[]>('/svc/v2/datasources'),
+  })
+  return (
+    <aside aria-label="Tables">
+      <h2>Tables</h2>
+      {tables.error && <p className="problem">{tables.error.message}</p>}
+      {tables.data?.length === 0 && <p className="hint">There is no datasource that you may query.</p>}
+      <ul className="lead">
+        {tables.data?.map((name) => (
+          <li key={name}>
+            <Table name={name} onInsert={onInsert} />
+          </li>
+        ))}
+      </ul>
+    </aside>
   )
 }
 

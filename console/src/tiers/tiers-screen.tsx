@@ -103,14 +103,7 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
             </button>
           ))}
         </fieldset>
-        <label className="row">
-          Sort by
-          <select value={order} onChange={(event) => onOrder(event.target.value as Order)}>
-            <option value="tier">tier and name</option>
-            <option value="fill">fill</option>
-            <option value="queue">load queue</option>
-          </select>
-        </label>
+        <OrderChoice order={order} onOrder={onOrder} />
       </div>
       <ServerGrid
         servers={shown}
@@ -120,6 +113,19 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
         onFate={whatIf.setFate}
       />
     </div>
+  )
+}
+
+function OrderChoice({ order, onOrder }: Pick<LoadedInput, 'order' | 'onOrder'>) {
+  return (
+    <label className="row">
+      Sort by
+      <select value={order} onChange={(event) => onOrder(event.target.value as Order)}>
+        <option value="tier">tier and name</option>
+        <option value="fill">fill</option>
+        <option value="queue">load queue</option>
+      </select>
+    </label>
   )
 }
 
