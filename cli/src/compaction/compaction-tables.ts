@@ -3,6 +3,7 @@ import {
   type BarCharacters,
   countOf,
   formatBytes,
+  inOneLine,
   progressBar,
   shortInterval,
   type Table,
@@ -151,9 +152,4 @@ function summaryOf(config: Readonly<Record<string, unknown>>): string {
       .join(', '),
   )
   return text.length > maxSummaryLength ? `${text.slice(0, maxSummaryLength)}…` : text
-}
-
-// The text may contain anything, including control sequences for the terminal.
-function inOneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim()
 }

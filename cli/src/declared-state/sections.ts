@@ -9,6 +9,7 @@ import {
 } from '@svc/domain/compaction'
 import { Failure } from '@svc/domain/failure'
 import { canonicalJson } from '@svc/domain/json'
+import { ascending } from '@svc/domain/order'
 import { formatRule, readRule } from '@svc/domain/rules'
 import {
   checked,
@@ -223,7 +224,7 @@ export const ruleListSchema: JsonObject = {
 const sortedByText = <Value>(list: readonly Value[]): Value[] =>
   list
     .map((value) => ({ value, text: canonicalJson(value) }))
-    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .sort((a, b) => ascending(a.text, b.text))
     .map(({ value }) => value)
 
 const parentOf = (field: string, name: string): string => field.slice(0, -name.length - 1)

@@ -1,4 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
+import { ascending } from '@svc/domain/order'
 import { overlaps, parseInterval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
 import { formatBytes, formatCount, type Table } from '../terminal/index.ts'
@@ -53,14 +54,12 @@ export async function readSegments(client: ClusterClient, query: SegmentQuery): 
     .filter((segment) => within === undefined || overlaps(parseInterval(segment.interval), within))
     .sort(
       (a, b) =>
-        order(a.dataSource, b.dataSource) ||
-        order(b.interval, a.interval) ||
-        order(b.version, a.version) ||
+        ascending(a.dataSource, b.dataSource) ||
+        ascending(b.interval, a.interval) ||
+        ascending(b.version, a.version) ||
         a.partition - b.partition,
     )
 }
-
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 async function readUsed(client: ClusterClient, dataSource: string | undefined): Promise<ListedSegment[]> {
   const one = dataSource === undefined ? '' : `&datasources=${encodeURIComponent(dataSource)}`

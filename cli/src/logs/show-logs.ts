@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { notFound } from '@svc/domain/failure'
+import { ascending } from '@svc/domain/order'
 import { lastLines, parseEntry } from './log-tail.ts'
 
 /** Which logs to show and how. */
@@ -38,7 +39,7 @@ export async function showLogs(request: LogsRequest): Promise<void> {
     time = timeOf(line) ?? (isFirst ? '' : time)
     return { instance, line, time }
   })
-  for (const { instance, line } of timed.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) {
+  for (const { instance, line } of timed.sort((a, b) => ascending(a.time, b.time))) {
     show(request, instance, line, instances.length > 1)
   }
   while (request.follow && request.isRead()) {

@@ -1,5 +1,6 @@
 import { describeWantedCopies, parseRules } from '@svc/domain/rules'
 import type { Table } from '../terminal/index.ts'
+import { inOneLine } from '../terminal/index.ts'
 
 /** A rule as returned by the coordinator. */
 export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
@@ -74,9 +75,4 @@ function copiesOf(answered: AnsweredRule): string {
 function summaryOf(payload: string): string {
   const rules = JSON.parse(payload) as readonly AnsweredRule[]
   return rules.length === 0 ? 'none' : rules.map(({ type }) => type).join(', ')
-}
-
-// Authors and comments may contain anything, including control sequences for the terminal.
-function inOneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim()
 }

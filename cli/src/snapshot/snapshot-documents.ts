@@ -9,6 +9,7 @@ import {
   parseStoredClusterConfig,
 } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
+import { ascending } from '@svc/domain/order'
 import { formatRule, type Rule } from '@svc/domain/rules'
 import {
   type Attempt,
@@ -95,7 +96,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
       configs.push(config)
     })
   }
-  return { cluster, configs: configs.sort((a, b) => compareTexts(a.dataSource, b.dataSource)) }
+  return { cluster, configs: configs.sort((a, b) => ascending(a.dataSource, b.dataSource)) }
 }
 
 const readConfig = (document: unknown): CoordinatorConfig =>
@@ -106,6 +107,4 @@ const readConfig = (document: unknown): CoordinatorConfig =>
 const withoutNulls = (object: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-const byFirst = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
-  compareTexts(a, b)
+const byFirst = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => ascending(a, b)

@@ -10,6 +10,11 @@ export function painted(color: 'gray' | 'cyan' | 'red', text: string): string {
   return styleText(color, text, { stream: process.stdout })
 }
 
+/** A text from users in one line, without control characters: it may contain control sequences for the terminal. */
+export function inOneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim()
+}
+
 /** A duration in seconds, for example `1.2 s`. */
 export function formatSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { ascending } from '@svc/domain/order'
 import { repositoryRoot } from '../../home/index.ts'
 import { type StringKind, stringKinds } from './call-sites.ts'
 import { type FoundString, findStrings } from './find-strings.ts'
@@ -31,7 +32,9 @@ export function readStrings(): readonly ListedString[] {
   ]
   return found.sort(
     (a, b) =>
-      stringKinds.indexOf(a.kind) - stringKinds.indexOf(b.kind) || compare(a.file, b.file) || a.line - b.line,
+      stringKinds.indexOf(a.kind) - stringKinds.indexOf(b.kind) ||
+      ascending(a.file, b.file) ||
+      a.line - b.line,
   )
 }
 
@@ -41,8 +44,6 @@ const find = (patterns: readonly string[]): readonly string[] =>
   )
 
 const read = (file: string): string => readFileSync(path.join(repositoryRoot, file), 'utf8')
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Returns lines `file:line  text` under a heading for each kind. */
 export function formatStrings(strings: readonly ListedString[]): string {

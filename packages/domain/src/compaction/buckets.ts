@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import { sortInSteps } from '../steps/index.ts'
 import { bucketOf, type Granularity, type Interval } from '../time/index.ts'
 import type { SegmentGroup } from './compaction-segment.ts'
@@ -46,7 +47,7 @@ export function* bucketRuns(
     widened.push({ group, start, end })
     if (widened.length % sliceLength === 0) yield
   }
-  const reaches = yield* sortInSteps(widened, (a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+  const reaches = yield* sortInSteps(widened, (a, b) => ascending(a.start, b.start))
   const ends = new Set<number>()
   for (const { start, end } of reaches) ends.add(start).add(end)
   const cuts = Float64Array.from(ends).sort()

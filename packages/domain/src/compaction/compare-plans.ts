@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import { formatInterval, type Interval } from '../time/index.ts'
 import { canonicalText } from './compaction-state.ts'
 import { formatCompactionConfig } from './config/index.ts'
@@ -58,7 +59,7 @@ export function* comparePlans(
     if (!codesBefore.has(key)) differences.push(differenceIn(one, missing(before, one.dataSource), one.code))
   return differences.sort(
     (a, b) =>
-      (a.dataSource < b.dataSource ? -1 : a.dataSource > b.dataSource ? 1 : 0) ||
+      ascending(a.dataSource, b.dataSource) ||
       a.interval.start - b.interval.start ||
       a.interval.end - b.interval.end,
   )

@@ -1,4 +1,5 @@
 import { Heap } from '../heap/index.ts'
+import { ascending } from '../order/index.ts'
 import { sortInSteps } from '../steps/index.ts'
 import type { Interval } from '../time/index.ts'
 import type { CompactionPolicy } from './config/index.ts'
@@ -15,17 +16,15 @@ export interface OrderedSubject {
 // Number of candidates between two pauses.
 const sliceLength = 2000
 
-const compare = <Value extends number | string>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0)
-
 /** Orders by later start, then by later end, then by datasource. This makes the order of equal candidates stable. */
 function newestFirst(
   a: Pick<OrderedSubject, 'dataSource' | 'interval'>,
   b: Pick<OrderedSubject, 'dataSource' | 'interval'>,
 ): number {
   return (
-    compare(b.interval.start, a.interval.start) ||
-    compare(b.interval.end, a.interval.end) ||
-    compare(a.dataSource, b.dataSource)
+    ascending(b.interval.start, a.interval.start) ||
+    ascending(b.interval.end, a.interval.end) ||
+    ascending(a.dataSource, b.dataSource)
   )
 }
 
@@ -45,7 +44,7 @@ export function* orderCandidates<Subject extends OrderedSubject>(
       ]),
     )
     const placeOf = (candidate: Subject): number => places.get(candidate) as number
-    return yield* sortInSteps(candidates, (a, b) => compare(placeOf(a), placeOf(b)) || newestFirst(a, b))
+    return yield* sortInSteps(candidates, (a, b) => ascending(placeOf(a), placeOf(b)) || newestFirst(a, b))
   }
   const preferred = policy.priorityDatasource
   const first = candidates.filter(({ dataSource }) => dataSource === preferred)

@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import { dayMs } from '../time/index.ts'
 import type { SegmentColumns } from './segments.ts'
 import { upperBound } from './sorted.ts'
@@ -55,7 +56,7 @@ export class Days {
   }
 }
 
-const byStart = (a: DayRange, b: DayRange): number => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0)
+const byStart = (a: DayRange, b: DayRange): number => ascending(a.from, b.from)
 
 /** Adds a range, as part of the last one if it starts in it or at its end. */
 function append(ranges: DayRange[], from: number, to: number): void {

@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import {
   appliesToEverything,
   isInRegion,
@@ -182,7 +183,7 @@ function instantsOf(regions: readonly RuleRegion[]): number[] {
   const first = finite.reduce((min, bound) => Math.min(min, bound), 0)
   const instants = new Set([-Infinity, Infinity, first - 2, first - 1])
   for (const bound of finite) for (const offset of [0, 1, 2]) instants.add(bound + offset)
-  return [...instants].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return [...instants].sort(ascending)
 }
 
 /** Calls `visit` with a segment for every position relative to the bounds of the regions. Yields regularly. */

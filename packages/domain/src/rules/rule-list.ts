@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import type { RuleRegion } from './region.ts'
 import { RegionFinder } from './region-finder.ts'
 import { type Rule, regionOf } from './rule-types.ts'
@@ -14,7 +15,7 @@ export class SweptTimes {
 
   constructor(swept: readonly Swept[]) {
     const stretches: { from: number; to: number }[] = []
-    for (const { from, to } of swept.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+    for (const { from, to } of swept.toSorted((a, b) => ascending(a.from, b.from))) {
       const last = stretches.at(-1)
       if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
       else stretches.push({ from, to })

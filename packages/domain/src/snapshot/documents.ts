@@ -1,4 +1,5 @@
 import { invalidInput } from '../failure/index.ts'
+import { ascending } from '../order/index.ts'
 import { parseRules, type Rule } from '../rules/index.ts'
 import { isJsonObject, readName } from '../validation/index.ts'
 import { shorten } from './segment-row.ts'
@@ -64,15 +65,13 @@ export function readSnapshotServers(document: unknown, attempt: Attempt): Snapsh
       servers.set(server.host, server)
     })
   }
-  return [...servers.values()].sort((a, b) => compareTexts(a.tier, b.tier) || compareTexts(a.host, b.host))
+  return [...servers.values()].sort((a, b) => ascending(a.tier, b.tier) || ascending(a.host, b.host))
 }
 
 /** Returns the rules by datasource, sorted by name. Throws invalidInput if the document is not an object. */
 export function readSnapshotRules(document: unknown, attempt: Attempt): Map<string, Rule[]> {
   const found = new Map<string, Rule[]>()
-  for (const [name, list] of Object.entries(readJsonObject(document)).sort(([a], [b]) =>
-    compareTexts(a, b),
-  )) {
+  for (const [name, list] of Object.entries(readJsonObject(document)).sort(([a], [b]) => ascending(a, b))) {
     attempt(snapshotFiles.rules, () =>
       found.set(readDataSource(name, 'name of a datasource'), parseRules(list, `[${shorten(name)}]`)),
     )
@@ -85,5 +84,3 @@ export function readJsonObject(value: unknown): Record<string, unknown> {
   if (!isJsonObject(value)) throw invalidInput(`Invalid value [${shorten(value)}]: expected a JSON object`)
   return value
 }
-
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

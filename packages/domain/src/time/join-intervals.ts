@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import type { Interval } from './interval.ts'
 
 /** Returns the union of intervals as sorted intervals that neither overlap nor touch. Empty intervals are left out. */
@@ -6,7 +7,7 @@ export function joinIntervals(intervals: readonly Interval[]): Interval[] {
   const sorted = intervals
     .filter(({ start, end }) => start < end)
     // Not by their difference, which is NaN if both start in eternity.
-    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+    .sort((a, b) => ascending(a.start, b.start))
   for (const { start, end } of sorted) {
     const last = joined.at(-1)
     if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end)

@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import { type Interval, overlaps } from './interval.ts'
 
 /**
@@ -33,7 +34,5 @@ export function overlapsOf<Member extends { readonly interval: Interval }>(
 function inOrderOfStart(intervals: readonly Interval[]): number[] {
   const startOf = (index: number): number => (intervals[index] as Interval).start
   // Compare instead of subtracting: the difference of two infinities is NaN.
-  return [...intervals.keys()].sort((a, b) =>
-    startOf(a) < startOf(b) ? -1 : startOf(a) > startOf(b) ? 1 : 0,
-  )
+  return [...intervals.keys()].sort((a, b) => ascending(startOf(a), startOf(b)))
 }

@@ -1,7 +1,8 @@
+import { ascending } from '../order/index.ts'
 import type { TimelineSegment } from './timeline.ts'
 
 const byStart = (a: Pick<TimelineSegment, 'interval'>, b: Pick<TimelineSegment, 'interval'>): number =>
-  a.interval.start < b.interval.start ? -1 : a.interval.start > b.interval.start ? 1 : 0
+  ascending(a.interval.start, b.interval.start)
 
 /**
  * Divides the segments of one datasource into parts that do not overlap in time, in order of time. The visibility in

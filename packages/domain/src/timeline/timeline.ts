@@ -1,3 +1,4 @@
+import { ascending } from '../order/index.ts'
 import type { Segment } from '../segment/index.ts'
 import { finish, sortInSteps } from '../steps/index.ts'
 import type { Interval } from '../time/index.ts'
@@ -90,13 +91,11 @@ function isComplete(group: readonly number[], segments: readonly TimelineSegment
   return present.size === coreSize
 }
 
-const compare = <T extends number | string>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
-
 function highestVersionFirst(a: TimelineGroup, b: TimelineGroup): number {
   return (
-    compare(b.version, a.version) ||
-    compare(a.interval.start, b.interval.start) ||
-    compare(a.interval.end, b.interval.end)
+    ascending(b.version, a.version) ||
+    ascending(a.interval.start, b.interval.start) ||
+    ascending(a.interval.end, b.interval.end)
   )
 }
 

@@ -135,7 +135,8 @@ interface ResolvedRequest {
   readonly remembers: boolean
 }
 
-const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
+/** Returns what runs compaction with a configuration. */
+export const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
   useSupervisors ? 'supervisors' : 'duty'
 
 async function configsOf(database: Database, driver: CompactionDriver): Promise<CompactionConfig[]> {

@@ -4,6 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { copyOut, withoutTimeout } from './copy-out.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownMigrations, migrateSchema } from './migrate.ts'
+import { quoted, tablesOfServers } from './tables.ts'
 
 /** A dumped table, with its columns in the order of the dump. */
 export interface DumpedTable {
@@ -18,11 +19,6 @@ export interface DumpTarget {
   /** Opens a stream for the list of files in deep storage; see `dumpFiles`. */
   files(): Writable
 }
-
-// Servers announce themselves again, leaders are elected again, and migrations create the schema.
-const leftOut = ['nodes', 'leader_leases', 'schema_migrations']
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /**
  * Writes a snapshot of all tables without blocking writers. Returns the tables in the order in which to restore them.
@@ -118,7 +114,7 @@ async function tablesOf(transaction: Transaction): Promise<DumpedTable[]> {
         JOIN pg_class p ON p.oid = k.confrelid
         WHERE k.contype = 'f' AND k.conrelid = quote_ident(t.table_name)::regclass) AS parents
     FROM information_schema.tables t
-    WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND NOT t.table_name = ANY(${leftOut})
+    WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND NOT t.table_name = ANY(${tablesOfServers})
     ORDER BY t.table_name`)
   const ordered: DumpedTable[] = []
   const placed = new Set<string>()

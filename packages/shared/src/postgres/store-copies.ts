@@ -1,12 +1,6 @@
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
+import { quoted, tablesOfServers } from './tables.ts'
 
-/**
- * Tables that belong to the running servers and not to the state of the cluster, and the list of migrations, which does
- * not change. Leases stay, because their terms must never decrease.
- */
-const notCopied = ['nodes', 'leader_leases', 'schema_migrations']
-
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const schemaOf = (copy: string): string => `copy ${copy}`
 
 /** Returns whether the store contains a copy of this name. */
@@ -71,7 +65,7 @@ async function tablesOf(transaction: Transaction): Promise<{ name: string; colum
   return await transaction.query(sql`
     SELECT c.relname::text AS name, string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS columns
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT c.relname::text = ANY(${notCopied})
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND NOT c.relname::text = ANY(${tablesOfServers})
       AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
     GROUP BY c.relname`)
 }

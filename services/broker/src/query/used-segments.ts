@@ -1,4 +1,5 @@
 import { unavailable } from '@svc/domain/failure'
+import { ascending } from '@svc/domain/order'
 import type { FormerSegment } from '@svc/domain/querying'
 import type { SegmentColumn } from '@svc/domain/segment'
 import {
@@ -39,7 +40,7 @@ interface Followed {
 const maxFollowedDatasources = 50
 
 function byStart({ interval: a }: QueriedSegment, { interval: b }: QueriedSegment): number {
-  return a.start < b.start ? -1 : a.start > b.start ? 1 : 0
+  return ascending(a.start, b.start)
 }
 
 export function createUsedSegments(database: Database): UsedSegments {

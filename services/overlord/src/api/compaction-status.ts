@@ -1,14 +1,11 @@
 import { describeIntervals, describeStatus } from '@svc/domain/compaction'
 import type { CompactionPlanner, LivePlan } from '@svc/shared/compaction'
-import {
-  compactionPreviewRoute,
-  compactionScheduleRoute,
-  compactionStatusShape,
-} from '@svc/shared/compaction'
+import { compactionPreviewRoute, compactionStatusShape } from '@svc/shared/compaction'
 import { authenticated, config, datasource, jsonAnswer, type Route, route } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
 import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
+import { compactionScheduleRoute } from './compaction-schedule.ts'
 
 const path = '/svc/indexer/v1/compaction'
 const statusQuery = { full: presence }

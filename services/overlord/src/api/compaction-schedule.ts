@@ -13,13 +13,20 @@ import {
   totalsOfRuns,
 } from '@svc/domain/compaction'
 import { formatInstant, formatInterval } from '@svc/domain/time'
-import { type Access, jsonAnswer, jsonBody, type Route, readLater, route } from '../http/index.ts'
-import type { Caller } from '../security/index.ts'
-import type { ServiceContext } from '../service/index.ts'
-import { createSlices, finishInSlices } from '../slices/index.ts'
-import type { CompactionDriver, CompactionPlanner, LivePlan, PlanRequest } from './planner.ts'
-import { compactionScheduleShape } from './response-shapes.ts'
-import { compactionRateOf, forecastOf } from './submit-compactions.ts'
+import {
+  type CompactionDriver,
+  type CompactionPlanner,
+  compactionRateOf,
+  compactionScheduleShape,
+  driverOf,
+  forecastOf,
+  type LivePlan,
+  type PlanRequest,
+} from '@svc/shared/compaction'
+import { type Access, jsonAnswer, jsonBody, type Route, readLater, route } from '@svc/shared/http'
+import type { Caller } from '@svc/shared/security'
+import type { ServiceContext } from '@svc/shared/service'
+import { createSlices, finishInSlices } from '@svc/shared/slices'
 
 // Like those of the preview.
 const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
@@ -103,9 +110,6 @@ function variantsOf({ cluster: present, driver }: LivePlan, given: CompactionPre
     { name: other, driver: other, cluster: drivenBy(present, other), segments },
   ]
 }
-
-const driverOf = ({ useSupervisors }: ClusterCompactionConfig): CompactionDriver =>
-  useSupervisors ? 'supervisors' : 'duty'
 
 /** The duty supports only the native engine. */
 const drivenBy = (cluster: ClusterCompactionConfig, driver: CompactionDriver): ClusterCompactionConfig =>
