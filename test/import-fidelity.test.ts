@@ -253,10 +253,7 @@ describe('an import from a folder that was exported completely', () => {
     assert.ok(texts.some((text) => text.startsWith("users and roles: [admin] are the rehearsal's own")))
     assert.deepEqual(
       unseen.map(({ part }) => part),
-      [
-        "the source's own counts",
-        'lookups, tasks, load queues, audit entries, and properties of the servers',
-      ],
+      ["the source's own counts", 'lookups, tasks, load queues, audit entries, and server properties'],
     )
   })
 

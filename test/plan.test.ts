@@ -253,7 +253,10 @@ describe('plan and apply', () => {
     )
     const refused = await svc('apply', rulesFile, '--yes', ...rita)
     assert.equal(refused.status, 4, refused.stderr)
-    assert.match(refused.stderr, /Nothing was applied: the user may not change \[rules\.flights\]/)
+    assert.match(
+      refused.stderr,
+      /Nothing was applied: the user has no permission to change \[rules\.flights\]/,
+    )
     const unseen = await svc('plan', state, ...rita)
     assert.equal(unseen.status, 4)
     assert.match(unseen.stderr, /security\.yaml:\d+:\d+: No access: /)

@@ -46,10 +46,10 @@ function adviceOn({ code, time, address, certificate, reason }: RefusedHandshake
   if (certificate === null) return `The client sent no certificate before the handshake failed: ${reason}`
   const { issuer, names, validFrom, validTo } = certificate
   if (code === 'CERT_HAS_EXPIRED')
-    return `The certificate, or one of its authorities, has expired. The certificate is valid until ${validTo}${
+    return `The certificate, or one of its authorities, has expired. The certificate ${
       validTo < time
-        ? `, which was ${formatDuration(Date.parse(time) - Date.parse(validTo))} before the handshake`
-        : ''
+        ? `was valid until ${validTo}, ${formatDuration(Date.parse(time) - Date.parse(validTo))} before the handshake`
+        : `is valid until ${validTo}`
     }`
   if (code === 'CERT_NOT_YET_VALID')
     return `The certificate is not valid before ${validFrom}, but the clock of this server showed ${time}`

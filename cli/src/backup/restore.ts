@@ -52,7 +52,7 @@ export async function restore(
   const manifest = readManifest(folder)
   if (!canRestore(manifest.migrations)) {
     throw conflict(
-      `Backup [${folder}] was written by a version with a different schema [${manifest.migrations.at(-1)}]: restore it with that version`,
+      `Backup [${folder}] was written by a version of svc with a different schema [${manifest.migrations.at(-1)}]: restore the backup with that version`,
     )
   }
   if (manifest.homeFiles !== null) await checkHomeFiles(folder, manifest.homeFiles)

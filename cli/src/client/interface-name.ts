@@ -37,7 +37,7 @@ export function pathAt(name: InterfaceName, routerUrl: string, path: string): st
   if (name === 'svc') return path
   if (onlySvc.some((pattern) => pattern.test(path)))
     throw conflict(
-      `Druid does not support this, and [${routerUrl}] is the router of a Druid cluster. Import the cluster with ./svc import, and try it there.`,
+      `Druid does not support this command, and [${routerUrl}] is the router of a Druid cluster. Import the cluster with ./svc import, and run the command on the imported cluster.`,
     )
   return path.replace(/^(\/proxy\/[a-z]+)?\/svc(?=[/-])/, '$1/druid')
 }

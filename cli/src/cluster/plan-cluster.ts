@@ -348,7 +348,7 @@ function checkTargets(options: PlanOptions, services: readonly ServicePlan[]): v
       continue
     const instances = services.map(({ instance }) => instance).join('], [')
     throw invalidInput(
-      `Invalid target [${target}] of [${name}] in [--set]: expected one of [${instances}], or the role of one of them`,
+      `Invalid target [${target}] of [${name}] in [--set]: expected one of the instances [${instances}], or one of their roles`,
     )
   }
 }

@@ -28,7 +28,7 @@ export function checkAdminPassword(given: string | undefined): void {
   if (given === undefined) return
   if (!/^[^\p{Cc}]+$/u.test(given) || given.trim() !== given) {
     throw invalidInput(
-      'Invalid value for [--admin-password]: expected a non-empty text without control characters or leading or trailing spaces',
+      'Invalid value for [--admin-password]: expected non-empty text without control characters or leading or trailing spaces',
     )
   }
 }

@@ -28,7 +28,7 @@ const cases: { name: string; given: WrittenOptions; expect: RegExp[] }[] = [
     name: 'with a configured trust store, no server uses it',
     given: { set: ['svc.client.https.trustStorePath=/mine'] },
     expect: [
-      /^Outgoing calls of \[broker, .*router\] do not use this revocation list\. Start .* --set svc.client.https.crlPath=\//,
+      /^Outgoing calls from \[broker, .*router\] do not use this revocation list\. Start .* --set svc.client.https.crlPath=\//,
     ],
   },
   {

@@ -24,7 +24,7 @@ export function unreadRevocations(home: HomeLayout): string[] {
   return [
     ...sentence(
       lacking('svc.client.https.crlPath', () => true),
-      'Outgoing calls of',
+      'Outgoing calls from',
       'svc.client.https.crlPath',
     ),
     ...sentence(

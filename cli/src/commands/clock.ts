@@ -17,7 +17,9 @@ interface AnsweredClock {
 export function addClock(program: Command): void {
   const clock = program
     .command('clock')
-    .description('Show and move the simulated time of a running cluster (needs svc.simulation.clock.enabled)')
+    .description(
+      'Show and move the simulated time of a running cluster (requires svc.simulation.clock.enabled)',
+    )
     .addHelpText(
       'after',
       `
@@ -28,13 +30,13 @@ Examples:
   ./svc clock set 2030-01-01
   ./svc clock rate 0`,
     )
-  addMove(clock, 'show', 'Show the time of the cluster')
+  addMove(clock, 'show', 'Show the cluster time')
   addMove(clock, 'advance', 'Advance the clock by a period', {
     argument: ['<period>', 'ISO 8601 period, for example P30D'],
     change: (period) => ({ advance: period }),
   })
   addMove(clock, 'set', 'Advance the clock to a given time', {
-    argument: ['<time>', 'ISO 8601 time that is later than the time of the cluster'],
+    argument: ['<time>', 'ISO 8601 time, later than the cluster time'],
     change: (time) => ({ now: time }),
   })
   addMove(clock, 'rate', 'Set how fast time passes', {
@@ -42,7 +44,7 @@ Examples:
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))
-        throw invalidInput(`Invalid value [${text}] for [rate]: expected a number of at least 0`)
+        throw invalidInput(`Invalid value [${text}] for [rate]: expected 0 or a positive number`)
       return { rate }
     },
   })

@@ -83,7 +83,7 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
     { given: ['up', '--set', 'x=1', '--detach'], stderr: /^svc: Invalid value \[x=1\] for \[--set\]/ },
     {
       given: ['up', '--admin-password', ''],
-      stderr: /^svc: Invalid value for \[--admin-password\]: expected a non-empty text/,
+      stderr: /^svc: Invalid value for \[--admin-password\]: expected non-empty text/,
     },
     ...[[], ['--detach']].flatMap((more) => [
       {

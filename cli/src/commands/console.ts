@@ -29,7 +29,7 @@ Examples:
   ./svc console inventory --write site
   ./svc console --druid apache-druid-37.0.0
 
---druid needs a cluster with svc.api.aliases=["druid"].`,
+--druid requires a cluster with svc.api.aliases=["druid"].`,
     )
     .action(runConsole)
 }

@@ -26,7 +26,7 @@ export function addDemo(program: Command): void {
     .addHelpText(
       'after',
       `
-Starts a cluster with three tiers, ingests sample data of the last 90 days into daily segments, sets rules step by
+Starts a cluster with three tiers, ingests sample data from the last 90 days into daily segments, sets rules step by
 step, shows where the segments go, and stops everything. A cluster that is already running is not affected.
 
 Examples:

@@ -121,9 +121,9 @@ function addRewriting(bench: Command): void {
   bench
     .command('rewriting')
     .description(
-      'Measure rewriting daily segments into a month, compared with plain DuckDB on the same files',
+      'Measure rewriting daily segments into monthly segments, compared with plain DuckDB on the same files',
     )
-    .option('--rows <n>', 'Number of rows, in 30 files', '2000000')
+    .option('--rows <n>', 'Number of rows, spread over 30 files', '2000000')
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--json', 'Print JSON')
     .action(async ({ rows, rounds, json }: { rows: string; rounds: string; json?: boolean }) => {
@@ -208,7 +208,7 @@ function addRequests(bench: Command): void {
   bench
     .command('requests')
     .description(
-      'Measure requests per second at the coordinator and through the router, with and without TLS (needs wrk; SVC_REFERENCE_URLS: space-separated URLs with user name and password to compare with)',
+      'Measure requests per second, directly to the coordinator and through the router, with and without TLS (requires wrk; set SVC_REFERENCE_URLS to the URLs to compare with, separated by spaces and including user name and password)',
     )
     .option('--rounds <n>', 'Number of rounds', '3')
     .option('--seconds <n>', 'Seconds per measurement', '10')
@@ -230,7 +230,7 @@ function addSecurity(bench: Command): void {
   bench
     .command('security')
     .description(
-      'Measure rejected logins, hostile input, and authenticated requests per second (needs wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+      'Measure rejected logins, hostile input, and authenticated requests per second (requires wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
     .option('--rounds <n>', 'Number of rounds', '3')
     .option('--seconds <n>', 'Seconds per measurement', '5')

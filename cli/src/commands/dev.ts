@@ -23,9 +23,7 @@ export function addDev(program: Command): void {
     })
   dev
     .command('check')
-    .description(
-      'Check types, lint, format, dead code, dependency directions, wording, and the length of functions',
-    )
+    .description('Check types, lint, format, dead code, dependency directions, wording, and function length')
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
       process.exitCode = (await runChecks()) ? exitStatus.done : exitStatus.failed
@@ -66,7 +64,7 @@ export function addDev(program: Command): void {
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('Inject random faults into entire clusters, by seed (--help lists the options)')
+    .description('Inject random faults, reproducible by seed, into entire clusters; --help lists the options')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()

@@ -23,7 +23,7 @@ const about: Readonly<Record<FaultKind, string>> = {
 export function addFault(program: Command): void {
   const fault = program
     .command('fault')
-    .description('Inject faults into servers of a running simulation (needs svc.simulation.enabled)')
+    .description('Inject faults into servers of a running simulation (requires svc.simulation.enabled)')
     .addHelpText(
       'after',
       `
@@ -34,7 +34,7 @@ their reports, and a killed server restarts after 2 s.
 A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut off stays
 the leader. To make another server take over, kill the leader.
 
-A kill lasts at most 5 minutes: clear needs the coordinator, so ${maxKillReason}.
+A kill lasts at most 5 minutes: clear requires the coordinator, so ${maxKillReason}.
 
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true

@@ -26,7 +26,7 @@ export function addLogs(program: Command): void {
       const home = existingHome(options.home)
       if (!/^\d{1,6}$/.test(options.lines)) {
         throw invalidInput(
-          `Invalid value [${options.lines}] for [--lines]: expected a whole number of at most 6 digits`,
+          `Invalid value [${options.lines}] for [--lines]: expected an integer with at most 6 digits`,
         )
       }
       if (options.task !== undefined) {

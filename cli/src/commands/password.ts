@@ -14,7 +14,7 @@ export function addPassword(program: Command): void {
   withHome(program.command('password').description('Print the admin password stored in the home'))
     .option(
       '--set',
-      'Store a new admin password in the home after it was changed in the cluster by other means',
+      'Store the admin password in the home after it was changed in the cluster by other means',
     )
     .option(...newPasswordOption)
     .addHelpText(

@@ -25,7 +25,7 @@ export function addSimulate(program: Command): void {
     .option('--segments <n>', 'Number of virtual segments', '1000000')
     .option('--datasources <n>', 'Number of datasources', '50')
     .option('--load-bytes-per-second <size>', 'Load rate of each server', '20GiB')
-    .option('--failure-probability <n>', 'Fraction of loads that fail, from 0 to below 1', '0')
+    .option('--failure-probability <n>', 'Fraction of loads that fail, at least 0 and less than 1', '0')
     .option(
       '--home <dir>',
       'New folder in which to keep the state of the cluster for ./svc up (default: a temporary folder)',
@@ -66,7 +66,7 @@ function parseProbability(text: string): number {
   const probability = Number(text)
   if (text.trim() === '' || !(probability >= 0 && probability < 1))
     throw invalidInput(
-      `Invalid value [${text}] for [--failure-probability]: expected a number from 0 to below 1`,
+      `Invalid value [${text}] for [--failure-probability]: expected 0 or a positive number less than 1`,
     )
   return probability
 }

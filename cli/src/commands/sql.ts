@@ -20,8 +20,8 @@ export function addSql(program: Command): void {
     .addHelpText(
       'after',
       `
-The tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and those
-in INFORMATION_SCHEMA.
+The tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and the
+tables in INFORMATION_SCHEMA.
 
 Examples:
   ./svc sql
@@ -33,7 +33,7 @@ Examples:
       if (json && csv) throw invalidInput('Options --json and --csv cannot be combined')
       if (timeout !== undefined && !/^[1-9]\d{0,5}$/.test(timeout))
         throw invalidInput(
-          `Invalid value [${timeout}] for [--timeout]: expected a whole number of seconds from 1 to 999999`,
+          `Invalid value [${timeout}] for [--timeout]: expected an integer from 1 to 999999, in seconds`,
         )
       const access = await accessOf(options)
       const { querySql, runPrompt, showAnswer } = await import('../sql/index.ts')

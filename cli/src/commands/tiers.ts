@@ -23,7 +23,7 @@ export function addTiers(program: Command): void {
 Columns:
   loading, dropping  number of segments in the load queues
   missing            number of replicas that rules require but no server of the tier has
-A column is left out if it is empty.
+Empty columns are left out.
 
 Examples:
   ./svc tiers

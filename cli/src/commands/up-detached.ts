@@ -95,7 +95,7 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   printSummary(summary, { json })
   if (!isReady) process.exitCode = exitStatus.failed
   if (unknown !== undefined) {
-    process.stderr.write(`svc: The cluster is not known yet: ${unknown}\n`)
+    process.stderr.write(`svc: The state of the cluster is not known yet: ${unknown}\n`)
     process.exitCode = exitStatus.notKnown
   }
 }

@@ -34,7 +34,9 @@ export function addWait(program: Command): void {
   withConnection(
     program
       .command('wait')
-      .description('Wait until a cluster has reached a state (known and settled only on svc clusters)'),
+      .description(
+        'Wait until a cluster reaches a state (the states known and settled require an svc cluster)',
+      ),
   )
     .argument('<state>', `State: ${states.join(', ')}`)
     .option('--datasource <name>', 'Wait only for this datasource (states loaded, tasks, and compaction)')

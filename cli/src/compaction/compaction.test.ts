@@ -251,7 +251,7 @@ describe('a schedule', () => {
   test('says which speed its times depend on', () => {
     assert.equal(
       speedText({ ...schedule, speed: 'measured', bytesPerSecond: null }),
-      'Times use the measured speed of earlier tasks: 2 s for each task.',
+      'Times use the measured speed of earlier tasks (2 s for each task).',
     )
     assert.match(speedText(schedule), /assumed, .* 2 s for each task and 10\.0 MB\/s\.$/)
   })

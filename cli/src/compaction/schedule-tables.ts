@@ -106,6 +106,6 @@ export function speedText({ speed, bytesPerSecond, msPerTask }: AnsweredSchedule
   const rate = bytesPerSecond === null ? '' : ` and ${formatBytes(bytesPerSecond)}/s`
   const text = `${formatDuration(msPerTask)} for each task${rate}`
   return speed === 'measured'
-    ? `Times use the measured speed of earlier tasks: ${text}.`
-    : `Times are assumed, because no compaction task succeeded in the last 12 hours: ${text}.`
+    ? `Times use the measured speed of earlier tasks (${text}).`
+    : `Times use an assumed speed (${text}), because no compaction task succeeded in the last 12 hours.`
 }

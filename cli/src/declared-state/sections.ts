@@ -83,7 +83,10 @@ export interface PasswordReference {
 const readPasswordReference = checked(
   readFields(
     { file: omittable(readShortText(4096)), environment: omittable(readShortText(255)) },
-    { expected: 'an object with [file] or [environment]; passwords are never stored here', isSecret: true },
+    {
+      expected: 'an object with [file] or [environment]; these files never contain passwords',
+      isSecret: true,
+    },
   ),
   ({ file, environment }) => (file === undefined) !== (environment === undefined),
   'either [file] or [environment]',
@@ -92,7 +95,7 @@ const readPasswordReference = checked(
 /** Reads a user of an authenticator. */
 export const readLogin = readFields(
   { password: omittable<PasswordReference>(readPasswordReference) },
-  { expected: 'an object, which may have a [password]', isSecret: true },
+  { expected: 'an object with an optional [password]', isSecret: true },
 )
 
 const entriesSchema = (schema: JsonObject): JsonObject => ({ type: 'object', additionalProperties: schema })

@@ -74,7 +74,7 @@ const virtualScenarios: readonly (Scenario & { readonly cases: readonly VirtualC
     config: {},
     cases: [
       {
-        name: 'two equal servers',
+        name: 'two identical servers',
         tier: 'equal',
         servers: [server('50MiB'), server('50MiB')],
         segments: 80,

@@ -63,7 +63,7 @@ export function benchPreviews(
   const bytes = Buffer.concat(measure('encode', () => finish(encodeInventory(original))))
   const compressed = measure('compress', () => gzipSync(bytes, { level: constants.Z_BEST_SPEED }))
   const inventory = measure('decode', () => decodeInventory(Uint8Array.from(bytes).buffer))
-  measure('figures of all datasources', () => finish(servedFiguresOf(inventory)))
+  measure('figures for all datasources', () => finish(servedFiguresOf(inventory)))
   measure('first preview', () => previewOf(inventory, rulesWith(13)))
   measure('edit, assuming enough space', () => previewOf(inventory, rulesWith(12), true))
   const edits = Array.from({ length: rounds }, (_, round) => {

@@ -38,7 +38,7 @@ export function longFunctions(file: string, text: string): readonly LongFunction
 
 function nameOf(node: ts.SignatureDeclaration): string {
   const { name, parent } = node
-  return (name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined))?.getText() ?? 'without a name'
+  return (name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined))?.getText() ?? 'anonymous'
 }
 
 /** Returns a line `file:line  …` for each function of the product that is too long. */

@@ -28,7 +28,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
     ],
   },
   { name: 'wording', command: [process.execPath, bundleOf('svc'), 'dev', 'wording'] },
-  { name: 'length of functions', command: [process.execPath, bundleOf('svc'), 'dev', 'functions'] },
+  { name: 'function length', command: [process.execPath, bundleOf('svc'), 'dev', 'functions'] },
 ]
 
 /** Runs all checks and prints each result with its findings. Returns whether all passed. */

@@ -21,7 +21,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   done: 'done',
   failed: 'failed, or not ready',
   invalidInput: 'invalid usage or input',
-  notKnown: 'the cluster is not known yet: some servers have not reported',
+  notKnown: 'the state of the cluster is not known yet: some servers have not reported',
   refused: 'denied by a missing permission, or failed a condition such as --fail-on',
   differs: 'differences found',
   timedOut: 'timed out',

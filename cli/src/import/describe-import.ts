@@ -209,7 +209,7 @@ export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPar
       reason: 'the source has no such configuration, so the defaults apply',
     })),
     {
-      part: 'lookups, tasks, load queues, audit entries, and properties of the servers',
+      part: 'lookups, tasks, load queues, audit entries, and server properties',
       reason: 'svc does not read them; set properties with ./svc up --set',
     },
   ]

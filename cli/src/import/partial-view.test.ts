@@ -38,7 +38,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
       counts: { value: { ...counts, datasourcesWithUsedSegments: ['koalas', 'wiki'] } },
       placement: { ...placement, unlisted: new Map([['koalas', 3]]), serversWithUnlisted: new Set(['a:1']) },
     },
-    [/load status/, /Servers have 3 replicas of segments in \[koalas\] that were not listed$/],
+    [/load status/, /Servers have 3 replicas of unlisted segments in \[koalas\]$/],
   ],
   [
     'while servers drop a datasource that has no used segments',

@@ -134,7 +134,7 @@ export async function assertMayWrite(client: ClusterClient, changes: readonly Ch
     })
   }
   if (missing.length > 0)
-    throw forbidden(`Nothing was applied: the user may not change ${missing.join(', ')}`)
+    throw forbidden(`Nothing was applied: the user has no permission to change ${missing.join(', ')}`)
 }
 
 /** A path with a body that needs the same permission as a change. */

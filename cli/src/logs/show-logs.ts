@@ -87,7 +87,8 @@ function choose({ folder, role }: LogsRequest): string[] {
     (name) => role === undefined || name === role || name.startsWith(`${role}-`),
   )
   if (chosen.length > 0) return chosen
-  throw notFound(`There is no log of [${role ?? 'any process'}]; expected one of [${instances.join('], [')}]`)
+  if (role === undefined) throw notFound(`There are no logs in [${folder}]`)
+  throw notFound(`There is no log of [${role}]; expected one of [${instances.join('], [')}]`)
 }
 
 function show({ asLogged, write }: LogsRequest, instance: string, line: string, isNamed: boolean): void {

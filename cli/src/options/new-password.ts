@@ -34,5 +34,5 @@ async function promptForPassword(): Promise<string> {
   } finally {
     prompt.close()
   }
-  throw invalidInput('The passwords differ')
+  throw invalidInput('The passwords do not match')
 }

@@ -4,5 +4,5 @@ import { invalidInput } from '@svc/domain/failure'
 export function parsePositiveInteger(option: string, text: string, max: number): number {
   const value = Number(text)
   if (/^[1-9]\d*$/.test(text) && value <= max) return value
-  throw invalidInput(`Invalid value [${text}] for [${option}]: expected a whole number from 1 to ${max}`)
+  throw invalidInput(`Invalid value [${text}] for [${option}]: expected an integer from 1 to ${max}`)
 }

@@ -396,7 +396,7 @@ describe('apply', () => {
     cluster.denied.add('/svc/coordinator/v1/rules/b')
     await assert.rejects(applySteps(context(cluster), steps, events), {
       code: 'forbidden',
-      message: 'Nothing was applied: the user may not change [rules.b]',
+      message: 'Nothing was applied: the user has no permission to change [rules.b]',
     })
     assert.deepEqual(cluster.written, [])
   })

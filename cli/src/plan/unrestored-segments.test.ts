@@ -141,7 +141,7 @@ describe('a check of a Druid cluster', () => {
     const losses = { wiki: { unqueryable: 0, unused: 200_000 } }
     assert.match(
       (await unrestoredSegments(none, plan({ losses })))[0]!,
-      /^200,000 segments stayed unused, because the plan marked too many to list them/,
+      /^200,000 segments stayed unused, because the plan marked too many segments to list,/,
     )
     assert.deepEqual(await unrestoredSegments(none, plan({})), [])
     const svc = client(() => assert.fail(), 'svc')

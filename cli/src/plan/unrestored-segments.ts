@@ -93,7 +93,7 @@ export async function unrestoredSegments(client: ClusterClient, applied: Plan): 
     return unused === 0
       ? []
       : [
-          `${countOf(unused, 'segment')} stayed unused, because the plan marked too many to list them, and Druid does not record why segments are unused. To use them, run ./svc mark-used`,
+          `${countOf(unused, 'segment')} stayed unused, because the plan marked too many segments to list, and Druid does not record why segments are unused. To mark them as used, run ./svc mark-used`,
         ]
   }
   const createdAt = parseInstant(applied.createdAt)

@@ -182,7 +182,9 @@ async function readPlacement(
     servers.filter(({ type }) => type === 'historical').map(({ name }) => name),
   )
   if ('unseen' in placement)
-    throw forbidden(`Failed to preview the rules, because servers could not be read: ${placement.unseen}`)
+    throw forbidden(
+      `Failed to preview the rules, because svc could not read which segments the servers have: ${placement.unseen}`,
+    )
   const found = new Map<string, number[]>()
   for await (const { server, segments } of placement.value) {
     for (const id of segments) {

@@ -19,7 +19,7 @@ export function isKnown(answer: PreviewAnswer): answer is AnsweredPreview {
 
 /** Why there is no preview, in one line. */
 export function unknownReason({ reasons }: UnknownCluster): string {
-  return `The cluster is not known yet: ${reasons.join('; ')}`
+  return `The state of the cluster is not known yet: ${reasons.join('; ')}`
 }
 
 /** A preview as returned by the coordinator. */

@@ -110,7 +110,7 @@ describe('the preview request', () => {
 test('a preview is only shown once the cluster is known', () => {
   const unknown = { now: '0', known: false as const, reasons: ['a', 'b'] }
   assert.equal(isKnown(unknown), false)
-  assert.equal(unknownReason(unknown), 'The cluster is not known yet: a; b')
+  assert.equal(unknownReason(unknown), 'The state of the cluster is not known yet: a; b')
   assert.equal(isKnown({ now: '0', known: true } as never), true)
 })
 

@@ -33,12 +33,12 @@ export function reversionOf(
     throw refuse(
       '--to',
       to,
-      `the ID of an earlier change of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first`,
+      `the ID of an earlier change of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first change`,
     )
   }
   if (to === 0 && changes.length >= maxRevertedChanges) {
     throw invalidInput(
-      `The rules of [${dataSource}] have at least [${maxRevertedChanges}] changes, too many to undo at once: use --to with an ID listed by ./svc rules history`,
+      `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, too many changes to undo at once: use --to with an ID listed by ./svc rules history`,
     )
   }
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!

@@ -144,7 +144,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
   if (callers.length === 0) return []
   const top = served.chain.at(-1) as X509Certificate
   const effect =
-    'Servers with this [druid.client.https.trustStorePath] cannot connect to the server, and neither can clients that trust only the same authorities.'
+    'Servers that use this trust store ([druid.client.https.trustStorePath]) cannot connect to the server, and neither can clients that trust only the same authorities.'
   return [
     kind === 'untrusted'
       ? {

@@ -81,7 +81,7 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
       problem: `The directory has no user [${user}], the value of [druid.escalator.internalClientUsername], and no authenticator stores users`,
       effect:
         'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.',
-      fix: 'Create the user in the directory, or put an authenticator that stores users, with skipOnFailure=true, before the one of the directory.',
+      fix: 'Create the user in the directory, or put an authenticator that stores users, with skipOnFailure=true, before the directory authenticator.',
     }),
   ]
 }

@@ -48,7 +48,7 @@ export const nameChecks: readonly Check[] = [
         return [
           {
             at: property,
-            problem: `[${property.name}] is not a property of Druid; [${near}] is`,
+            problem: `[${property.name}] is not a Druid property; [${near}] is`,
             effect: 'Druid silently ignores the property, so the default applies.',
             fix: `Use [${near}].`,
           },
