@@ -277,7 +277,9 @@ class Search {
     let skipStart = subtractPeriod(end, this.config.skipOffsetFromLatest)
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
     yield
-    this.skipLatest(shown, { start: skipStart, end })
+    // Without a granularity, only the visible pieces of a partly overshadowed group count as overlapping, as in Druid 37.
+    const hidden = granularity === null ? groupsOutside(visible, pieces, skipStart) : noGroups
+    this.skipLatest(shown, { start: skipStart, end }, hidden)
     yield
     const isComplete = (groups: readonly SegmentGroup[]): boolean =>
       skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
@@ -367,13 +369,22 @@ class Search {
     return true
   }
 
-  private skipLatest(shown: readonly SegmentGroup[], window: Interval): void {
+  /** Skips groups that overlap the window of the latest data. Those that are `hidden` there are not counted. */
+  private skipLatest(
+    shown: readonly SegmentGroup[],
+    window: Interval,
+    hidden: ReadonlySet<SegmentGroup>,
+  ): void {
     if (window.start >= window.end) return
     const offset = formatPeriod(this.config.skipOffsetFromLatest)
     for (const group of shown) {
       if (!overlaps(group.interval, window)) continue
       const reason = `overlaps [${formatInterval(window)}], which skipOffsetFromLatest [${offset}] excludes`
-      this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]), { groups: [group] })
+      const isCounted = !hidden.has(group)
+      this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]), {
+        isCounted,
+        groups: [group],
+      })
     }
   }
 
@@ -495,6 +506,18 @@ class Search {
 }
 
 const noGroups: ReadonlySet<SegmentGroup> = new Set()
+
+/** Returns the groups without a visible piece that ends after a time. */
+function groupsOutside(
+  visible: readonly VisiblePiece[],
+  pieces: readonly SegmentGroup[],
+  time: number,
+): ReadonlySet<SegmentGroup> {
+  const outside = new Set(pieces)
+  for (const [index, { interval }] of visible.entries())
+    if (interval.end > time) outside.delete(pieces[index]!)
+  return outside
+}
 
 // A group counts as compacted only if none of its intervals is skipped.
 const fateRanks: Readonly<Record<SettledFate, number>> = { compacted: 0, leftOut: 1, skipped: 2 }
