@@ -100,7 +100,7 @@ for (const [given, message] of [
   [['cut', 'worker', '--for', 'P1Y'], periods],
   [
     ['kill', 'worker', '--for', 'PT6M'],
-    /from PT0.1S to PT5M, .*nothing can clear a kill of the only coordinator/,
+    /from PT0.1S to PT5M, .*a kill fault on the only coordinator cannot be cleared early/,
   ],
   [
     ['cut', 'worker', '--probability', '0'],

@@ -34,7 +34,7 @@ export function requestBuilder({
   const queryTimeoutMs = settings.get('svc.query.maxTimeout') + headersTimeoutMs
   return (origin, { target: { role, path }, request, response }, body) => {
     if (faults.cutsCall(path.split('?', 1)[0] as string))
-      throw new Error('an injected fault cut off this server')
+      throw new Error('an injected fault cut off the calling server')
     const method = request.method as Dispatcher.HttpMethod
     const { authorization } = request.headers
     const address = signAddress(origin, { method, path, authorization }, addressOfCaller(request))

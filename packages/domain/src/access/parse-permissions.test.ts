@@ -18,7 +18,7 @@ test('allows 10,000 long names per role, but only 80,000 characters of regular e
       () => parse(count + 1, name),
       ({ message }: Error) =>
         message.includes(
-          `for [permissions[${count}].resource.name]: expected regular expressions with at most 80000 characters in total across all permissions of a role, where each expression counts as 10 extra characters`,
+          `for [permissions[${count}].resource.name]: expected regular expressions with at most 80000 characters in total across all permissions of a role, counting 10 extra characters per expression`,
         ),
     )
   }

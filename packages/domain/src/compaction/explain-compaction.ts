@@ -137,7 +137,7 @@ function whyAwaiting(
   if (demand.floor > plan.slots)
     return [
       'TOO_FEW_SLOTS',
-      `Its compaction needs at least [${demand.floor}] task slots, but compaction may use only [${plan.slots}]`,
+      `Compacting this interval needs at least [${demand.floor}] task slots, but compaction may use only [${plan.slots}]`,
     ]
   if (postponed !== undefined)
     return [

@@ -136,7 +136,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
       first,
       'It is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
       'It is dropping 1 segment',
-      'It gets no more loads until its queue is shorter than [5]',
+      'No more segments are assigned to it until its queue is shorter than [5]',
     ],
   ],
   [
@@ -147,17 +147,20 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'decommissioning',
     facts(work('h', 'hot', { decommissioning: true })),
-    [first, 'It is decommissioning: it gets no loads, and drops a segment once other servers have it'],
+    [
+      first,
+      'It is decommissioning: no segments are assigned to it, and it drops each segment once other servers have it',
+    ],
   ],
   [
     'a clone',
     facts(work('h', 'hot'), { cloneOf: 'h2' }),
-    [first, 'It copies the segments of [h2] and gets no others'],
+    [first, 'It is a clone of [h2] and loads only the segments of its source'],
   ],
   [
     'full',
     facts(work('h', 'hot', { usedSizeBytes: 1e9 })),
-    [first.replace('0 B of', '1.0 GB of'), 'It gets no loads, because it is full'],
+    [first.replace('0 B of', '1.0 GB of'), 'It is full, so no more segments are assigned to it'],
   ],
 ]
 for (const [name, given, sentences] of serverCases)

@@ -85,12 +85,16 @@ export function explainServerWork(facts: ServerFacts): string[] {
   const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
   return [
     `Server [${server.name}] is a ${type} in tier [${tier}] and serves ${countOf(servedSegments, 'segment')}: ${usedText(usedSizeBytes, maxSizeBytes)}. Its last report arrived ${formatDuration(lastReportAgeMs)} ago`,
-    ...(cloneOf === undefined ? [] : [`It copies the segments of [${cloneOf}] and gets no others`]),
+    ...(cloneOf === undefined
+      ? []
+      : [`It is a clone of [${cloneOf}] and loads only the segments of its source`]),
     ...(queuedLoads > 0 ? [serverQueueSentence(facts)] : []),
     ...(queuedDrops > 0 ? [`It is dropping ${countOf(queuedDrops, 'segment')}`] : []),
     ...failureSentences([facts]),
     ...(decommissioning
-      ? ['It is decommissioning: it gets no loads, and drops a segment once other servers have it']
+      ? [
+          'It is decommissioning: no segments are assigned to it, and it drops each segment once other servers have it',
+        ]
       : cloneOf === undefined
         ? obstacleSentences(facts)
         : []),
@@ -110,11 +114,12 @@ function serverQueueSentence(facts: ServerFacts): string {
 
 function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
-  if (maxSizeBytes === 0) return ['It has no storage for segments, so it gets none']
+  if (maxSizeBytes === 0) return ['It has no storage for segments, so none are assigned to it']
   if (type === 'broker') return ['It is a broker, so it loads only broadcast segments']
   if (queuedLoads >= maxLoadsPerServer)
-    return [`It gets no more loads until its queue is shorter than [${maxLoadsPerServer}]`]
-  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes) return ['It gets no loads, because it is full']
+    return [`No more segments are assigned to it until its queue is shorter than [${maxLoadsPerServer}]`]
+  if (usedSizeBytes + loadingSizeBytes >= maxSizeBytes)
+    return ['It is full, so no more segments are assigned to it']
   return []
 }
 

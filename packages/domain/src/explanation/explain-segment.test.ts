@@ -216,13 +216,13 @@ describe('the explanation of a segment', () => {
       servers.map(({ server, obstacle, text }) => [server, obstacle, text]),
       [
         ['t0-0', undefined, 'Serves the segment'],
-        ['t0-3', undefined, 'Serves the segment as a clone of [t0-0], which does not count as a replica'],
+        ['t0-3', undefined, 'Serves the segment as a clone of [t0-0]; this copy does not count as a replica'],
         [
           't0-1',
           'clone',
           'Clone of [t0-0], which has the segment: the clone loads it when its queue and storage have space',
         ],
-        ['t0-2', 'clone', 'Clone of [gone], which is unavailable, so the clone changes nothing'],
+        ['t0-2', 'clone', 'Clone of [gone], which is unavailable, so the clone loads and drops nothing'],
       ],
     )
     assert.equal(tiers[0]!.served, 1)
@@ -230,7 +230,10 @@ describe('the explanation of a segment', () => {
     const [source, target] = without.servers
     const clone = { target: target!, source: source!.number, sourceName: source!.name }
     const found = explainSegment({ ...without, servers: [source!], clones: [clone] }, other)
-    assert.match(found.servers[1]!.text, /which does not have the segment: the clone loads nothing else$/)
+    assert.match(
+      found.servers[1]!.text,
+      /which does not have the segment: a clone loads only the segments of its source$/,
+    )
   })
 
   it('names the rule that applies, why earlier ones do not, and when that changes', () => {

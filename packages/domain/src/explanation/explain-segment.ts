@@ -133,8 +133,8 @@ const obstacleTexts: Readonly<
 > = {
   loadFailed: (servers) => `${servers} failed to load the segment`,
   beingDropped: (servers) => `${servers} must drop the segment first`,
-  noSpace: (servers) => `${servers} without enough space`,
-  queueFull: (servers) => `${servers} with a full load queue`,
+  noSpace: (servers) => `not enough space on ${servers}`,
+  queueFull: (servers) => `load queue full on ${servers}`,
 }
 
 function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] {
@@ -182,7 +182,7 @@ function nextCause(
   return isThrottled
     ? cause(
         'replicationThrottled',
-        `${countOf(count, 'additional replica')} waiting for later runs: a run loads at most [replicationThrottleLimit] of them`,
+        `${countOf(count, 'additional replica')} waiting for later runs: each run loads at most [replicationThrottleLimit] additional replicas`,
       )
     : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
 }

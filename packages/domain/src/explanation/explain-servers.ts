@@ -50,14 +50,14 @@ export function explainClone(
   if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment ${as}`)
   if ((flags & loading) !== 0) return finding('loads', `Has the segment in its load queue ${as}`)
   if ((flags & served) !== 0)
-    return finding('serves', `Serves the segment ${as}, which does not count as a replica`)
+    return finding('serves', `Serves the segment ${as}; this copy does not count as a replica`)
   const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
   const why =
     source === undefined
-      ? 'which is unavailable, so the clone changes nothing'
+      ? 'which is unavailable, so the clone loads and drops nothing'
       : isAtSource
         ? 'which has the segment: the clone loads it when its queue and storage have space'
-        : 'which does not have the segment: the clone loads nothing else'
+        : 'which does not have the segment: a clone loads only the segments of its source'
   return { ...finding('cannotLoad', `Clone of [${sourceName}], ${why}`), obstacle: 'clone' }
 }
 

@@ -55,7 +55,7 @@ export const faultLimits = {
   killForMs: { min: 100, max: 5 * 60_000 },
 } as const
 /** Why kills have a short max duration, for error messages. */
-export const maxKillReason = 'nothing can clear a kill of the only coordinator'
+export const maxKillReason = 'a kill fault on the only coordinator cannot be cleared early'
 const defaultDelayMs = 1000
 // A cluster can have a thousand servers.
 const maxListedTargets = 20

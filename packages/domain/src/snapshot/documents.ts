@@ -50,10 +50,10 @@ export function readSnapshotServers(document: unknown, attempt: Attempt): Snapsh
       if (type !== 'historical') return
       if (!Number.isSafeInteger(maxSize) || (maxSize as number) < 0)
         throw invalidInput(
-          `Invalid value [${shorten(maxSize)}] for [maxSize]: expected a whole number of bytes`,
+          `Invalid value [${shorten(maxSize)}] for [maxSize]: expected an integer number of bytes`,
         )
       if (!Number.isSafeInteger(priority))
-        throw invalidInput(`Invalid value [${shorten(priority)}] for [priority]: expected a whole number`)
+        throw invalidInput(`Invalid value [${shorten(priority)}] for [priority]: expected an integer`)
       const server: SnapshotServer = {
         host: readHost(host, 'host'),
         tier: readTier(tier, 'tier'),
@@ -73,7 +73,7 @@ export function readSnapshotRules(document: unknown, attempt: Attempt): Map<stri
   const found = new Map<string, Rule[]>()
   for (const [name, list] of Object.entries(readJsonObject(document)).sort(([a], [b]) => ascending(a, b))) {
     attempt(snapshotFiles.rules, () =>
-      found.set(readDataSource(name, 'name of a datasource'), parseRules(list, `[${shorten(name)}]`)),
+      found.set(readDataSource(name, 'datasource name'), parseRules(list, `[${shorten(name)}]`)),
     )
   }
   return found

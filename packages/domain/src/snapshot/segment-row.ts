@@ -39,8 +39,8 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   const { interval, shardSpec, size, lastCompactionState, overshadowed } = value
   const totalRows = value.totalRows ?? value.numRows ?? 0
   if (typeof interval !== 'string') return refuse('interval', interval, 'an ISO 8601 interval')
-  if (!isCount(size)) return refuse('size', size, 'a whole number of bytes')
-  if (!isCount(totalRows)) return refuse('totalRows', totalRows, 'a whole number of rows')
+  if (!isCount(size)) return refuse('size', size, 'an integer number of bytes')
+  if (!isCount(totalRows)) return refuse('totalRows', totalRows, 'an integer number of rows')
   const shard = shardSpec ?? { type: 'none' }
   if (!isJsonObject(shard) || typeof shard.type !== 'string' || !numberedTypes.has(shard.type)) {
     const found = isJsonObject(shard) ? shard.type : shard
@@ -49,9 +49,9 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   const partitionNum = shard.partitionNum ?? 0
   const partitions = shard.partitions ?? shard.numCorePartitions ?? (singleTypes.has(shard.type) ? 1 : 0)
   if (!isCount(partitionNum, maxInt))
-    return refuse('shardSpec.partitionNum', partitionNum, `a whole number up to ${maxInt}`)
+    return refuse('shardSpec.partitionNum', partitionNum, `an integer from 0 to ${maxInt}`)
   if (!isCount(partitions, maxInt))
-    return refuse('shardSpec.partitions', partitions, `a whole number up to ${maxInt}`)
+    return refuse('shardSpec.partitions', partitions, `an integer from 0 to ${maxInt}`)
   if ((lastCompactionState ?? undefined) !== undefined && !isJsonObject(lastCompactionState))
     return refuse('lastCompactionState', lastCompactionState, 'a JSON object')
   try {

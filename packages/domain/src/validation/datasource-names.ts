@@ -29,7 +29,7 @@ export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, d
  */
 export const readRulesName: Reader<string> = nameReader(
   isName,
-  `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or path segments [.] and [..]`,
+  `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or the path segments [.] or [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {

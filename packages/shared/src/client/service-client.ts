@@ -121,7 +121,7 @@ function createSender(
   return async (baseUrl, call, signal) => {
     const { method, path, body } = call
     if (cuts?.(path)) {
-      const error = new Error('an injected fault cut off this server')
+      const error = new Error('an injected fault cut off the calling server')
       record(baseUrl, call, { error })
       throw error
     }

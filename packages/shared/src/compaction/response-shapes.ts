@@ -115,7 +115,9 @@ const scheduleDifferences = {
   differences: z
     .array(z.object({ dataSource: z.string(), interval: z.string(), before: z.string(), after: z.string() }))
     .optional()
-    .describe('Intervals that the first variant (before) and this one treat differently, with reason codes'),
+    .describe(
+      'Intervals that this variant (after) treats differently than the first one (before), with reason codes',
+    ),
   omittedDifferences: z.int().optional(),
 }
 
@@ -125,7 +127,7 @@ export const compactionScheduleShape = z
     speed: z
       .enum(['measured', 'assumed'])
       .describe(
-        'Whether times use the measured speed of earlier tasks, or an assumed speed if there are no earlier tasks',
+        'measured: times are based on the speed of earlier tasks; assumed: there are no earlier tasks, so times are based on an assumed speed',
       ),
     msPerTask: z.int(),
     bytesPerSecond: z.int().nullable(),

@@ -112,7 +112,7 @@ export const properties = {
   'svc.enableTlsPort': property(flag, 'whether to serve HTTPS (with TLS)', 'false'),
   'svc.api.aliases': property(
     aliasList,
-    'path aliases of the API: with ["druid"], it is also available at /druid/** and /druid-ext/**',
+    'path aliases of the API: with ["druid"], the API is also available at /druid/** and /druid-ext/**',
     '[]',
   ),
   'svc.log.level': property(oneOf('error', 'warn', 'info', 'debug'), 'minimum level of log messages', 'info'),
@@ -136,19 +136,19 @@ export const properties = {
     conditions.verifiesMetadataStore,
     property(
       text,
-      'PEM file with the certificate authorities trusted for the metadata store; if not set, those of the system',
+      "PEM file with the certificate authorities trusted for the metadata store; if not set, the system's certificate authorities",
     ),
   ),
   'svc.queue.redis.host': property(text, 'host of Redis, which stores the queues', '127.0.0.1'),
   'svc.queue.redis.port': property(port, 'port of Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password for Redis', ''),
-  'svc.queue.redis.user': property(text, 'user for Redis; the user named default if not set'),
+  'svc.queue.redis.user': property(text, 'user name for Redis; if not set, the user named default'),
   'svc.queue.redis.tls.enabled': property(flag, 'whether to connect to Redis with TLS', 'false'),
   'svc.queue.redis.tls.caPath': onlyWhere(
     conditions.speaksTlsToRedis,
     property(
       text,
-      'PEM file with the certificate authorities trusted for Redis; if not set, those of the system',
+      "PEM file with the certificate authorities trusted for Redis; if not set, the system's certificate authorities",
     ),
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
@@ -160,7 +160,7 @@ export const properties = {
     'prefix of all keys in Redis; lets several clusters share one Redis',
     'svc',
   ),
-  'svc.discovery.heartbeatPeriod': property(periodMs, 'time between two heartbeats of a server', 'PT1S'),
+  'svc.discovery.heartbeatPeriod': property(periodMs, 'time between heartbeats of a server', 'PT1S'),
   'svc.discovery.timeout': property(
     periodMs,
     'time without heartbeats after which a server is considered dead',
@@ -192,7 +192,7 @@ export const properties = {
     conditions.servesTls,
     property(
       text,
-      'alias of the certificate in the key store; the first certificate if not set; PEM files have no aliases',
+      'alias of the certificate in the key store; if not set, the first certificate is used; PEM files have no aliases',
     ),
   ),
   'svc.server.https.requireClientCertificate': onlyWhere(
@@ -248,7 +248,7 @@ export const properties = {
   ),
   'svc.server.https.reloadSslContextSeconds': onlyWhere(
     conditions.reloadsStores,
-    property(integer(1, 86_400), 'seconds between two checks for changed files', '1'),
+    property(integer(1, 86_400), 'seconds between checks for changed files', '1'),
   ),
   'svc.client.https.protocol': property(
     oneOf('TLSv1.2', 'TLSv1.3', 'TLS'),
@@ -424,7 +424,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       text,
-      'additional administrator, with the role that initialAdminRole names; the built-in user admin always has the role admin instead',
+      'name of an additional administrator, who gets the role that initialAdminRole names; the built-in user admin always has the role admin',
       'admin',
     ),
   ),
@@ -507,7 +507,7 @@ export const properties = {
     conditions.countsFailures,
     property(
       periodMs,
-      'time between two verified logins during throttling; a user waits this long to log in while someone at the same address is guessing the password',
+      'time between verified logins during throttling; a user waits this long to log in while someone at the same address is guessing the password',
       'PT5S',
     ),
   ),
@@ -595,7 +595,7 @@ export const properties = {
     conditions.usesTlsToS3,
     property(
       text,
-      'PEM file with the certificate authorities trusted for S3; if not set, those of the system',
+      "PEM file with the certificate authorities trusted for S3; if not set, the system's certificate authorities",
     ),
   ),
   'svc.s3.retryTimeout': onlyWhere(
@@ -608,7 +608,7 @@ export const properties = {
   ),
 
   'svc.coordinator.startDelay': property(periodMs, 'delay between becoming leader and the first run', 'PT0S'),
-  'svc.coordinator.period': property(periodMs, 'time between two runs of the coordinator duties', 'PT60S'),
+  'svc.coordinator.period': property(periodMs, 'time between runs of the coordinator duties', 'PT60S'),
   'svc.coordinator.load.timeout': property(
     periodMs,
     'time without a response after which a load or drop request is sent again',
@@ -638,7 +638,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.period': onlyWhere(
     conditions.killsSegments,
-    property(periodMs, 'time between two searches for unused segments to delete', 'P1D'),
+    property(periodMs, 'time between searches for unused segments to delete', 'P1D'),
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
@@ -664,7 +664,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.audit.period': onlyWhere(
     conditions.killsAudit,
-    property(periodMs, 'time between two searches for old entries', 'P1D'),
+    property(periodMs, 'time between searches for old entries', 'P1D'),
   ),
   'svc.coordinator.kill.audit.durationToRetain': onlyWhere(
     conditions.killsAudit,
@@ -677,7 +677,7 @@ export const properties = {
 
   'svc.simulation.clock.enabled': property(
     flag,
-    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs stay in real time: POST /svc/simulation/v1/run runs duties immediately',
+    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs are still in real time; POST /svc/simulation/v1/run runs duties immediately',
     'false',
   ),
   'svc.simulation.enabled': property(
@@ -694,7 +694,7 @@ export const properties = {
     conditions.simulates,
     property(
       virtualServerGroups,
-      'virtual servers that this process simulates instead of running one historical; their segments have no files',
+      'virtual servers that this process simulates instead of running as a single historical; their segments have no files',
       '[]',
     ),
   ),
@@ -730,7 +730,7 @@ export const properties = {
 
   'svc.compaction.period': property(
     periodMs,
-    'time between two searches for intervals to compact, by the coordinator duty or by supervisors',
+    'time between searches for intervals to compact, by the coordinator duty or by supervisors',
     'PT10S',
   ),
 
@@ -757,20 +757,16 @@ export const properties = {
   'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
     conditions.killsTaskLogs,
-    property(periodMs, 'time between two searches for old task logs', 'PT6H'),
+    property(periodMs, 'time between searches for old task logs', 'PT6H'),
   ),
   'svc.indexer.logs.kill.durationToRetain': onlyWhere(
     conditions.killsTaskLogs,
     property(periodMs, 'time for which a task log is kept after its last line', 'P90D'),
   ),
-  'svc.indexer.tasks.kill.enabled': property(
-    flag,
-    'whether to delete tasks that completed a long time ago',
-    'false',
-  ),
+  'svc.indexer.tasks.kill.enabled': property(flag, 'whether to delete old completed tasks', 'false'),
   'svc.indexer.tasks.kill.delay': onlyWhere(
     conditions.killsTasks,
-    property(periodMs, 'time between two searches for tasks to delete', 'PT6H'),
+    property(periodMs, 'time between searches for old completed tasks', 'PT6H'),
   ),
   'svc.indexer.tasks.kill.durationToRetain': onlyWhere(
     conditions.killsTasks,
@@ -846,7 +842,7 @@ export const properties = {
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),
-    'maximum number of queries that a broker runs at the same time; if at least 2, a single caller or long queries cannot take all of them while other queries wait',
+    'maximum number of queries that a broker runs at the same time; if at least 2, a single caller or long queries cannot use all of this capacity while other queries wait',
     '4',
   ),
   'svc.query.maxQueued': property(

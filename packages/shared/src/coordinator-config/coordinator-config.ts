@@ -153,7 +153,7 @@ const withoutEffect: Partial<Record<keyof CoordinatorConfig, string>> = {
   balancerComputeThreads: 'a single thread plans moves in a fraction of a second',
   killPendingSegmentsSkipList: 'there are no pending segments to delete',
   useRoundRobinSegmentAssignment:
-    'the server of a tier with the smallest percentage of its capacity in use gets the next segment',
+    'in each tier, the server with the smallest percentage of its capacity in use gets the next segment',
   debugDimensions: 'the log and the metrics show what each run did',
 }
 

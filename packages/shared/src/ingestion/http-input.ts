@@ -152,7 +152,8 @@ class TransferWatch {
       this.controller.abort(unavailable(`Abandoned URI [${title}]: ${problem}`))
     const seconds = (ms: number): string => `[${ms / 1000}] seconds`
     this.idle = setTimeout(
-      () => abandon(`it sent nothing for ${seconds(idleTimeoutMs)} ([svc.ingestion.http.idleTimeout])`),
+      () =>
+        abandon(`the server sent nothing for ${seconds(idleTimeoutMs)} ([svc.ingestion.http.idleTimeout])`),
       idleTimeoutMs,
     )
     const slow = setInterval(() => {
@@ -160,7 +161,7 @@ class TransferWatch {
       this.bytesInWindow = 0
       if (bytesPerSecond < minBytesPerSecond) {
         abandon(
-          `it sent [${bytesPerSecond}] bytes per second, less than the minimum of [${minBytesPerSecond}] ([svc.ingestion.http.minBytesPerSecond])`,
+          `the server sent [${bytesPerSecond}] bytes per second, less than the minimum of [${minBytesPerSecond}] ([svc.ingestion.http.minBytesPerSecond])`,
         )
       }
     }, idleTimeoutMs)

@@ -406,7 +406,7 @@ describe('HTTP sources that exceed a limit', async () => {
       limits: idle,
       code: 'unavailable',
       message:
-        /^Abandoned URI \[.*\]: it sent nothing for \[0\.3\] seconds \(\[svc\.ingestion\.http\.idleTimeout\]\)$/,
+        /^Abandoned URI \[.*\]: the server sent nothing for \[0\.3\] seconds \(\[svc\.ingestion\.http\.idleTimeout\]\)$/,
     },
     { path: '/stops.csv', limits: idle, code: 'unavailable', message: /sent nothing for \[0\.3\] seconds/ },
     {
@@ -414,7 +414,7 @@ describe('HTTP sources that exceed a limit', async () => {
       limits: { ...idle, minBytesPerSecond: 10_000 },
       code: 'unavailable',
       message:
-        /it sent \[\d+\] bytes per second, less than the minimum of \[10000\] \(\[svc\.ingestion\.http\.minBytesPerSecond\]\)/,
+        /the server sent \[\d+\] bytes per second, less than the minimum of \[10000\] \(\[svc\.ingestion\.http\.minBytesPerSecond\]\)/,
     },
     {
       path: '/drips.csv',

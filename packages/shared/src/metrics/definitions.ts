@@ -43,7 +43,7 @@ export const metricDefinitions = {
     'all',
   ),
   svc_tls_certificate_expiry_seconds: gauge(
-    'time until a certificate expires, negative if it has expired: the server certificate, the client certificate, and, of the authorities trusted for outgoing connections, the one that expires first',
+    'time until a certificate expires, negative after it has expired, by certificate: server, client, authority (of the authorities trusted for outgoing connections, the first to expire)',
     ['certificate'],
     'all',
   ),

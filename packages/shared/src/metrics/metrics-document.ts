@@ -14,15 +14,17 @@ This page lists every metric of the servers. To scrape a cluster, and for a dash
 [Monitoring](monitoring.md).
 
 \`GET /metrics\` on every server returns its metrics in the Prometheus text format. It requires the permission READ on
-STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only the
-leader reports the metrics of duties and leadership. Metrics that need an unavailable store are left out.
+STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only a
+leader reports the state of the cluster: the coordinator leader reports segments, data servers, and load queues, and the
+overlord leader reports tasks. Metrics that require an unavailable store are omitted.
 
 ## Number of series
 
-No label contains the name of a server, a caller, or a segment, so the number of series does not grow with them. At most
-${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under \`${otherValues}\`. The first ones get
-their own series; if many appear at once, the largest do. They keep their series as long as they exist, so that a counter
-never decreases. Therefore, a metric by datasource and tier has at most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
+No label contains the name of a server, a caller, or a segment, so the number of series does not depend on how many of
+them there are. At most ${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under
+\`${otherValues}\`. The first ones to appear get their own series; if many appear at once, the largest ones do. They keep
+their series as long as they exist, so that a counter never decreases. Therefore, a metric by datasource and tier has at
+most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
 
 \`./svc dev docs\` generates this page from \`packages/shared/src/metrics/definitions.ts\`.
 

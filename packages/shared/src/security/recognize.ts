@@ -28,7 +28,7 @@ export async function recognize(
     }
     case 'wrong':
     case 'throttled':
-      throw new Error(`Unexpected outcome [${outcome.kind}] of looking up a user`)
+      throw new Error(`Unexpected outcome [${outcome.kind}] when looking up a user`)
     default:
       return outcome
   }

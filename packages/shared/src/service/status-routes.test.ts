@@ -53,7 +53,7 @@ describe('the status', () => {
     assert.equal(memory.totalMemory, (memory.freeMemory ?? 0) + (memory.usedMemory ?? 0))
   })
 
-  it('shows whether the server finds itself', async (scope) => {
+  it('shows whether service discovery lists the server', async (scope) => {
     const { context, get } = await serve(scope)
     assert.deepEqual((await get('/status/selfDiscovered/status')).json, { selfDiscovered: true })
     const found = await get('/status/selfDiscovered')

@@ -118,7 +118,7 @@ function selfDiscoveryRoutes({
       method: 'GET',
       path: '/status/selfDiscovered/status',
       access: state('READ'),
-      summary: 'Check whether the server finds itself in service discovery',
+      summary: 'Check whether service discovery lists the server',
       answers: [jsonAnswer(z.object({ selfDiscovered: z.boolean() }))],
       handle: () => ({ selfDiscovered: isDiscovered() }),
     }),
@@ -126,11 +126,10 @@ function selfDiscoveryRoutes({
       method: 'GET',
       path: '/status/selfDiscovered',
       access: state('READ'),
-      summary:
-        'Check whether the server finds itself in service discovery: status 200 if it does, 503 if not',
+      summary: 'Check whether service discovery lists the server: status 200 if it does, 503 if not',
       answers: [emptyAnswer],
       handle: () => {
-        if (!isDiscovered()) throw unavailable('The server does not find itself in service discovery')
+        if (!isDiscovered()) throw unavailable('Service discovery does not list this server')
       },
     }),
   ]

@@ -230,7 +230,7 @@ async function clusterOf({
       const { message, atMs, retryAtMs } = failure
       const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
       return {
-        error: message ?? 'it did not respond in time',
+        error: message ?? 'the server did not respond in time',
         at: epochOf(atMs),
         retryAt: epochOf(retryAtMs),
       }

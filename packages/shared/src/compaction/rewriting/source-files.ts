@@ -101,7 +101,7 @@ export async function inspectFiles(
     const columns = new Map<string, StoredType>()
     for (const { name, duckdb_type } of others) {
       const type = typeOfColumn(String(duckdb_type))
-      if (type === undefined) throw wrong(`has the column [${name}] of unsupported type [${duckdb_type}]`)
+      if (type === undefined) throw wrong(`has a column [${name}] of unsupported type [${duckdb_type}]`)
       columns.set(String(name), type)
     }
     const said = [source.dimensions, source.metrics].filter((names) => names !== '').join(',')
