@@ -278,6 +278,15 @@ const examples: readonly Example[] = [
     otherSvc: [200, { a: 100 }],
   },
   {
+    name: 'load status of an interval without used segments',
+    endpoint: `GET ${ofDatasource}/loadstatus`,
+    path: '/x?forceMetadataRefresh=true&interval=x',
+    druid: [200, 'No used segment found for the given datasource and interval'],
+    svc: [200, { a: 0 }],
+    otherDruid: [200, { a: 0 }],
+    otherSvc: [200, { a: 100 }],
+  },
+  {
     name: 'load status without forceMetadataRefresh',
     endpoint: `GET ${ofDatasource}/loadstatus`,
     druid: [400],

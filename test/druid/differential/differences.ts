@@ -334,6 +334,19 @@ export const differences: readonly Difference[] = [
       state.segments.some(({ payload }) => isOutsideLastWeeks(payload.interval)),
   },
   {
+    name: 'load status of an interval without used segments',
+    endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
+    condition: 'the datasource has no used segment in the interval',
+    druid: 'returns a sentence instead of JSON',
+    svc: 'returns the load status of no segments',
+    reason: 'Clients can parse every response.',
+    explains: bothSucceed(
+      ({ request, druid }) =>
+        request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
+        druid.text.startsWith('No used segment'),
+    ),
+  },
+  {
     name: 'load status without forceMetadataRefresh',
     endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
     condition: 'no `forceMetadataRefresh` is given',

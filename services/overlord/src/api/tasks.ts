@@ -54,7 +54,7 @@ const statesOf = {
 type ListedState = keyof typeof statesOf
 
 const maxTasksPerRequest = 1000
-const readTaskIds = readList(readText, { max: maxTasksPerRequest, expected: 'a list of task IDs' })
+const readTaskIds = readList(readText, { min: 1, max: maxTasksPerRequest, item: 'task ID' })
 
 const listQuery = {
   state: omittable(readOneOf(Object.keys(statesOf) as ListedState[])),
