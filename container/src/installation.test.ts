@@ -34,8 +34,8 @@ test('reads options from the environment', () => {
 })
 
 const refused: { name: keyof typeof environment; value: string; expect: string }[] = [
-  { name: 'SVC_REPLICAS', value: 'abc', expect: 'expected a whole number from 1 to 999' },
-  { name: 'SVC_REPLICAS', value: '0', expect: 'expected a whole number from 1 to 999' },
+  { name: 'SVC_REPLICAS', value: 'abc', expect: 'expected an integer from 1 to 999' },
+  { name: 'SVC_REPLICAS', value: '0', expect: 'expected an integer from 1 to 999' },
   { name: 'SVC_SERVICES', value: 'router', expect: 'expected service=replicas' },
   { name: 'SVC_SERVICES', value: 'router=0', expect: 'expected service=replicas' },
   { name: 'SVC_SERVICES', value: 'historical=', expect: 'expected service=replicas' },

@@ -39,11 +39,11 @@ export function readOptions(project: string, environment: NodeJS.ProcessEnv): Pr
     )
   }
   // Checked by itself because it is also part of SVC_SERVICES, which users do not set.
-  text('SVC_REPLICAS', /^[1-9]\d{0,2}$/, 'a whole number from 1 to 999')
+  text('SVC_REPLICAS', /^[1-9]\d{0,2}$/, 'an integer from 1 to 999')
   const replicas = text(
     'SVC_SERVICES',
     /^[a-z0-9-]+=[1-9]\d{0,2}( [a-z0-9-]+=[1-9]\d{0,2})*$/,
-    'service=replicas, separated by spaces, with 1 to 999 replicas',
+    'service=replicas pairs, separated by spaces, with 1 to 999 replicas each',
   )
   const routerHosts = text(
     'SVC_ROUTER_HOSTS',
@@ -92,7 +92,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   }
   if (installation.format !== installationFormat) {
     throw conflict(
-      `The volumes have format [${installation.format}], expected [${installationFormat}]. Use the version that created them, or start over with docker compose down --volumes`,
+      `The volumes have format [${installation.format}], expected [${installationFormat}]. Use the version of svc that created them, or start over with docker compose down --volumes`,
     )
   }
   if (installation.postgres !== postgres) {
@@ -102,7 +102,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   }
   if (!migrations.includes(installation.schema)) {
     throw conflict(
-      `The volumes were used by a newer version: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use that version, or start over with docker compose down --volumes`,
+      `The volumes were used by a newer version of svc: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use that version, or start over with docker compose down --volumes`,
     )
   }
 }

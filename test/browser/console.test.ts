@@ -330,7 +330,7 @@ describe('the console', { skip }, () => {
     await page.getByText(`${latestStatus[0]!.intervalCountAwaitingCompaction} intervals`).first().waitFor()
     await page.getByRole('group', { name: /Calendar of compaction/ }).focus()
     for (let week = 0; week < 6; week += 1) await page.keyboard.press('ArrowLeft')
-    await page.getByRole('cell', { name: 'awaits' }).first().waitFor()
+    await page.getByRole('cell', { name: 'awaits compaction' }).first().waitFor()
     await page.getByLabel('Period of the newest data to skip').fill('P90D')
     await page
       .getByText(/^was \d/)

@@ -46,7 +46,7 @@ test('reports too little memory', async () => {
 test('reports an invalid setting', async () => {
   assert.match(
     await refusal(await open({ SVC_REPLICAS: 'many' })),
-    /^svc: Invalid value \[many\] for \[SVC_REPLICAS\]: expected a whole number from 1 to 999$/,
+    /^svc: Invalid value \[many\] for \[SVC_REPLICAS\]: expected an integer from 1 to 999$/,
   )
 })
 

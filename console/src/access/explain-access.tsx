@@ -53,14 +53,26 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
   )
 }
 
+const neededLogins: Readonly<Record<string, string>> = {
+  open: 'no login',
+  authenticated: 'any login',
+  internal: 'a login as the internal user',
+}
+
+const grantText = (grants: boolean | null): string =>
+  grants === null ? 'grants it for matching names' : grants ? 'grants it' : 'does not apply'
+
 function Answer({ answer }: { readonly answer: AccessAnswer }) {
   const { allowed, because, endpoint, needs, authenticators, mappings, roles, permissions } = answer
   const needed =
-    needs.type === undefined ? needs.kind : `${needs.action} on ${needs.type} ${needs.name ?? ''}`
+    needs.type === undefined
+      ? (neededLogins[needs.kind] ?? needs.kind)
+      : `${needs.action} on ${needs.type} ${needs.name ?? ''}`
   return (
     <div className="review" role="status">
       <Notice kind={allowed ? 'done' : 'warning'}>
-        <b>{allowed ? 'Allowed.' : 'Not allowed.'}</b> {because}
+        <b>{allowed === null ? 'Depends on the request.' : allowed ? 'Allowed.' : 'Not allowed.'}</b>{' '}
+        {because}
       </Notice>
       <ol className="chain">
         <Step title="Request">
@@ -91,9 +103,9 @@ function Answer({ answer }: { readonly answer: AccessAnswer }) {
           {permissions.length === 0
             ? 'No role has a permission of this kind.'
             : permissions.map(({ role, permission, grants }, index) => (
-                <div key={`${role} ${index}`} className={grants ? '' : 'dim'}>
+                <div key={`${role} ${index}`} className={grants === false ? 'dim' : ''}>
                   {permission.action} on {permission.resource.type} <Name>{permission.resource.name}</Name>{' '}
-                  from <Name>{role}</Name>: {grants ? 'grants it' : 'does not apply'}
+                  from <Name>{role}</Name>: {grantText(grants)}
                 </div>
               ))}
         </Step>

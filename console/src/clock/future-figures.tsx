@@ -17,7 +17,7 @@ export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
         </Notice>
       )}
       <p className="sentence">
-        Until that time, the stored rules load {countOf(loaded.copies! + moved.copies!, 'replica')} (
+        By then, the stored rules will load {countOf(loaded.copies! + moved.copies!, 'replica')} (
         {formatBytes(loaded.bytes + moved.bytes)}) and drop {formatCount(dropped.copies! + moved.copies!)} (
         {formatBytes(dropped.bytes + moved.bytes)}).
         {doesNotFit.segments > 0 &&
@@ -35,7 +35,7 @@ function lossText(segments: number, queryableBefore: number): string {
   const text = countOf(segments, 'segment')
   return queryableBefore === 0 || queryableBefore === segments
     ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'will become unqueryable'}`
-    : `${text} will not be queryable, of which ${formatCount(queryableBefore)} can be queried now`
+    : `${text} will be unqueryable; ${formatCount(queryableBefore)} can be queried now`
 }
 
 /** How full each tier is now and in the future. */
@@ -97,7 +97,7 @@ export function FutureDatasources({ answer }: { readonly answer: PreviewAnswer }
     }))
     .filter(({ lost, loads, drops }) => lost.segments + loads + drops > 0)
     .sort((a, b) => b.lost.bytes - a.lost.bytes || b.loads - a.loads || (a.name < b.name ? -1 : 1))
-  if (rows.length === 0) return <p>Nothing changes: no datasource reaches a boundary of its rules.</p>
+  if (rows.length === 0) return <p>Nothing changes: no data reaches a rule boundary.</p>
   return (
     <table>
       <thead>

@@ -65,7 +65,8 @@ const firstName = async (kind: 'authentication' | 'authorization'): Promise<stri
 
 /** Why a request of a user is allowed or not, step by step. */
 export interface AccessAnswer {
-  readonly allowed: boolean
+  /** Null if it depends on the request. */
+  readonly allowed: boolean | null
   readonly because: string
   readonly endpoint: string
   readonly needs: {
@@ -81,7 +82,7 @@ export interface AccessAnswer {
   readonly permissions: readonly {
     readonly role: string
     readonly permission: PermissionJson
-    readonly grants: boolean
+    readonly grants: boolean | null
   }[]
 }
 

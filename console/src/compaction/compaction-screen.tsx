@@ -120,7 +120,7 @@ function Legend({ calendar: { widthMs } }: { readonly calendar: Calendar }) {
   )
 }
 
-const stateTexts = { awaiting: 'awaits', skipped: 'skipped', compacted: 'compacted' } as const
+const stateTexts = { awaiting: 'awaits compaction', skipped: 'skipped', compacted: 'compacted' } as const
 const maxListed = 12
 
 /** The intervals of the selected cell: state, reason, and place in the queue. */

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useDeferredValue, useState } from 'react'
 import {
@@ -168,7 +168,7 @@ function Effect({
             <tr key={state}>
               <th scope="row">{label}</th>
               <td className="right">
-                {formatCount(becomes[state].segments)} segments, {formatBytes(becomes[state].bytes)}
+                {countOf(becomes[state].segments, 'segment')}, {formatBytes(becomes[state].bytes)}
                 {was && was[state].segments !== becomes[state].segments && (
                   <span className="was">was {formatCount(was[state].segments)}</span>
                 )}

@@ -340,14 +340,14 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   const shownMessage = withoutPaths(message, paths).slice(0, maxMessageLength)
   if (/no space left|max_temp_directory_size|temporary directory/i.test(message)) {
     return tooLarge(
-      `The query needs more disk space than is available or than the [${order.spillLimitBytes}] bytes of [svc.query.maxSpillSize]`,
+      `The query needs more disk space than is available or than the [${order.spillLimitBytes}] bytes that [svc.query.maxSpillSize] allows`,
       {},
       error,
     )
   }
   if (type === 'Out of Memory') {
     return tooLarge(
-      `The query needs more memory than the [${order.memoryLimitBytes}] bytes of [svc.query.memoryLimit]`,
+      `The query needs more memory than the [${order.memoryLimitBytes}] bytes that [svc.query.memoryLimit] allows`,
       {},
       error,
     )

@@ -92,7 +92,7 @@ export class SegmentFileCache {
     }
     if (fits()) return
     throw tooLarge(
-      `The query must fetch segments of [${neededBytes}] bytes, but running queries already use [${this.usedBytes}] of the [${maxSizeBytes}] bytes of [svc.query.cacheSize]`,
+      `The query must fetch [${neededBytes}] bytes of segments, but running queries already use [${this.usedBytes}] of the [${maxSizeBytes}] bytes that [svc.query.cacheSize] allows`,
     )
   }
 }

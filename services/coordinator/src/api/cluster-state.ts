@@ -15,7 +15,9 @@ const clusterStateShape = z
     reasons: z.array(z.string()).describe('Reasons why the cluster is not known or not settled'),
     shortages: z
       .array(z.string())
-      .describe('Replicas that rules require but the servers cannot load, even if the cluster is settled'),
+      .describe(
+        'Replicas that rules require but the servers cannot load. A settled cluster can have such shortages',
+      ),
   })
   .meta({ title: 'ClusterState' })
 

@@ -107,7 +107,9 @@ const explanationShape = z
     configured: z.boolean().describe('Whether compaction is configured for the datasource'),
     speed: z
       .enum(['measured', 'assumed'])
-      .describe('Whether expected times use the speed of earlier tasks, or 10 MB/s because there are none'),
+      .describe(
+        'Expected times are based on the measured speed of earlier tasks, or on an assumed 10 MB/s if there are none',
+      ),
     intervals: z.array(findingShape),
   })
   .meta({ title: 'CompactionExplanation' })

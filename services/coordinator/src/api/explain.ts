@@ -39,7 +39,7 @@ const tierShape = z.object({
     .record(z.string(), z.int())
     .optional()
     .describe(
-      'Number of servers that do not have the segment: those that can load it, and the others by the reason why they cannot; requires READ on STATE',
+      'Number of servers that neither serve nor load the segment, by canLoad or the reason why they cannot load it; requires READ on STATE',
     ),
 })
 

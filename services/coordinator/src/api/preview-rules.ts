@@ -65,7 +65,7 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource(
         'READ',
-        'the datasources in the body; datasources without this permission are left out',
+        'the datasources in the body; datasources that the caller may not read are left out',
       ),
       summary:
         'Preview what rules would do to given segments and servers, or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds bytes over time. If the body is a list, it replaces the rules of a datasource named simulate',

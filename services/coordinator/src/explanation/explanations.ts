@@ -179,7 +179,7 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   if (found === undefined || work === undefined) {
     if (!reportedServers.awaited().some((server) => server.name === name))
       throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
-    return { sentences: ['The leader is waiting for its first report'] }
+    return { sentences: [`The leader is waiting for the first report from [${name}]`] }
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()

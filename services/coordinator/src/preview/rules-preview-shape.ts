@@ -40,7 +40,7 @@ const extent = {
   days: z
     .int()
     .nullable()
-    .describe('Number of UTC days that contain such segments; null if an interval is unbounded'),
+    .describe('Number of UTC days that contain affected segments; null if an interval is unbounded'),
   interval: z
     .string()
     .nullable()
@@ -67,7 +67,9 @@ const effectsShape = z
     doesNotFit: affected('Replicas that no server has space for', copies),
     waitingForTier: affected('Replicas that rules require in tiers without servers', {
       ...copies,
-      tiers: z.array(z.string()).describe('The first tiers without servers that rules refer to'),
+      tiers: z
+        .array(z.string())
+        .describe('The first of the tiers that rules refer to but that have no servers'),
     }),
     moved: affected('Replicas that are dropped from one tier and loaded in another', copies),
     loaded: affected('Replicas that historicals load, excluding moved replicas', copies),
@@ -115,7 +117,7 @@ const extentShape = {
 }
 const restorableShape = z
   .object({
-    included: z.boolean().describe('Whether the preview counts these segments as used'),
+    included: z.boolean().describe('Whether the preview counts restorable segments as used'),
     ...extentShape,
     killed: z
       .object(extentShape)
@@ -154,7 +156,7 @@ const loadTimeShape = z
   .meta({
     title: 'PreviewedLoadTime',
     description:
-      'Estimate of how long it takes to load all replicas, from load rates that this cluster measured',
+      'Estimate of how long it takes to load all replicas, based on load rates measured in this cluster',
   })
 const stepShape = z
   .object({

@@ -126,7 +126,10 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     method: 'GET',
     path: path(`/${name}`),
     access: authenticated,
-    summary: `${summary}, newest first. With max, list at most that many; otherwise, leave out finished tasks that were created more than 24 hours ago`,
+    summary:
+      state === undefined || state === 'complete'
+        ? `${summary}, newest first. With max, list at most max tasks; otherwise, leave out finished tasks that were created more than 24 hours ago`
+        : `${summary}, newest first. With max, list at most max tasks`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],
     // If the request names a datasource that the caller may not read.

@@ -44,20 +44,20 @@ export function verdictOf(settings: Settings, recognition: Recognition, request:
 
 /** Returns the verdict for paths that need no login, or undefined if a login is needed. */
 function verdictWithoutLogin(settings: Settings, { access, path }: JudgedRequest): Verdict | undefined {
-  if (access.kind === 'open') return allowed('The endpoint needs no login')
+  if (access.kind === 'open') return allowed('The endpoint requires no login')
   if (!unsecuredPaths(settings)(path.split('?', 1)[0] as string)) return undefined
   return access.kind === 'internal'
     ? denied(
         'The endpoint is for servers only, and its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
       )
-    : allowed('The path is in [svc.auth.unsecuredPaths], so it needs no login and no permission')
+    : allowed('The path is in [svc.auth.unsecuredPaths], so it requires neither a login nor a permission')
 }
 
 function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string): Verdict {
   switch (recognition.kind) {
     case 'unavailable':
       return denied(
-        `${recognition.message}. While the directory is unavailable, logins of [${user}] fail with 503 and directory groups are not looked up`,
+        `${recognition.message}. While the directory is unavailable, logins as [${user}] fail with 503, and directory groups are not looked up`,
       )
     case 'hidden':
       return denied(
@@ -95,11 +95,10 @@ function verdictForUser(
 ): Verdict {
   if (access.kind === 'internal') return verdictForServer(settings, who)
   if (allowsEverything(settings, authorizer)) return allowed('The authorizer allows everything')
-  if (!needed)
-    return allowed('Any login is sufficient; the response is filtered by the permissions of the user')
+  if (!needed) return allowed("Any login is sufficient; the response is filtered by the user's permissions")
   const { action, type, name } = needed
   if (access.kind === 'stated' && isGranted === null) {
-    const because = `It depends on the request: the user needs [${action}] on ${access.about}`
+    const because = `The user needs [${action}] on ${access.about}`
     return { allowed: null, because }
   }
   const resource = name === undefined ? `any [${type}]` : resourceText(type, name)

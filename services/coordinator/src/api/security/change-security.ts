@@ -65,7 +65,7 @@ export function securityChanges(
       const after = await readSecurityDirectory(transaction)
       if (hasAdministrator(before) && !hasAdministrator(after)) {
         throw conflict(
-          'This change could leave no user who can log in and administer users and roles: first give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that matches [security], or make this change as an administrator from a directory',
+          'This change could leave no user who can log in and administer users and roles. First give another user a password and a role with the permission [WRITE] on [CONFIG] and a pattern that matches [security], or make this change as an LDAP administrator',
         )
       }
       if (internalIsAble(before) && !internalIsAble(after)) {

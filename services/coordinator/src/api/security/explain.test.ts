@@ -65,7 +65,7 @@ describe('the explanation of access', () => {
     ['new', anyLogin, both, false, /^\[new\] cannot log in/],
     ['nobody', anyLogin, both, false, /^\[nobody\] cannot log in/],
     ['left', needsRole, both, false, /^\[left\] cannot log in/],
-    ['nobody', open, both, true, /needs no login/],
+    ['nobody', open, both, true, /requires no login/],
     ['nobody', '/status/selfDiscovered/status', both, true, /in \[svc.auth.unsecuredPaths\]/],
     [
       'of A',
@@ -146,7 +146,7 @@ it('says that a permission depends on the body, unless the user has it for all n
   })
   assert.deepEqual(await explain('some writer'), {
     allowed: null,
-    because: 'It depends on the request: the user needs [WRITE] on the datasource in the body',
+    because: 'The user needs [WRITE] on the datasource in the body',
     grants: [null],
   })
   assert.deepEqual(await explain('none writer'), {
