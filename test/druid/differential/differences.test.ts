@@ -283,8 +283,8 @@ const examples: readonly Example[] = [
     path: '/x?forceMetadataRefresh=true&interval=x',
     druid: [200, 'No used segment found for the given datasource and interval'],
     svc: [200, { a: 0 }],
-    otherDruid: [200, { a: 0 }],
-    otherSvc: [200, { a: 100 }],
+    otherDruid: [404],
+    otherSvc: [200, { a: 0 }],
   },
   {
     name: 'load status without forceMetadataRefresh',
@@ -302,6 +302,26 @@ const examples: readonly Example[] = [
     svc: [200, [{ auditTime: '' }]],
     otherDruid: [404],
     otherSvc: [200, [{ auditTime: '' }]],
+  },
+  {
+    name: 'rule changes without an effect',
+    endpoint: `GET ${coordinator}/rules/history`,
+    druid: [200, [{ key: 'a', payload: '[]' }]],
+    svc: [
+      200,
+      [
+        { key: 'a', payload: '[]' },
+        { key: 'a', payload: '[]' },
+      ],
+    ],
+    otherDruid: [200, [{ key: 'a', payload: '[]' }]],
+    otherSvc: [
+      200,
+      [
+        { key: 'b', payload: '[]' },
+        { key: 'a', payload: '[]' },
+      ],
+    ],
   },
   {
     name: 'histories of rules with full',

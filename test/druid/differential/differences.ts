@@ -1,4 +1,5 @@
-import { type Exchange, isSame } from './exchange.ts'
+import { ascending } from '@svc/domain/order'
+import { type Exchange, isSame, normalize } from './exchange.ts'
 
 const authentication = '/druid-ext/basic-security/authentication'
 const authorization = '/druid-ext/basic-security/authorization'
@@ -225,7 +226,7 @@ export const differences: readonly Difference[] = [
         (/\/v1\/intervals(\/:interval)?$/.test(request.endpoint) ||
           (request.endpoint.endsWith('/v1/datasources') && request.path.includes('full'))) &&
         state.servers.length > 1 &&
-        isPartOf(druid.json, svc.json),
+        isPartOf(normalize(druid, request, state), normalize(svc, request, state)),
     ),
   },
   {
@@ -373,17 +374,30 @@ export const differences: readonly Difference[] = [
     ),
   },
   {
+    name: 'rule changes without an effect',
+    endpoint: '`GET …/rules/history`, `GET …/rules/{dataSource}/history`',
+    condition: 'rules were replaced by equal ones',
+    druid: 'has no entry for this request',
+    svc: 'has an entry for each request',
+    reason: 'The history shows everyone who confirmed the rules.',
+    explains: bothSucceed((exchange) => {
+      const { request, svc } = exchange
+      if (!/\/rules(\/:dataSource)?\/history$/.test(request.endpoint) || !Array.isArray(svc.json))
+        return false
+      const kept = withoutRepetitions(svc.json as readonly RulesChange[])
+      const isShorter = kept.length < svc.json.length
+      const shortened = { ...exchange, svc: { ...svc, json: kept } }
+      return isShorter && (isSame(shortened) || addsOnlyFields(shortened))
+    }),
+  },
+  {
     name: 'histories of rules with full',
     endpoint: '`GET …/rules/history?full`, `GET …/rules/{dataSource}/history?full`',
     condition: '`full` is given',
     druid: 'ignores the parameter',
     svc: 'adds two fields to each entry: `id`, which `./svc rules revert --to` accepts, and `replaced`, the rules before the change',
     reason: 'Without these fields, a change cannot be undone.',
-    explains: (exchange) =>
-      /[?&]full/.test(exchange.request.path) &&
-      equalWithout({ id: undefined, replaced: undefined }, (endpoint) =>
-        /\/rules(\/:dataSource)?\/history$/.test(endpoint),
-      )(exchange),
+    explains: (exchange) => /[?&]full/.test(exchange.request.path) && addsOnlyFields(exchange),
   },
   {
     name: 'number of marked segments',
@@ -515,6 +529,29 @@ function withoutEmpty(druid: unknown, svc: object): unknown {
     }),
   )
 }
+
+interface RulesChange {
+  readonly key: string
+  readonly payload: string
+  readonly auditTime?: string
+}
+
+/** Returns the changes without those after which the rules were the same as before. */
+function withoutRepetitions(changes: readonly RulesChange[]): readonly RulesChange[] {
+  const last = new Map<string, string>()
+  const oldestFirst = changes.toSorted((a, b) => ascending(a.auditTime ?? '', b.auditTime ?? ''))
+  return oldestFirst.filter(({ key, payload }) => {
+    const isRepeated = last.get(key) === payload
+    last.set(key, payload)
+    return !isRepeated
+  })
+}
+
+/** Whether a history of rules in svc has only `id` and `replaced` in addition. */
+const addsOnlyFields: Difference['explains'] = equalWithout(
+  { id: undefined, replaced: undefined },
+  (endpoint) => /\/rules(\/:dataSource)?\/history$/.test(endpoint),
+)
 
 /** Whether an interval overlaps another one without containing it. */
 function overlapsInPart(one: string, other: string): boolean {
