@@ -187,7 +187,7 @@ describe('the trust store of Java', () => {
       )
       assert.equal(first?.code, 'client-trust-missing')
       const contains = authority === 'authority' ? 'contains' : 'does not contain'
-      assert.match(first.fix, new RegExp(`It ${contains} the authority of \\[`))
+      assert.match(first.fix, new RegExp(`That trust store ${contains} the authority of \\[`))
     }
   })
 })
