@@ -232,7 +232,8 @@ for (const { name, set, instance, property, expect } of settingCases) {
 test('refuses a setting for an instance that does not run', () => {
   assert.throws(() => plan({ set: ['historical-hot-1.svc.server.priority=1'] }), {
     code: 'invalidInput',
-    message: /^Invalid target \[historical-hot-1\] of .*: expected one of the instances \[router\].*\[historical-1\]/,
+    message:
+      /^Invalid target \[historical-hot-1\] of .*: expected one of the instances \[router\].*\[historical-1\]/,
   })
 })
 
