@@ -14,7 +14,7 @@ import {
   readList,
   readName,
   readOneOf,
-  readText,
+  readShortText,
   schemaOf,
 } from '@svc/domain/validation'
 
@@ -34,13 +34,15 @@ export interface CompactSpec {
   readonly config: CompactionConfig
 }
 
+// A datasource, two times, a version, and a number, each much shorter than this.
+const segmentId = readShortText(2048, 'a segment ID')
 const fullInterval = readFields({ type: readOneOf(['interval']), interval: readInterval })
 const readInput = readByType<{ readonly interval: Interval; readonly segments: readonly string[] | null }>({
   interval: described(fullInterval, (json, field) => ({ ...fullInterval(json, field), segments: null })),
   uncompacted: readFields({
     type: readOneOf(['uncompacted']),
     interval: readInterval,
-    segments: readList(readText, { min: 1, max: 1_000_000 }),
+    segments: readList(segmentId, { min: 1, max: 1_000_000 }),
   }),
 })
 

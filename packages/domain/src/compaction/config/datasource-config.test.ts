@@ -346,6 +346,8 @@ describe('the compaction configuration of a datasource', () => {
     [filtered({ type: 'and', fields: [] }), 'transformSpec.filter.fields'],
     [filtered({ type: 'or', fields: [{ type: 'not' }] }), 'transformSpec.filter.fields[0].field'],
     [filtered({ type: 'bound', dimension: 'a' }), 'transformSpec.filter.lower'],
+    [filtered({ type: 'bound', dimension: 'a', lower: 'x'.repeat(65_537) }), 'transformSpec.filter.lower'],
+    [filtered({ type: 'like', dimension: 'a', pattern: '%'.repeat(65_537) }), 'transformSpec.filter.pattern'],
     [
       filtered({ type: 'interval', dimension: '__time', intervals: ['x'] }),
       'transformSpec.filter.intervals[0]',

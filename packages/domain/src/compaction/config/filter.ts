@@ -58,10 +58,21 @@ export type RowFilter =
   | { readonly type: 'interval'; readonly dimension: '__time'; readonly intervals: readonly string[] }
 
 const column = readName()
-const value: Reader<FilterValue> = described({ type: ['string', 'number'] }, (json, field) => {
-  if (typeof json === 'string' || (typeof json === 'number' && Number.isFinite(json))) return json
-  throw refuse(field, json, 'a string or a number')
-})
+// Longer than any value that a filter is for. A string of megabytes would block the server while it is stored.
+const maxValueLength = 65_536
+const value: Reader<FilterValue> = described(
+  { type: ['string', 'number'], maxLength: maxValueLength },
+  (json, field) => {
+    if (typeof json === 'string' && json.length <= maxValueLength) return json
+    if (typeof json === 'number' && Number.isFinite(json)) return json
+    throw refuse(field, json, `a string of at most ${maxValueLength} characters or a number`)
+  },
+)
+const pattern = checked(
+  readText,
+  (text) => text.length <= maxValueLength,
+  `a LIKE pattern of at most ${maxValueLength} characters`,
+)
 const valueType = readOneOf(['STRING', 'LONG', 'FLOAT', 'DOUBLE'])
 const interval: Reader<string> = converted(readInterval, formatInterval)
 const character = checked(
@@ -156,9 +167,7 @@ export const readFilter: Reader<RowFilter> = titled(
     ),
     bound: withABound(bounded),
     range: withABound(ranged),
-    like: kept(
-      readFields({ type: type('like'), dimension: column, pattern: readText, escape: optional(character) }),
-    ),
+    like: kept(readFields({ type: type('like'), dimension: column, pattern, escape: optional(character) })),
     interval: kept(
       readFields({
         type: type('interval'),
