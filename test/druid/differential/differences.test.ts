@@ -196,6 +196,17 @@ const examples: readonly Example[] = [
     otherSvc: [200, { latestStatus: [{ dataSource: 'a', bytesAwaitingCompaction: 3, bytesSkipped: 2 }] }],
   },
   {
+    name: 'segments that compaction leaves out',
+    endpoint: 'GET /druid/indexer/v1/compaction/status/datasources',
+    druid: [200, { latestStatus: [{ dataSource: 'a.b_c', segmentCountSkipped: 6 }] }],
+    svc: [
+      200,
+      { latestStatus: [{ dataSource: 'a.b_c', segmentCountSkipped: 4, segmentCountAwaitingCompaction: 3 }] },
+    ],
+    otherDruid: [200, { latestStatus: [{ dataSource: 'a.b_c', segmentCountAwaitingCompaction: 4 }] }],
+    otherSvc: [200, { latestStatus: [{ dataSource: 'a.b_c', segmentCountAwaitingCompaction: 3 }] }],
+  },
+  {
     name: 'compaction tasks without workers',
     endpoint: 'GET /druid/indexer/v1/tasks',
     druid: [200, [{ id: 'a', type: 'compact' }]],

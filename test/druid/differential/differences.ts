@@ -1,5 +1,6 @@
 import { ascending } from '@svc/domain/order'
 import { type Exchange, isSame, normalize } from './exchange.ts'
+import type { State } from './state.ts'
 
 const authentication = '/druid-ext/basic-security/authentication'
 const authorization = '/druid-ext/basic-security/authorization'
@@ -177,6 +178,28 @@ export const differences: readonly Difference[] = [
       return statusesOf(svc).every((status) => {
         const other = shown.get(status.dataSource)
         return other === undefined ? isWithoutFigures(status) : countsNoMoreAsAwaiting(other, status)
+      })
+    }),
+  },
+  {
+    name: 'segments that compaction leaves out',
+    endpoint: '`GET …/compaction/status…`',
+    condition:
+      'a segment is neither a candidate nor skipped, for example because only a part of it is visible',
+    druid: 'does not count the segment',
+    svc: 'counts the segment as skipped',
+    reason: 'The figures add up to all visible segments.',
+    explains: bothSucceed(({ request, druid, svc, state }) => {
+      if (!/\/compaction\/status(\/datasources(\/:dataSource)?)?$/.test(request.endpoint)) return false
+      const shown = new Map(statusesOf(druid).map((status) => [status.dataSource, status]))
+      return statusesOf(svc).every((status) => {
+        const other = shown.get(status.dataSource)
+        return (
+          other !== undefined &&
+          hasPartlyHidden(state, status.dataSource) &&
+          segmentsIn(other) < segmentsIn(status) &&
+          segmentsIn(other, ['AwaitingCompaction']) <= segmentsIn(status, ['AwaitingCompaction'])
+        )
       })
     }),
   },
@@ -454,6 +477,24 @@ const statusesOf = ({ json }: Exchange['svc']): readonly CompactionStatus[] => {
 
 const remainingOf = ({ json }: Exchange['svc']): number =>
   (json as { readonly remainingSegmentSize: number }).remainingSegmentSize
+
+const compactionStates = ['AwaitingCompaction', 'Compacted', 'Skipped']
+
+/** The number of segments in these states. */
+const segmentsIn = (status: CompactionStatus, states: readonly string[] = compactionStates): number =>
+  states.reduce((sum, state) => sum + Number(status[`segmentCount${state}`] ?? 0), 0)
+
+/** Whether a newer version hides a part of a segment. */
+const hasPartlyHidden = ({ segments }: State, dataSource: string): boolean =>
+  segments.some(({ payload: hidden }) =>
+    segments.some(
+      ({ payload: newer }) =>
+        hidden.dataSource === dataSource &&
+        newer.dataSource === dataSource &&
+        newer.version > hidden.version &&
+        overlapsInPart(newer.interval, hidden.interval),
+    ),
+  )
 
 /** Whether the first status counts at least as many bytes and segments, but no more of them as awaiting compaction. */
 const countsNoMoreAsAwaiting = (one: CompactionStatus, other: CompactionStatus): boolean =>
