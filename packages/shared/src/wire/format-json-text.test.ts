@@ -47,6 +47,12 @@ for (const value of [
 
 test('pauses in long lists and large objects', () => {
   const texts = Array.from({ length: 1000 }, () => 'x'.repeat(1000))
-  for (const value of [{ texts }, { a: { b: { ...texts } } }])
-    assert.deepEqual(finish(formatInPieces(value, 200_000)), { result: JSON.stringify(value), pauses: 5 })
+  const assertPauses = (value: object, containers: number) =>
+    assert.deepEqual(finish(formatInPieces(value, 200_000)), {
+      result: JSON.stringify(value),
+      // After each piece, and after each container, which copies all of them.
+      pauses: 5 + containers,
+    })
+  assertPauses({ texts }, 2)
+  assertPauses({ a: { b: { ...texts } } }, 3)
 })

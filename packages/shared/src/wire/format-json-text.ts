@@ -21,11 +21,19 @@ export function* formatInPieces(
 
   function* textOf(one: unknown): Generator<undefined, string> {
     const length = lengthWithin(pieceLength, one)
-    if (length > pieceLength && typeof one === 'string') return yield* longString(one)
-    if (length > pieceLength && Array.isArray(one)) return jsonListOfTexts(yield* textsOf(one))
-    if (length > pieceLength && typeof one === 'object' && one !== null) return yield* largeObject(one)
+    if (length > pieceLength && (typeof one === 'string' || (typeof one === 'object' && one !== null))) {
+      const text = yield* longTextOf(one)
+      // Each container copies the texts in it.
+      yield
+      return text
+    }
     untilPause -= length
     return JSON.stringify(one) ?? 'null'
+  }
+
+  function* longTextOf(one: string | object): Generator<undefined, string> {
+    if (typeof one === 'string') return yield* longString(one)
+    return Array.isArray(one) ? jsonListOfTexts(yield* textsOf(one)) : yield* largeObject(one)
   }
 
   function* textsOf(values: readonly unknown[]): Generator<undefined, string[]> {
