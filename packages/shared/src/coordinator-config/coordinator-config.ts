@@ -47,7 +47,7 @@ const fields = {
   maxSegmentsToMove: count,
   replicantLifetime: count,
   replicationThrottleLimit: count,
-  balancerComputeThreads: readInteger(0, 1000),
+  balancerComputeThreads: readInteger(1, 1000),
   killDataSourceWhitelist: datasources,
   killTaskSlotRatio: readNumber(0, 1),
   maxKillTaskSlots: count,
