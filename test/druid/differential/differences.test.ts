@@ -113,6 +113,8 @@ interface Example {
   readonly otherSvc: Status
 }
 
+// In the state of the examples, a newer version overshadows a part of it.
+const hiddenSegment = 'a.b_c_1970-01-06T00:00:00.000Z_1970-01-07T00:00:00.000Z_2026-01-01T23:14:27.851Z'
 const ofDatasource = `${coordinator}/datasources/:dataSource`
 const examples: readonly Example[] = [
   {
@@ -342,6 +344,15 @@ const examples: readonly Example[] = [
     svc: [200, [{ id: 1, key: 'a', payload: '[]', replaced: '[]' }]],
     otherDruid: [200, [{ key: 'a', payload: '[]' }]],
     otherSvc: [200, [{ id: 1, key: 'b', payload: '[]', replaced: '[]' }]],
+  },
+  {
+    name: 'overshadowed segments to mark as used',
+    endpoint: `POST ${ofDatasource}/segments/:segment`,
+    path: `/x/${encodeURIComponent(hiddenSegment)}`,
+    druid: [200, { numChangedSegments: 1 }],
+    svc: [200, { numChangedSegments: 0 }],
+    otherDruid: [200, { numChangedSegments: 0 }],
+    otherSvc: [200, { numChangedSegments: 1 }],
   },
   {
     name: 'number of marked segments',

@@ -423,6 +423,30 @@ export const differences: readonly Difference[] = [
     explains: (exchange) => /[?&]full/.test(exchange.request.path) && addsOnlyFields(exchange),
   },
   {
+    name: 'overshadowed segments to mark as used',
+    endpoint: '`POST …/segments/{segmentId}`',
+    condition: 'the segment is overshadowed',
+    druid: 'marks the segment as used until the coordinator marks it as unused again',
+    svc: 'does not mark the segment',
+    reason: 'As in Druid with `POST …/markUsed`, overshadowed segments stay unused.',
+    separates: true,
+    explains: bothSucceed(({ request, druid, svc, state: { segments } }) => {
+      if (request.method !== 'POST' || !request.endpoint.endsWith('/segments/:segment')) return false
+      const id = decodeURIComponent(request.path.slice(request.path.lastIndexOf('/') + 1))
+      const marked = segments.find(({ payload }) => payload.identifier === id)?.payload
+      return (
+        marked !== undefined &&
+        countOf(druid) > countOf(svc) &&
+        segments.some(
+          ({ payload: { dataSource, version, interval } }) =>
+            dataSource === marked.dataSource &&
+            version > marked.version &&
+            overlaps(interval, marked.interval),
+        )
+      )
+    }),
+  },
+  {
     name: 'number of marked segments',
     endpoint:
       '`POST …/markUsed` and `POST …/markUnused` with segment IDs; `POST` and `DELETE …/segments/{segmentId}`',
@@ -594,12 +618,19 @@ const addsOnlyFields: Difference['explains'] = equalWithout(
   (endpoint) => /\/rules(\/:dataSource)?\/history$/.test(endpoint),
 )
 
+/** The times of two intervals. */
+const timesOf = (one: string, other: string): number[][] =>
+  [one, other].map((interval) => interval.split('/').map((time) => Date.parse(time)))
+
+function overlaps(one: string, other: string): boolean {
+  const [[start = 0, end = 0] = [], [otherStart = 0, otherEnd = 0] = []] = timesOf(one, other)
+  return start < otherEnd && end > otherStart
+}
+
 /** Whether an interval overlaps another one without containing it. */
 function overlapsInPart(one: string, other: string): boolean {
-  const [[start = 0, end = 0], [otherStart = 0, otherEnd = 0]] = [one, other].map((interval) =>
-    interval.split('/').map((time) => Date.parse(time)),
-  ) as [number[], number[]]
-  return start < otherEnd && end > otherStart && (start > otherStart || end < otherEnd)
+  const [[start = 0, end = 0] = [], [otherStart = 0, otherEnd = 0] = []] = timesOf(one, other)
+  return overlaps(one, other) && (start > otherStart || end < otherEnd)
 }
 
 /** Whether an interval ends before the last two weeks, or starts after them. */
