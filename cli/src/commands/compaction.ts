@@ -198,7 +198,7 @@ function addHistory(compaction: Command): void {
     compaction
       .command('history')
       .description(
-        'Show who changed the compaction configuration of a datasource, when, and why, newest first',
+        'Show who changed the compaction configuration of a datasource, when, and why (newest first)',
       ),
   )
     .requiredOption('--datasource <name>', 'Datasource')

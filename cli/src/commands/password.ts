@@ -54,7 +54,7 @@ async function storedPassword(home: HomeLayout): Promise<string> {
   const { usesStoredAdmin } = await import('../cluster/index.ts')
   if (!usesStoredAdmin(home)) {
     throw conflict(
-      `The cluster in [${home.root}] verifies all logins in an LDAP directory, so it has no stored password for [admin]`,
+      `The cluster in [${home.root}] checks all logins against an LDAP directory, so it has no stored password for [admin]`,
     )
   }
   return password

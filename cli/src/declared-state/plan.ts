@@ -7,6 +7,7 @@ import {
   type Loss,
   type PlanFile,
 } from '@svc/domain/saved-plan'
+import { countOf } from '@svc/domain/text'
 import {
   isJsonObject,
   omittable,
@@ -125,10 +126,10 @@ export function grownLosses(
     const { unqueryable, unused } = planned[name] ?? { unqueryable: 0, unused: 0 }
     return [
       ...(loss.unqueryable > unqueryable
-        ? [`[${name}] loses ${loss.unqueryable} queryable segments instead of ${unqueryable}`]
+        ? [`[${name}] loses ${countOf(loss.unqueryable, 'queryable segment')} instead of ${unqueryable}`]
         : []),
       ...(loss.unused > unused
-        ? [`[${name}] has ${loss.unused} segments marked unused instead of ${unused}`]
+        ? [`[${name}] has ${countOf(loss.unused, 'segment')} marked unused instead of ${unused}`]
         : []),
     ]
   })

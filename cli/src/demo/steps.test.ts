@@ -76,7 +76,7 @@ describe('reports what is missing', () => {
       hot: [2, 0, 0],
       cold: [0, 1, 1],
       queued: 3,
-      expect: ['3 loads and drops are queued'],
+      expect: ['0 loads and 3 drops are still queued'],
     },
   ]
   for (const { name, hot, cold, queued = 0, expect } of cases) {

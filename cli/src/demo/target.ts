@@ -47,6 +47,7 @@ export function missingFor(target: Target, view: ClusterView): string[] {
       ...(surplus > 0 ? [`tier [${tier}] has ${countOf(surplus, 'surplus replica')}`] : []),
     ]
   })
-  const queued = view.queuedLoads + view.queuedDrops
-  return queued > 0 && missing.length === 0 ? [`${queued} loads and drops are queued`] : missing
+  const { queuedLoads, queuedDrops } = view
+  if (queuedLoads + queuedDrops === 0 || missing.length > 0) return missing
+  return [`${countOf(queuedLoads, 'load')} and ${countOf(queuedDrops, 'drop')} are still queued`]
 }

@@ -108,7 +108,7 @@ function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
           {
             part: 'supervisors',
             difference: `${listOf(others.map(({ id }) => id))} were left out`,
-            reason: 'svc has compaction supervisors only, so no new data arrives',
+            reason: 'svc supports only compaction supervisors, so no new data arrives',
           },
         ]),
     ...(idle.length === 0

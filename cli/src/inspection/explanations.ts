@@ -203,7 +203,7 @@ export function formatExplanation(explained: AnsweredExplanation): string {
       rows: servers.map(({ server, tier, text }) => [server, tier, text]),
     })
     const omitted = explained.omittedServers ?? 0
-    parts.push(omitted > 0 ? `${table}\nand ${omitted} more servers` : table)
+    parts.push(omitted > 0 ? `${table}\nand ${countOf(omitted, 'more server')}` : table)
   }
   if (next.length > 0)
     parts.push(

@@ -24,7 +24,7 @@ export function readStateFiles(target: string): StateFile[] {
   if (!existsSync(target)) throw notFound(`[${target}] does not exist. ./svc pull ${target} creates it.`)
   const files = filesOf(target)
   if (files.length === 0)
-    throw notFound(`Folder [${target}] has no YAML files. ./svc pull ${target} writes them.`)
+    throw notFound(`Folder [${target}] has no YAML files. ./svc pull ${target} creates some.`)
   return files.map(readStateFile)
 }
 

@@ -125,7 +125,9 @@ async function onlyName(
   const names = Object.keys((await client.send('GET', `${base}/${kind}/loadStatus`)) as object)
   const [only, ...others] = names
   if (only === undefined)
-    throw notFound('The cluster stores no users: it has no logins, or a directory verifies all logins')
+    throw notFound(
+      'The cluster stores no users: it has no logins, or all logins are checked against a directory',
+    )
   if (others.length > 0)
     throw invalidInput(`Missing value for [${option}]: expected one of [${names.join(', ')}]`)
   return only

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
 import { type ExplainedServer, type SegmentExplanation, useExplanation } from '../cluster/index.ts'
 import type { ExplainedSegment } from '../preview/index.ts'
@@ -157,7 +157,7 @@ function Servers({
           ))}
         </tbody>
       </table>
-      {omitted > 0 && <p className="hint">and {formatCount(omitted)} more servers</p>}
+      {omitted > 0 && <p className="hint">and {countOf(omitted, 'more server')}</p>}
     </Part>
   )
 }

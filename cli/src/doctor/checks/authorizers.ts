@@ -91,7 +91,7 @@ function unknownAuthorizers(server: Server): Hit[] {
         authorizer === undefined
           ? `[${prefix}.authorizerName] is not set`
           : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] is [${authorizers.join(', ')}]`,
-      effect: `No authorizer decides what users of [${name}] may do, so each of their requests is refused, although the login succeeds.`,
+      effect: `No authorizer decides what users of [${name}] may do, so all their requests are refused, even though the login succeeds.`,
       fix: `Set [${prefix}.authorizerName] to one of [${authorizers.join(', ')}].`,
     }))
 }
@@ -119,7 +119,7 @@ function invalidPatterns(server: Server): Hit[] {
         problem: `[${property}] contains [${pattern}], which is not a valid group pattern`,
         effect: isHarmless(pattern)
           ? 'The pattern matches no group, so nobody gets a role from it.'
-          : 'Requests of every directory user who is in any group fail with status 500, including those of administrators.',
+          : 'Requests from any directory user who belongs to a group fail with status 500, even for administrators.',
         fix: 'Use a complete name such as cn=admins,ou=groups,dc=example,dc=com, or *,ou=groups,dc=example,dc=com.',
       }))
   })

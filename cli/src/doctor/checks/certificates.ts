@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { countOf } from '@svc/domain/text'
 import { flagOf, placeOf, type Server, textOf } from '../configuration.ts'
 import type { Check, CheckInput, Hit } from '../findings.ts'
 import { hostOf } from '../served-tls.ts'
@@ -75,7 +76,7 @@ export const certificateChecks: readonly Check[] = [
   dateCheck('certificate-expires-soon', 'warning', (certificate, now) =>
     ends(certificate) >= now && ends(certificate) - now < soonDays * dayMs
       ? {
-          problem: `expires on [${certificate.validTo}], in ${Math.floor((ends(certificate) - now) / dayMs)} days`,
+          problem: `expires on [${certificate.validTo}], in ${countOf(Math.floor((ends(certificate) - now) / dayMs), 'day')}`,
           effect: 'Once the certificate expires, every TLS connection that uses it fails.',
           fix: 'Renew the certificate before it expires.',
         }
@@ -225,7 +226,7 @@ export const tlsChecks: readonly Check[] = [
               problem:
                 '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads [druid.client.https]',
               effect:
-                'Servers cannot call each other over TLS: duties fail with [no sslContext], although the servers start.',
+                'The servers start, but cannot call each other over TLS: duties fail with [no sslContext].',
               fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',
             },
           ]

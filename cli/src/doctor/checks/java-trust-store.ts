@@ -46,7 +46,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
       property: `${property}Password`,
       problem:
         password === undefined
-          ? `[-D${property}Password] is not set, so Java finds no certificate in the PKCS12 store [${path}]`
+          ? `[-D${property}Password] is not set, so Java finds no certificates in the PKCS12 store [${path}]`
           : `The password in [-D${property}Password] does not open the trust store [${path}]`,
       fix: `Set [-D${property}Password] to the password of the store.`,
     }

@@ -1,3 +1,4 @@
+import { countOf } from '../text/index.ts'
 import {
   described,
   isJsonObject,
@@ -99,7 +100,7 @@ export function parseFaultRequest(json: unknown, targets: readonly string[]): Fa
 
 function listTargets(targets: readonly string[]): string {
   const more = targets.length - maxListedTargets
-  return `[${targets.slice(0, maxListedTargets).join(', ')}]${more > 0 ? ` or ${more} more servers` : ''}`
+  return `[${targets.slice(0, maxListedTargets).join(', ')}]${more > 0 ? ` or ${countOf(more, 'more server')}` : ''}`
 }
 
 /** Returns the fault for a request, active from `now`. */

@@ -307,7 +307,7 @@ describe('warnings at startup', () => {
         'svc.auth.authenticator.b.type': 'basic',
         'svc.auth.authenticator.b.authorizerName': 'z',
       },
-      [/^Authenticators \[b\] are never used for logins/],
+      [/^These authenticators are never used for logins: \[b\]/],
     ],
     [
       'for networks that do not contain this server',

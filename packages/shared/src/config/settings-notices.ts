@@ -33,12 +33,12 @@ function chainNotices(settings: Settings): string[] {
     if (later.length === 0) return []
     if (allowsAnonymous(settings, name)) {
       return [
-        `Authenticators [${later.join(', ')}] are never used: [${name}] comes first and accepts everyone`,
+        `These authenticators are never used: [${later.join(', ')}], because [${name}] comes first and accepts everyone`,
       ]
     }
     if (settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name)) continue
     return [
-      `Authenticators [${later.join(', ')}] are never used for logins: [svc.auth.authenticator.${name}.skipOnFailure] is [false], so [${name}] rejects users it does not know`,
+      `These authenticators are never used for logins: [${later.join(', ')}], because [svc.auth.authenticator.${name}.skipOnFailure] is [false], so [${name}] rejects users it does not know`,
     ]
   }
   return []

@@ -790,7 +790,7 @@ describe('a task that fails', () => {
   it('rejects a folder whose path DuckDB would expand', async () => {
     const workDirectory = join(bench.workFolder, 'a[1]')
     await assert.rejects(bench.run(flightsTask, { workDirectory }), {
-      message: `Invalid path [${workDirectory}] of the task directory: expected a path without the characters * ? [`,
+      message: `Invalid task directory [${workDirectory}]: the path must not contain an asterisk, a question mark, or an opening bracket`,
     })
     rmSync(workDirectory, { recursive: true })
   })

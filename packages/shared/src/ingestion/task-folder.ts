@@ -26,7 +26,7 @@ export async function openTaskFolder(directory: string): Promise<TaskFolder> {
   const root = await realpath(directory)
   if (patternCharacter.test(root)) {
     throw unavailable(
-      `Invalid path [${root}] of the task directory: expected a path without the characters * ? [`,
+      `Invalid task directory [${root}]: the path must not contain an asterisk, a question mark, or an opening bracket`,
     )
   }
   const places = {

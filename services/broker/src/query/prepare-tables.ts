@@ -9,6 +9,7 @@ import {
 } from '@svc/domain/querying'
 import { describeWantedCopies, dropsInterval, type Rule, ruleBoundariesOf } from '@svc/domain/rules'
 import { parseSegmentId, type SegmentColumn, type SegmentPayload } from '@svc/domain/segment'
+import { countOf } from '@svc/domain/text'
 import type { Interval } from '@svc/domain/time'
 import type { DataServer } from '@svc/shared/data-server'
 import { instantLiteral } from '@svc/shared/duckdb'
@@ -212,7 +213,7 @@ async function planOf(
   if (plan.missing.length > 0) {
     throw new NotNow(
       unavailable(
-        `[${plan.missing.length}] segments of datasource [${dataSource}] were served before but are unavailable now, so the result would be incomplete`,
+        `The result would be incomplete: ${countOf(plan.missing.length, 'segment')} of datasource [${dataSource}], served before, ${plan.missing.length === 1 ? 'is' : 'are'} unavailable now`,
         { dataSource, segments: String(plan.missing.length) },
       ),
     )

@@ -49,7 +49,7 @@ export function internalRoutes(
       path: segmentHoldersPath,
       access: internal,
       summary:
-        'List the used segments of a datasource with the servers that serve them, one JSON list per line',
+        'List the used segments of a datasource with the servers that serve them, one JSON array per line',
       query: { dataSource: textParameter },
       answers: [jsonAnswer(z.array(z.string()))],
       handle: ({ query }) => {

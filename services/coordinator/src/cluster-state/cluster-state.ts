@@ -76,7 +76,9 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       await segments.refresh()
       const failedLoads = servers
         .failedLoads(() => false)
-        .map(({ name, count }) => `Server [${name}] failed to load [${count}] segments and will retry`)
+        .map(
+          ({ name, count }) => `Server [${name}] failed to load ${countOf(count, 'segment')} and will retry`,
+        )
       const shortages = [...shortageSentences(lastRun?.shortages ?? []), ...failedLoads]
       const unknown = unknownReasons(cluster)
       if (unknown.length > 0) return { known: false, settled: false, reasons: unknown, shortages }

@@ -131,7 +131,7 @@ function formOf(pattern: string): { readonly form: string; readonly names: reado
     if (letter === 's') return group('second', few)
     if (letter === 'S') return group('fraction', `\\d{1,${count}}`)
     if (letter === 'Z' && count < 3) return group('zone', 'Z|[+-]\\d{2}(?::?\\d{2})?')
-    throw refuse(letter, count, 'only yyyy, M, d, H, h with a, m, s, S, Z, and ZZ')
+    throw refuse(letter, count, 'one of [yyyy, M, d, H, h, a, m, s, S, Z, ZZ]')
   })
   if (names.includes('half') !== names.includes('halfHour'))
     throw invalidInput('The pattern has only one of [h] and [a]: expected both or neither')
