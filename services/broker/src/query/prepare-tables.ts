@@ -210,11 +210,12 @@ async function planOf(
   // Pruning must not change the columns of the table, so it requires the columns of the pruned segments.
   const plan = times && schemaIds ? pruneAnswer(full, times) : full
   const isPruned = plan.answering.length < full.answering.length
-  if (plan.missing.length > 0) {
+  const count = plan.missing.length
+  if (count > 0) {
     throw new NotNow(
       unavailable(
-        `The result would be incomplete: ${countOf(plan.missing.length, 'segment')} of datasource [${dataSource}], served before, ${plan.missing.length === 1 ? 'is' : 'are'} unavailable now`,
-        { dataSource, segments: String(plan.missing.length) },
+        `${countOf(count, 'segment')} of datasource [${dataSource}] ${count === 1 ? 'was served before but is' : 'were served before but are'} unavailable now, so the result would be incomplete`,
+        { dataSource, segments: String(count) },
       ),
     )
   }

@@ -199,7 +199,7 @@ describe('a cluster is settled', () => {
     servers.note('a', new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
     report({ segments: null, failures: [{ action: 'load', id: segment(1).id, problem: 'x' }] })
     assert.deepEqual((await tracker.current()).shortages, [
-      'Server [a] failed to load [1] segments and will retry',
+      'Server [a] failed to load 1 segment and will retry',
     ])
   })
 })
