@@ -39,7 +39,13 @@ describe('a pure test', () => {
       isPure(file, imports('node:test', 'node:assert/strict', './rules.ts', '@svc/domain/rules')),
       true,
     )
-    for (const name of ['node:fs', 'node:child_process', '../testing/index.ts', '@svc/shared/testing']) {
+    const support = [
+      '../testing/index.ts',
+      '@svc/shared/testing',
+      './test-queries.ts',
+      '../sql/test-queries.ts',
+    ]
+    for (const name of ['node:fs', 'node:child_process', ...support]) {
       assert.equal(isPure(file, imports('node:test', name)), false, name)
       assert.equal(isPure(file, `await import('${name}')`), false, name)
     }

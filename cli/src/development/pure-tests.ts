@@ -28,7 +28,7 @@ export function isPure(file: string, source: string): boolean {
   return imports.every((name) =>
     name.startsWith('node:')
       ? ['node:assert', 'node:assert/strict', 'node:test'].includes(name)
-      : !/\/testing(\/index\.ts)?$/.test(name),
+      : !/\/testing(\/index\.ts)?$|\/test-[\w-]+\.ts$/.test(name),
   )
 }
 
