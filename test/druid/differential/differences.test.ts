@@ -69,6 +69,14 @@ describe('two answers', () => {
     assert.ok(!isSame(exchange(rules, one, other)))
   })
 
+  test('are the same if a payload has another form of the same number', () => {
+    const history = 'GET /druid/coordinator/v1/config/history'
+    const payloads = ['{"killTaskSlotRatio":0.0}', '{"killTaskSlotRatio":0}', '{"killTaskSlotRatio":1}']
+    const [druid, same, other] = payloads.map((payload) => answer(200, [{ payload }]))
+    assert.ok(isSame(exchange(history, druid!, same!)))
+    assert.ok(!isSame(exchange(history, druid!, other!)))
+  })
+
   test('are the same unused segments in another order, unless it was requested', () => {
     const unused = `GET ${coordinator}/metadata/datasources/:dataSource/unusedSegments`
     const [one, other] = [answer(200, ['a', 'b']), answer(200, ['b', 'a'])]

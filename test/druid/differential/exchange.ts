@@ -72,6 +72,9 @@ function normalizeValue(value: unknown, keepsOrder: boolean, isRandomPlacement: 
     Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
       if (timeNames.has(name)) return [[name, time]]
       if (name === 'ip' || name === 'identity') return []
+      // The payload of an audit entry is JSON as text, in which Druid writes 0 as 0.0.
+      if (name === 'payload' && typeof inner === 'string' && /^[[{]/.test(inner))
+        return [[name, normalizeValue(JSON.parse(inner), true, isRandomPlacement)]]
       // Where and when Druid read the segments.
       if (name === 'properties' && isReadMark(inner)) return [[name, {}]]
       // Druid calculates it from another form of the state.
