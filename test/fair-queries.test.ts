@@ -142,7 +142,11 @@ describe('a caller who can read no datasource', () => {
   const request = (query: string) => querySql(router, query, { credentials: credentialsOf('nothing') })
   test('runs short queries without tables', async () => {
     // Next to other tests, the first query in a new process may take longer than its second.
-    await waitUntil('success', () => request('SELECT 1'), ({ status }) => status === 200)
+    await waitUntil(
+      'success',
+      () => request('SELECT 1'),
+      ({ status }) => status === 200,
+    )
     assert.equal((await request(`SELECT count(*) FROM ${flights.dataSource}`)).status, 403)
   })
   test('cannot run queries for longer than a second', async () => {
