@@ -53,7 +53,11 @@ async function readCounts({ see }: HttpReader): Promise<unknown> {
   const served = shownValue(await see('/coordinator/v1/datasources?simple')) as ServedDatasource[]
   const servers = shownValue(await see('/coordinator/v1/servers?simple')) as Server[]
   return {
-    datasourcesWithUsedSegments: Object.keys(loadStatus).sort(),
+    // Until it restarts, Druid lists datasources whose segments have all become unused: 0 of 0 segments are loaded.
+    datasourcesWithUsedSegments: Object.entries(loadStatus)
+      .filter(([, percentage]) => percentage !== 'NaN')
+      .map(([name]) => name)
+      .sort(),
     servedSegments: Object.fromEntries(
       served.map(({ name, properties }) => [name, properties?.segments?.count ?? 0]),
     ),

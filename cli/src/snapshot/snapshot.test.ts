@@ -237,7 +237,7 @@ describe('a source cluster', () => {
         ...answers,
         '/druid/coordinator/v1/servers/a%3A1/segments': [],
         '/druid/coordinator/v1/servers/b%3A1/segments': [id],
-        '/druid/coordinator/v1/loadstatus': { wiki: 100, koala: 0 },
+        '/druid/coordinator/v1/loadstatus': { wiki: 100, koala: 0, gone: 'NaN' },
         '/druid/coordinator/v1/datasources?simple': [
           { name: 'wiki', properties: { tiers: {}, segments: { count: 1 } } },
         ],
