@@ -63,10 +63,11 @@ export interface ListedSegment {
   readonly identifier: string
 }
 
-/** The outcome that a cluster has now. `before` are the segments of the changed datasources before the change. */
+/** The outcome that a cluster has now for these datasources. `before` are the segments before the change. */
 export async function measuredOutcome(
   client: HttpClient,
   before: readonly ListedSegment[],
+  names: readonly string[],
 ): Promise<Outcome> {
   const base = '/druid/coordinator/v1'
   const servers = await client.get<{ host: string; tier: string }[]>(`${base}/servers?simple`)
@@ -78,7 +79,8 @@ export async function measuredOutcome(
   )
   const used = await client.get<{ dataSource: string }[]>(`${base}/metadata/segments`)
   return Object.fromEntries(
-    [...Map.groupBy(before, ({ dataSource }) => dataSource)].map(([name, segments]) => {
+    names.map((name) => {
+      const segments = before.filter(({ dataSource }) => dataSource === name)
       const copies = new Map<string, number>()
       const bySegment = segments.map(({ interval, identifier }) => {
         const own = new Map<string, number>()
