@@ -201,7 +201,8 @@ async function applyFile(
   const measured = countsOf(
     await measuredOutcome(
       http,
-      listed.filter(({ dataSource }) => names.includes(dataSource)),
+      listed,
+      names.filter((name) => listed.some(({ dataSource }) => dataSource === name)),
     ),
   )
   const { changes } = await compareFiles(client, files, { parts: [], create: true })
