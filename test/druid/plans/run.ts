@@ -198,13 +198,7 @@ async function applyFile(
   })
   await settle(druid)
   const predicted = predictedCounts(made)
-  const measured = countsOf(
-    await measuredOutcome(
-      http,
-      listed,
-      names.filter((name) => listed.some(({ dataSource }) => dataSource === name)),
-    ),
-  )
+  const measured = countsOf(await measuredOutcome(http, listed, names))
   const { changes } = await compareFiles(client, files, { parts: [], create: true })
   const problem = !isDeepStrictEqual(predicted, measured)
     ? 'Druid has something else'
