@@ -278,8 +278,8 @@ class Search {
     if (granularity !== null && Number.isFinite(skipStart)) skipStart = bucketOf(granularity, skipStart).start
     yield
     // Without a granularity, only the visible pieces of a partly overshadowed group count as overlapping, as in Druid 37.
-    const hidden = granularity === null ? groupsOutside(visible, pieces, skipStart) : noGroups
-    this.skipLatest(shown, { start: skipStart, end }, hidden)
+    const counted = granularity === null ? groupsAfter(visible, pieces, skipStart) : undefined
+    this.skipLatest(shown, { start: skipStart, end }, counted)
     yield
     const isComplete = (groups: readonly SegmentGroup[]): boolean =>
       skipStart >= end || groups.every(({ interval }) => interval.end <= skipStart)
@@ -369,18 +369,18 @@ class Search {
     return true
   }
 
-  /** Skips groups that overlap the window of the latest data. Those that are `hidden` there are not counted. */
+  /** Skips groups that overlap the window of the latest data. Counts those in `counted`; by default, all. */
   private skipLatest(
     shown: readonly SegmentGroup[],
     window: Interval,
-    hidden: ReadonlySet<SegmentGroup>,
+    counted: ReadonlySet<SegmentGroup> | undefined,
   ): void {
     if (window.start >= window.end) return
     const offset = formatPeriod(this.config.skipOffsetFromLatest)
     for (const group of shown) {
       if (!overlaps(group.interval, window)) continue
       const reason = `overlaps [${formatInterval(window)}], which skipOffsetFromLatest [${offset}] excludes`
-      const isCounted = !hidden.has(group)
+      const isCounted = counted?.has(group) ?? true
       this.skip('SKIP_OFFSET_FROM_LATEST', reason, group.interval, figuresOf([group]), {
         isCounted,
         groups: [group],
@@ -507,16 +507,16 @@ class Search {
 
 const noGroups: ReadonlySet<SegmentGroup> = new Set()
 
-/** Returns the groups without a visible piece that ends after a time. */
-function groupsOutside(
+/** Returns the groups with a visible piece that ends after a time. Pieces are in order of time, so only the last ones are read. */
+function groupsAfter(
   visible: readonly VisiblePiece[],
   pieces: readonly SegmentGroup[],
   time: number,
 ): ReadonlySet<SegmentGroup> {
-  const outside = new Set(pieces)
-  for (const [index, { interval }] of visible.entries())
-    if (interval.end > time) outside.delete(pieces[index]!)
-  return outside
+  const found = new Set<SegmentGroup>()
+  for (let index = visible.length - 1; index >= 0 && visible[index]!.interval.end > time; index -= 1)
+    found.add(pieces[index]!)
+  return found
 }
 
 // A group counts as compacted only if none of its intervals is skipped.
