@@ -12,7 +12,6 @@ export {
   type Rule,
   type RuleType,
   regionOf,
-  requiredReplicas,
   ruleTypes,
   type WantedCopies,
 } from './rule-types.ts'

@@ -3,6 +3,13 @@ import { defaultRule } from './rule.ts'
 import { type RuleBounds, type RuleList, ruleListAt } from './rule-list.ts'
 import { describeWantedCopies, type Rule, type WantedCopies } from './rule-types.ts'
 
+function requiredReplicas(wanted: WantedCopies, historicals: number): number {
+  if (wanted.action !== 'load') return wanted.action === 'broadcast' ? historicals : 0
+  let sum = 0
+  for (const count of wanted.tieredReplicants.values()) sum += count
+  return sum
+}
+
 /**
  * All rules of a datasource at one point in time: its own rules, the cluster's default rules, and the rule that ends
  * every list. Rule numbers start at 0 and continue through all three.
@@ -36,6 +43,22 @@ export class RuleBoundaries {
   /** Returns what a rule, given by number, requires. */
   wantedBy(index: number): WantedCopies {
     return describeWantedCopies(this.ruleAt(index))
+  }
+
+  /**
+   * Returns a function that returns how many replicas of each segment a rule, given by number, requires in all tiers; a
+   * broadcast rule requires one on each historical. It counts each rule once, because a rule may list thousands of tiers.
+   */
+  replicaCounter(historicals: number): (index: number) => number {
+    const counts = new Map<number, number>()
+    return (index) => {
+      let count = counts.get(index)
+      if (count === undefined) {
+        count = requiredReplicas(this.wantedBy(index), historicals)
+        counts.set(index, count)
+      }
+      return count
+    }
   }
 
   /** Returns the number of the first rule that applies to a segment with this interval. */

@@ -144,11 +144,3 @@ export const regionOf = (rule: Rule, now: number): RuleRegion => definitionOf(ru
 
 /** Returns what the rule requires, without tiers that get 0 replicas. The same rule always returns the same object. */
 export const describeWantedCopies = (rule: Rule): WantedCopies => definitionOf(rule.type).wanted(rule)
-
-/** Returns how many replicas of each segment a rule requires in all tiers; a broadcast rule requires one on each historical. */
-export function requiredReplicas(wanted: WantedCopies, historicals: number): number {
-  if (wanted.action !== 'load') return wanted.action === 'broadcast' ? historicals : 0
-  let sum = 0
-  for (const count of wanted.tieredReplicants.values()) sum += count
-  return sum
-}

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
 import { forbidden } from '@svc/domain/failure'
-import { requiredReplicas, ruleBoundariesOf } from '@svc/domain/rules'
+import { ruleBoundariesOf } from '@svc/domain/rules'
 import { formatInstant } from '@svc/domain/time'
 import { analyzeTimeline, separateParts } from '@svc/domain/timeline'
 import { type SegmentHolders, segmentHoldersPath } from '@svc/shared/data-server'
@@ -91,15 +91,7 @@ async function* segmentRows(input: SystemTableInput): AsyncIterable<SystemRow> {
     const copies = historicals && (await copiesOn(historicals, input, dataSource))
     const overshadowed = await overshadowedOf(segments)
     const boundaries = ruleBoundariesOf(rules, dataSource, clock.now())
-    const factors = new Map<number, number>()
-    const factorOf = (rule: number): number => {
-      let factor = factors.get(rule)
-      if (factor === undefined) {
-        factor = requiredReplicas(boundaries.wantedBy(rule), servers)
-        factors.set(rule, factor)
-      }
-      return factor
-    }
+    const factorOf = boundaries.replicaCounter(servers)
     for (let from = 0; from < segments.length; from += payloadsAtOnce) {
       input.signal.throwIfAborted()
       const part = segments.slice(from, from + payloadsAtOnce)

@@ -1,6 +1,6 @@
 import type { SegmentTable } from '@svc/domain/inventory'
 import { withFieldsFirst } from '@svc/domain/json'
-import { type RuleBoundaries, requiredReplicas, ruleBoundariesOf } from '@svc/domain/rules'
+import { type RuleBoundaries, ruleBoundariesOf } from '@svc/domain/rules'
 import { pagesOfUsedSegments } from '@svc/shared/postgres'
 import type { ClusterView } from '../cluster-view.ts'
 
@@ -41,15 +41,7 @@ function viewRules(
   const number = table.datasourceNumber(dataSource)
   const overshadowed = new Set<string>()
   const copies = new Map<string, number>()
-  const wantedByRule = new Map<number, number>()
-  const wantedCopies = (rule: number): number => {
-    let count = wantedByRule.get(rule)
-    if (count === undefined) {
-      count = requiredReplicas(boundaries.wantedBy(rule), historicals)
-      wantedByRule.set(rule, count)
-    }
-    return count
-  }
+  const wantedCopies = boundaries.replicaCounter(historicals)
   for (const group of number < 0 ? [] : table.groupsOf(number)) {
     const isHidden = table.hiddenOf[group] === 1
     const interval = { start: table.startOf[group] as number, end: table.endOf[group] as number }
