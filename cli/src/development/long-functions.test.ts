@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { longFunctions } from './long-functions.ts'
 
-/** A body with so many lines that its function has the given number. */
+/** Returns a function body. With its first and last line, the function has this number of lines. */
 const bodyOf = (lines: number) => '  work()\n'.repeat(lines - 2)
 
 test('finds functions of more than 70 lines, by their names', () => {

@@ -1,7 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import ts from 'typescript'
-import { repositoryRoot } from '../home/index.ts'
+import { findSources, readSource } from './source-files.ts'
 
 const maxLines = 70
 
@@ -11,7 +9,7 @@ const checkedFiles = [
   'console/src/**/*.{ts,tsx}',
 ]
 // A test reads best from top to bottom, however long it is.
-const notChecked = ['**/node_modules/**', '**/*.test.ts', '**/test-*.ts', '**/testing/**']
+const notChecked = ['**/*.test.ts', '**/test-*.ts', '**/testing/**']
 
 /** A function with more lines than allowed, with the line (from 1) where it begins. */
 export interface LongFunction {
@@ -43,13 +41,10 @@ function nameOf(node: ts.SignatureDeclaration): string {
 
 /** Returns a line `file:line  …` for each function of the product that is too long. */
 export function checkFunctions(): readonly string[] {
-  return globSync(checkedFiles, { cwd: repositoryRoot, exclude: notChecked })
-    .map((file) => file.split(path.sep).join('/'))
-    .sort()
-    .flatMap((file) =>
-      longFunctions(file, readFileSync(path.join(repositoryRoot, file), 'utf8')).map(
-        ({ name, line, lines }) =>
-          `${file}:${line}  function [${name}] has [${lines}] lines, expected at most [${maxLines}]`,
-      ),
-    )
+  return findSources(checkedFiles, notChecked).flatMap((file) =>
+    longFunctions(file, readSource(file)).map(
+      ({ name, line, lines }) =>
+        `${file}:${line}  function [${name}] has [${lines}] lines, expected at most [${maxLines}]`,
+    ),
+  )
 }

@@ -1,6 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
-import path from 'node:path'
-import { repositoryRoot } from '../../home/index.ts'
+import { findSources, readSource } from '../source-files.ts'
 import { type FoundPhrase, findPhrases } from './find-phrases.ts'
 
 const checkedFiles = [
@@ -17,7 +15,6 @@ const checkedFiles = [
 ]
 /** Generated files, recorded data, and the list of phrases itself. */
 const notChecked = [
-  '**/node_modules/**',
   '{CHANGELOG,LICENSE}*',
   'pnpm-lock.yaml',
   'docs/{metrics,properties,writing}.md',
@@ -27,14 +24,9 @@ const notChecked = [
 
 /** Returns a line `file:line  [phrase] use: …` for each phrase to replace in files whose path contains `part`. */
 export function checkWording(part = ''): readonly string[] {
-  const files = globSync(checkedFiles, { cwd: repositoryRoot, exclude: notChecked })
-    .map((file) => file.split(path.sep).join('/'))
+  return findSources(checkedFiles, notChecked)
     .filter((file) => file.includes(part))
-  return [...new Set(files)]
-    .sort()
-    .flatMap((file) =>
-      linesOf(file, findPhrases(file, readFileSync(path.join(repositoryRoot, file), 'utf8'))),
-    )
+    .flatMap((file) => linesOf(file, findPhrases(file, readSource(file))))
 }
 
 const linesOf = (file: string, found: readonly FoundPhrase[]): readonly string[] =>

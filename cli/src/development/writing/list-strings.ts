@@ -1,7 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import path from 'node:path'
 import { ascending } from '@svc/domain/order'
-import { repositoryRoot } from '../../home/index.ts'
+import { findSources, readSource } from '../source-files.ts'
 import { type StringKind, stringKinds } from './call-sites.ts'
 import { type FoundString, findStrings } from './find-strings.ts'
 import { textsOfLines } from './line-texts.ts'
@@ -25,10 +23,12 @@ const notShown = /\.test\.ts$|\.d\.ts$|\/testing\/|\/test-[^/]+\.ts$|\/writing\/
 
 /** Returns every user-facing string of the source, sorted by kind, file and line. */
 export function readStrings(): readonly ListedString[] {
-  const parsed = find(parsedSources).filter((file) => !notShown.test(file))
+  const parsed = findSources(parsedSources).filter((file) => !notShown.test(file))
   const found = [
-    ...parsed.flatMap((file) => findStrings(file, read(file)).map((text) => ({ file, ...text }))),
-    ...find(lineSources).flatMap((file) => textsOfLines(file, read(file)).map((text) => ({ file, ...text }))),
+    ...parsed.flatMap((file) => findStrings(file, readSource(file)).map((text) => ({ file, ...text }))),
+    ...findSources(lineSources).flatMap((file) =>
+      textsOfLines(file, readSource(file)).map((text) => ({ file, ...text })),
+    ),
   ]
   return found.sort(
     (a, b) =>
@@ -37,13 +37,6 @@ export function readStrings(): readonly ListedString[] {
       a.line - b.line,
   )
 }
-
-const find = (patterns: readonly string[]): readonly string[] =>
-  globSync(patterns, { cwd: repositoryRoot, exclude: ['**/node_modules/**'] }).map((file) =>
-    file.split(path.sep).join('/'),
-  )
-
-const read = (file: string): string => readFileSync(path.join(repositoryRoot, file), 'utf8')
 
 /** Returns lines `file:line  text` under a heading for each kind. */
 export function formatStrings(strings: readonly ListedString[]): string {
