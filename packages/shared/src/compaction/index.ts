@@ -11,7 +11,7 @@ export {
   type LivePlan,
   type PlanRequest,
 } from './planner.ts'
-export { compactionPreviewRoute } from './preview-route.ts'
+export { compactionPreviewLimits, compactionPreviewRoute } from './preview-route.ts'
 export {
   compactionHistoryShape,
   compactionScheduleShape,

@@ -25,8 +25,8 @@ import { createSlices } from '../slices/index.ts'
 import type { CompactionPlanner } from './planner.ts'
 import { compactionPreviewShape } from './response-shapes.ts'
 
-// Enough for a list of segments written by a user.
-const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
+/** Limits of the body of a preview: enough for a list of segments written by a user. */
+export const compactionPreviewLimits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
 
 // Number of members of the response that are formatted at a time.
 const pageLength = 200
@@ -49,7 +49,7 @@ export function compactionPreviewRoute(path: string, access: Access, planner: Co
     path,
     access,
     summary: 'Preview what would be compacted and in which order, without changing anything',
-    body: jsonBody(readLater(compactionPreviewSchema()), limits),
+    body: jsonBody(readLater(compactionPreviewSchema()), compactionPreviewLimits),
     answers: [jsonAnswer(compactionPreviewShape)],
     handle: async ({ body, caller, signal }) =>
       new JsonPieces(piecesOf(await preview(body, signal), caller.sees)),

@@ -16,6 +16,7 @@ import { formatInstant, formatInterval } from '@svc/domain/time'
 import {
   type CompactionDriver,
   type CompactionPlanner,
+  compactionPreviewLimits,
   compactionRateOf,
   compactionScheduleShape,
   driverOf,
@@ -27,9 +28,6 @@ import { type Access, jsonAnswer, jsonBody, type Route, readLater, route } from 
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
-
-// Like those of the preview.
-const limits = { limitBytes: 32 * 1024 * 1024, maxValues: 3_000_000 }
 
 const maxRuns = 20
 const maxTasksPerRun = 100
@@ -63,7 +61,7 @@ export function compactionScheduleRoute(
     access,
     summary:
       'Simulate the next compaction runs (what they rewrite, and when), optionally with other policies and configurations',
-    body: jsonBody(readLater(compactionPreviewSchema()), limits),
+    body: jsonBody(readLater(compactionPreviewSchema()), compactionPreviewLimits),
     answers: [jsonAnswer(compactionScheduleShape)],
     handle: async ({ body, caller, signal }) => {
       const given = await slices.run(() => readCompactionPreview(body), signal)
