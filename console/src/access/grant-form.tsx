@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { type AccessDirectory, useInventory } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
+import { roleChange } from './role-change.ts'
 import type { Change, Changes } from './use-changes.ts'
 
 const levels = [
@@ -22,7 +23,6 @@ interface Grant {
 /** Returns the changes that assign a role to a user, and create the role if it does not exist. */
 function changesFor({ directory, user, role, dataSource, actions }: Grant): Change[] {
   const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
-  const userRolePath = `${directory.accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
   const resource = { type: 'DATASOURCE', name: patternOf(dataSource) }
   const create: Change[] = [
     { method: 'POST', path: rolePath, undo: { method: 'DELETE', path: rolePath } },
@@ -32,12 +32,7 @@ function changesFor({ directory, user, role, dataSource, actions }: Grant): Chan
       body: actions.map((action) => ({ resource, action })),
     },
   ]
-  const assign: Change = {
-    method: 'POST',
-    path: userRolePath,
-    undo: { method: 'DELETE', path: userRolePath },
-  }
-  return [...(Object.hasOwn(directory.roles, role) ? [] : create), assign]
+  return [...(Object.hasOwn(directory.roles, role) ? [] : create), roleChange(directory, user, role, true)]
 }
 
 /** Gives a user access to one datasource through a role of its own. */

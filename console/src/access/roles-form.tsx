@@ -2,7 +2,8 @@ import { type FormEvent, useState } from 'react'
 import type { AccessDirectory, PermissionJson } from '../cluster/index.ts'
 import { useSession } from '../session/index.ts'
 import { Name, Notice } from '../ui/index.ts'
-import type { Change, Changes } from './use-changes.ts'
+import { roleChange } from './role-change.ts'
+import type { Changes } from './use-changes.ts'
 
 /** Chooses the roles of a user, and shows what that changes before it is applied. */
 export function RolesForm({
@@ -28,8 +29,8 @@ export function RolesForm({
       ...removed.map((role) => `${user} no longer has the role ${role}.`),
     ]
     const requests = [
-      ...assigned.map((role) => changeOf(directory, user, role, true)),
-      ...removed.map((role) => changeOf(directory, user, role, false)),
+      ...assigned.map((role) => roleChange(directory, user, role, true)),
+      ...removed.map((role) => roleChange(directory, user, role, false)),
     ]
     void changes.apply(texts.join(' '), requests).then((isDone) => isDone && setChosen(new Map()))
   }
@@ -63,20 +64,6 @@ export function RolesForm({
       )}
     </form>
   )
-}
-
-function changeOf(
-  { accountsPath }: AccessDirectory,
-  user: string,
-  role: string,
-  isAssigned: boolean,
-): Change {
-  const path = `${accountsPath}/users/${encodeURIComponent(user)}/roles/${encodeURIComponent(role)}`
-  const [assign, remove] = [
-    { method: 'POST', path },
-    { method: 'DELETE', path },
-  ] as const
-  return isAssigned ? { ...assign, undo: remove } : { ...remove, undo: assign }
 }
 
 /** What the user may do afterward and no longer. */
