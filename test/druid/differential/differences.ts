@@ -1,4 +1,5 @@
 import { ascending } from '@svc/domain/order'
+import { contains, dayMs, type Interval, overlaps, parseInterval } from '@svc/domain/time'
 import { type Exchange, isSame, normalize } from './exchange.ts'
 import type { State } from './state.ts'
 
@@ -441,7 +442,7 @@ export const differences: readonly Difference[] = [
           ({ payload: { dataSource, version, interval } }) =>
             dataSource === marked.dataSource &&
             version > marked.version &&
-            overlaps(interval, marked.interval),
+            overlaps(parseInterval(interval), parseInterval(marked.interval)),
         )
       )
     }),
@@ -474,7 +475,9 @@ export const differences: readonly Difference[] = [
     explains: bothSucceed(({ request, state }) => {
       const { interval } = (request.json ?? {}) as { interval?: string | null }
       if (!request.endpoint.endsWith('/markUnused') || typeof interval !== 'string') return false
-      return state.segments.some(({ payload }) => overlapsInPart(interval, payload.interval))
+      return state.segments.some(({ payload }) =>
+        overlapsInPart(parseInterval(interval), parseInterval(payload.interval)),
+      )
     }),
   },
   {
@@ -516,7 +519,7 @@ const hasPartlyHidden = ({ segments }: State, dataSource: string): boolean =>
         hidden.dataSource === dataSource &&
         newer.dataSource === dataSource &&
         newer.version > hidden.version &&
-        overlapsInPart(newer.interval, hidden.interval),
+        overlapsInPart(parseInterval(newer.interval), parseInterval(hidden.interval)),
     ),
   )
 
@@ -618,26 +621,13 @@ const addsOnlyFields: Difference['explains'] = equalWithout(
   (endpoint) => /\/rules(\/:dataSource)?\/history$/.test(endpoint),
 )
 
-/** The times of two intervals. */
-const timesOf = (one: string, other: string): number[][] =>
-  [one, other].map((interval) => interval.split('/').map((time) => Date.parse(time)))
-
-function overlaps(one: string, other: string): boolean {
-  const [[start = 0, end = 0] = [], [otherStart = 0, otherEnd = 0] = []] = timesOf(one, other)
-  return start < otherEnd && end > otherStart
-}
-
 /** Whether an interval overlaps another one without containing it. */
-function overlapsInPart(one: string, other: string): boolean {
-  const [[start = 0, end = 0] = [], [otherStart = 0, otherEnd = 0] = []] = timesOf(one, other)
-  return overlaps(one, other) && (start > otherStart || end < otherEnd)
-}
+const overlapsInPart = (one: Interval, other: Interval): boolean =>
+  overlaps(one, other) && !contains(one, other)
 
 /** Whether an interval ends before the last two weeks, or starts after them. */
-function isOutsideLastWeeks(interval: string): boolean {
-  const [start = '', end = ''] = interval.split('/')
-  return Date.parse(end) < Date.now() - 14 * 86_400_000 || Date.parse(start) > Date.now()
-}
+const isOutsideLastWeeks = (interval: string): boolean =>
+  !overlaps(parseInterval(interval), { start: Date.now() - 14 * dayMs, end: Date.now() })
 
 const numbersOf = ({ json }: Exchange['svc']): [name: string, value: number][] =>
   Object.entries((json ?? {}) as Record<string, number>)

@@ -64,10 +64,9 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
   const compare = async (request: DifferentialRequest): Promise<boolean> => {
     const exchange = await measured('requests', send(systems, request, state))
     sent += 1
-    const known = isSame(exchange)
-      ? differences.find(({ separates, explains }) => separates && explains(exchange))
-      : differences.find(({ explains }) => explains(exchange))
-    if (!known && isSame(exchange)) return true
+    const isEqual = isSame(exchange)
+    const known = differences.find(({ separates, explains }) => (separates || !isEqual) && explains(exchange))
+    if (isEqual && !known) return true
     if (known) listed.set(known.name, (listed.get(known.name) ?? 0) + 1)
     else unlisted.push({ seed, exchange, changes: [...changes] })
     // Where only one system has made a change, later answers would differ for this reason.
