@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { finish } from '../steps/index.ts'
+import { dayMs } from '../time/index.ts'
 import { type PreviewedCluster, previewServerChanges, type ServerChanges } from './index.ts'
 import { clusterOfDays, testNow, testServer } from './test-preview.ts'
 
-const dayMs = 86_400_000
 const nothing: ServerChanges = { failed: [], drained: [], added: [] }
 
 /** Ten days of 10 bytes each. The newest five are on two hot servers, the others on the cold one. */

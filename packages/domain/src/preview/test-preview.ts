@@ -1,6 +1,6 @@
 import { defaultRule, parseRules, type Rule } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import { parseInstant } from '../time/index.ts'
+import { dayMs, parseInstant } from '../time/index.ts'
 import {
   type AnsweredSummary,
   decidePreview,
@@ -57,8 +57,6 @@ export function previewGiven(json: unknown): {
     summary: formatSummary(result, true),
   }
 }
-
-const dayMs = 86_400_000
 
 /** A server of 1,000 bytes, unless stated otherwise. */
 export const testServer = (name: string, tier: string, maxSizeBytes = 1000): PreviewServer => ({
