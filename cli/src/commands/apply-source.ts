@@ -27,7 +27,7 @@ export interface OpenedPlan {
 export async function openSource(target: string | undefined, options: ApplySource): Promise<OpenedPlan> {
   const { revert } = options
   if ((target === undefined) === (revert === undefined))
-    throw invalidInput('Expected either files or a saved plan, or --revert with an applied plan')
+    throw invalidInput('Expected files, a saved plan, or --revert with an applied plan')
   if (target !== undefined && !isSavedPlan(target)) return await planFiles(target, options)
   if (options.target !== undefined || options.create)
     throw invalidInput(

@@ -123,7 +123,7 @@ function addPreview(rules: Command): void {
     .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
       '--fail-on <effects>',
-      'Comma-separated effects that fail the preview with status 4: unqueryable, unused, underReplicated, doesNotFit',
+      'Comma-separated effects that make the preview fail with status 4: unqueryable, unused, underReplicated, doesNotFit',
     )
     .option('--html <file>', 'Also write the preview as one self-contained page')
     .option('--markdown', 'Print Markdown, for a change ticket')

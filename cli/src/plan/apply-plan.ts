@@ -51,13 +51,13 @@ export async function remainingSteps(
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)
     throw forbidden(
-      `The configuration was changed after plan [${plan.id}] was made: [${conflicts.join('], [')}]. Make a new plan.`,
+      `The configuration was changed after plan [${plan.id}] was made: [${conflicts.join('], [')}]. Create a new plan.`,
     )
   const answer = await previewOf(open, preview)
   const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))
   if (grown.length > 0)
     throw forbidden(
-      `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Make a new plan.`,
+      `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Create a new plan.`,
     )
   const steps = await orderOf(open, answer, preview)
   return { steps, done: plan.changes.length - open.length, preview: answer }
@@ -91,7 +91,7 @@ export async function applySteps(
       await applyUnit(context, unit, events).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== 'conflict') throw error
         throw forbidden(
-          `${error.message.replace(/\.$/, '')}. Applied ${applied} of ${countOf(changes.length, 'change')}. Make a new plan.`,
+          `${error.message.replace(/\.$/, '')}. Applied ${applied} of ${countOf(changes.length, 'change')}. Create a new plan.`,
         )
       })
       for (const change of unit) {

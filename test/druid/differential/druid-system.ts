@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
@@ -12,6 +11,7 @@ import {
   type SentRequest,
   waitUntil,
 } from '@svc/shared/testing'
+import { newTestFolder, removeTestFolder } from '../../support/test-folder.ts'
 import { authenticator, basicProperties, passwords } from './logins.ts'
 import type { StoredSegment, WantedServer } from './state.ts'
 
@@ -108,7 +108,7 @@ const opened = [
 /** Starts Druid's coordinator and overlord. Throws with its log if it is not ready in time. */
 export async function startDruidSystem(): Promise<DruidSystem> {
   await compile()
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-differential-'))
+  const folder = newTestFolder()
   const ports = await freePorts(3 + dataServers)
   const [port, storePort, controlPort, ...dataPorts] = ports as [number, number, number, ...number[]]
   const locations = {
@@ -141,13 +141,17 @@ export async function startDruidSystem(): Promise<DruidSystem> {
     ],
     { cwd: folder, stdio: ['ignore', log, log] },
   )
+  // A run that is interrupted exits without calling `stop`.
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
   const client = createHttpClient(`http://127.0.0.1:${port}`, { credentials: `admin:${passwords.admin}` })
   const control = createHttpClient(`http://127.0.0.1:${controlPort}`)
   const stop = async () => {
     client.close()
     control.close()
     await endProcess(child)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    process.off('exit', kill)
+    removeTestFolder(folder)
   }
   try {
     await waitUntil(

@@ -142,7 +142,7 @@ export function leaderBack(story: Story): string[] {
 }
 
 /**
- * The time from the end of the last of overlapping faults until the cluster worked, or until the next fault.
+ * The time from the end of the last of several overlapping faults until the cluster worked, or until the next fault.
  */
 function recoveries({ entries }: Story): Gap[] {
   const faults = faultsOf(entries)
@@ -156,7 +156,7 @@ function recoveries({ entries }: Story): Gap[] {
   })
 }
 
-/** The cluster works soon after the last of overlapping faults. */
+/** The cluster works soon after the last of several overlapping faults. */
 export function recovery(story: Story): string[] {
   return recoveries(story)
     .filter(({ ms }) => ms > recoveryMs)
@@ -171,7 +171,7 @@ export interface LongestTimes {
   /** Without a leader of a role while one of its servers could lead. */
   readonly leaderlessMs: number
   /**
-   * From the end of the last of overlapping faults until the cluster worked again, if it did before the next
+   * From the end of the last of several overlapping faults until the cluster worked again, if it did before the next
    * fault.
    */
   readonly recoveryMs: number

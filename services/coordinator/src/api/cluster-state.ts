@@ -12,7 +12,7 @@ const clusterStateShape = z
       .describe(
         'Whether the leader has a report from every server, all load queues are empty, and the last complete duty run changed nothing',
       ),
-    reasons: z.array(z.string()).describe('Reasons why the cluster is not known or not settled'),
+    reasons: z.array(z.string()).describe('Reasons why `known` or `settled` is false'),
     shortages: z
       .array(z.string())
       .describe(
