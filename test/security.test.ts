@@ -127,7 +127,7 @@ describe('explain', () => {
     assert.equal(admin.status, 0, admin.stderr)
     assert.match(
       admin.stdout,
-      /^Allowed: POST .* as admin\nA role of the user grants \[WRITE\] on \[DATASOURCE\]/,
+      /^Allowed: POST .* as admin\nOne of the user's roles grants \[WRITE\] on \[DATASOURCE\]/,
     )
     assert.match(admin.stdout, /admin +WRITE DATASOURCE \.\* +yes/)
     const ofDirectory = await explain('alice', path)

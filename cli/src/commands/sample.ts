@@ -18,7 +18,7 @@ export function addSample(program: Command): void {
     .command('sample')
     .description('Write sample data with recent timestamps, to try out period rules')
     .argument('<file>', 'New CSV file (- for standard output)')
-    .option('--days <n>', 'Number of days until today', '90')
+    .option('--days <n>', 'Number of days of data to write', '90')
     .option('--rows <n>', 'Number of rows, spread evenly over the days', '20000')
     .option('--end <date>', 'End date, exclusive, for example 2026-01-31 (default: today, UTC)')
     .option('--json', 'Print a JSON summary')

@@ -89,7 +89,7 @@ export async function createRehearsal(source: SnapshotSource, options: Rehearsal
     options.onStep(`Read ${countOf(snapshot.segments, 'segment')} and ${countOf(servers.length, 'server')}`)
     if (servers.length > maxVirtualServers) {
       throw invalidInput(
-        `[${source.name}] has [${servers.length}] servers, expected at most ${maxVirtualServers}`,
+        `[${source.name}] has [${servers.length}] servers: expected at most [${maxVirtualServers}]`,
       )
     }
     const stored = await fillHome(home, { snapshot, folder, from: source.name }, options)

@@ -60,7 +60,7 @@ export function readImportReport(home: HomeLayout): ImportReport {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     throw notFound(
       isMissing
-        ? `Home [${home.root}] has no import report: ./svc import did not create it`
+        ? `Home [${home.root}] has no import report, because ./svc import did not create this home`
         : `Failed to read the import report of [${home.root}]: ${describeError(error)}`,
     )
   }

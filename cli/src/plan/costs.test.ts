@@ -84,7 +84,7 @@ describe('warnings of a plan', () => {
       { type: 'dropForever' },
     ]
     assert.deepEqual(warningsOfPlan([rules('a', list), rules('_default', undefined)], undefined), [
-      'rules.a: rule [1] loads only 1 replica of a segment, so its data is unqueryable while a server is down',
+      'rules.a: rule [1] loads only 1 replica of each segment, so data is unqueryable while a server is down',
     ])
   })
 

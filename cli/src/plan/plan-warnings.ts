@@ -36,7 +36,7 @@ function warningsOfReplicas({ path: at, after }: Change): string[] {
     const replicas = replicasOf(json)
     if (replicas === undefined || replicas === 0 || replicas >= minReplicas) return []
     return [
-      `${subject}: rule [${index}] loads only ${countOf(replicas, 'replica')} of a segment, so its data is unqueryable while a server is down`,
+      `${subject}: rule [${index}] loads only ${countOf(replicas, 'replica')} of each segment, so data is unqueryable while a server is down`,
     ]
   })
 }

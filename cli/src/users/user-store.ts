@@ -126,7 +126,7 @@ async function onlyName(
   const [only, ...others] = names
   if (only === undefined)
     throw notFound(
-      'The cluster stores no users: it has no logins, or all logins are checked against a directory',
+      'The cluster stores no users: it does not require logins, or all logins are checked against a directory',
     )
   if (others.length > 0)
     throw invalidInput(`Missing value for [${option}]: expected one of [${names.join(', ')}]`)

@@ -3,7 +3,7 @@ import type { Check, CheckInput, Hit } from '../findings.ts'
 import { javaTrustStore, type StoreContent, type StoreUse, servedChain, trustIn } from '../stores.ts'
 
 const effect =
-  "Connections that use Java's trust store fail, for example to the metadata store, S3, or an OpenID provider. Druid does not use Java's trust store for connections between its servers or to LDAP directories."
+  "Connections that use Java's trust store fail, such as those to the metadata store, S3, or an OpenID provider. Druid does not use Java's trust store for connections between its servers or to LDAP directories."
 
 /** A check of the trust store of Java; `find` returns what is wrong with it and how to fix it. */
 const ofJavaTrustStore = (

@@ -109,7 +109,7 @@ export const properties = {
     }),
   ),
   'svc.enablePlaintextPort': property(flag, 'whether to serve HTTP (without TLS)', 'true'),
-  'svc.enableTlsPort': property(flag, 'whether to serve HTTPS (with TLS)', 'false'),
+  'svc.enableTlsPort': property(flag, 'whether to serve HTTPS', 'false'),
   'svc.api.aliases': property(
     aliasList,
     'path aliases of the API: with ["druid"], the API is also available at /druid/** and /druid-ext/**',

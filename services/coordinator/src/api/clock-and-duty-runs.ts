@@ -81,7 +81,7 @@ const dutyRunRoute = (
     method: 'POST',
     path: path('/run'),
     access: state('WRITE'),
-    summary: 'Run all or some duty groups at the current time of the cluster and return what they did',
+    summary: "Run some or all duty groups now, at the cluster's time, and return what they did",
     body: jsonBody(omittable(readRun), { optional: true }),
     answers: [jsonAnswer(runShape)],
     handle: async ({ body }) => {

@@ -64,7 +64,7 @@ function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string)
         `[${user}] cannot log in: the directory of [${recognition.authenticator}] calls this user [${recognition.identity}], which is the name of a user of another authenticator`,
       )
     case 'unknown':
-      return denied(`[${user}] cannot log in: none of the authenticators tried has a password for this user`)
+      return denied(`[${user}] cannot log in: no authenticator can check a password for this user`)
   }
 }
 
@@ -103,8 +103,8 @@ function verdictForUser(
   }
   const resource = name === undefined ? `any [${type}]` : resourceText(type, name)
   return isGranted
-    ? allowed(`A role of the user grants [${action}] on ${resource}`)
-    : denied(`No role of the user grants [${action}] on ${resource}`)
+    ? allowed(`One of the user's roles grants [${action}] on ${resource}`)
+    : denied(`None of the user's roles grants [${action}] on ${resource}`)
 }
 
 /** Returns the verdict for an endpoint that only servers may call. */

@@ -58,10 +58,10 @@ const [anyLogin, needsRole, open] = ['/svc/indexer/v1/tasks', '/svc/coordinator/
 describe('the explanation of access', () => {
   for (const [user, path, context, allowed, because] of [
     ['of A', anyLogin, both, true, /^Any login is sufficient/],
-    ['of A', needsRole, both, true, /^A role of the user grants/],
+    ['of A', needsRole, both, true, /^One of the user's roles grants/],
     ['of B', anyLogin, both, true, /^Any login is sufficient/],
     ['of B', anyLogin, first, false, /^\[of B\] cannot log in/],
-    ['of B', needsRole, both, false, /^No role of the user grants/],
+    ['of B', needsRole, both, false, /^None of the user's roles grants/],
     ['new', anyLogin, both, false, /^\[new\] cannot log in/],
     ['nobody', anyLogin, both, false, /^\[nobody\] cannot log in/],
     ['left', needsRole, both, false, /^\[left\] cannot log in/],
@@ -76,7 +76,7 @@ describe('the explanation of access', () => {
     ],
     ['svc_system', '/svc-internal/v1/segments', both, true, /\[svc_system\] is the internal user/],
     ['svc_system', '/svc-internal/v1/open', both, false, /callers are not identified as servers/],
-    ['of A', needsRole, apart, true, /^A role of the user grants/],
+    ['of A', needsRole, apart, true, /^One of the user's roles grants/],
     [
       'of B',
       needsRole,
@@ -141,7 +141,7 @@ it('says that a permission depends on the body, unless the user has it for all n
   }
   assert.deepEqual(await explain('all writer'), {
     allowed: true,
-    because: 'A role of the user grants [WRITE] on any [DATASOURCE]',
+    because: "One of the user's roles grants [WRITE] on any [DATASOURCE]",
     grants: [true],
   })
   assert.deepEqual(await explain('some writer'), {
@@ -151,7 +151,7 @@ it('says that a permission depends on the body, unless the user has it for all n
   })
   assert.deepEqual(await explain('none writer'), {
     allowed: false,
-    because: 'No role of the user grants [WRITE] on any [DATASOURCE]',
+    because: "None of the user's roles grants [WRITE] on any [DATASOURCE]",
     grants: [],
   })
 })
