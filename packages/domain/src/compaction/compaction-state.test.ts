@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { finish } from '../steps/index.ts'
 import { parseCompactionConfig } from './config/index.ts'
 import { compareWith, stateAfter } from './index.ts'
 
@@ -152,7 +153,7 @@ describe('comparing a compaction state with a configuration', () => {
   ]
   for (const { name, config, state, differs } of cases) {
     it(name, () => {
-      const { mismatch } = compareWith(configOf(config))({ ...base, ...state })
+      const { mismatch } = finish(compareWith(configOf(config)))({ ...base, ...state })
       assert.equal(mismatch?.split(' ')[0], differs)
     })
   }
@@ -175,7 +176,7 @@ describe('comparing a compaction state with a configuration', () => {
     ]) {
       const parsed = configOf(config)
       const kept = JSON.parse(JSON.stringify(stateAfter(parsed)))
-      assert.equal(compareWith(parsed)(kept).mismatch, undefined)
+      assert.equal(finish(compareWith(parsed))(kept).mismatch, undefined)
     }
   })
 })

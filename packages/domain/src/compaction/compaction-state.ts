@@ -1,4 +1,4 @@
-import { canonicalJson } from '../json/index.ts'
+import { canonicalJson, canonicalJsonInSteps } from '../json/index.ts'
 import { type PartitionsSpec, readGranularity } from '../specs/index.ts'
 import { bucketOf, type Granularity, type Interval, sameInterval } from '../time/index.ts'
 import { type JsonObject, readAnyObject, showValue } from '../validation/index.ts'
@@ -176,11 +176,19 @@ function checksOf(config: CompactionConfig): Check[] {
 /** Returns the value as a string that does not depend on the order of keys or on null fields. */
 export const canonicalText = (value: unknown): string => canonicalJson(value, { withoutNulls: true })
 
-/** Returns a function that compares states with the configuration. Equal states share one verdict. */
-export function compareWith(config: CompactionConfig): (state: CompactionState) => StateVerdict {
-  const checks = checksOf(config)
-    .map((check, rank) => ({ ...check, rank, requiredText: canonicalText(check.required) }))
-    .filter(({ required }) => required !== null)
+/** Returns the same as `canonicalText`. Pauses regularly, because configurations have filters of megabytes. */
+export const canonicalTextInSteps = (value: unknown): Generator<undefined, string> =>
+  canonicalJsonInSteps(value, { withoutNulls: true })
+
+/** Returns a function that compares states with the configuration. Equal states share one verdict. Pauses regularly. */
+export function* compareWith(
+  config: CompactionConfig,
+): Generator<undefined, (state: CompactionState) => StateVerdict> {
+  const checks: (Check & { readonly rank: number; readonly requiredText: string })[] = []
+  for (const [rank, check] of checksOf(config).entries()) {
+    if (check.required === null) continue
+    checks.push({ ...check, rank, requiredText: yield* canonicalTextInSteps(check.required) })
+  }
   const byObject = new Map<CompactionState, StateVerdict>()
   const byText = new Map<string, StateVerdict>()
   const judge = (state: CompactionState): StateVerdict => {

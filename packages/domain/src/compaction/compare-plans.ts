@@ -1,7 +1,7 @@
 import { ascending } from '../order/index.ts'
 import { formatInterval, type Interval } from '../time/index.ts'
-import { canonicalText } from './compaction-state.ts'
-import { formatCompactionConfig } from './config/index.ts'
+import { canonicalTextInSteps } from './compaction-state.ts'
+import { type CompactionConfig, formatCompactionConfig } from './config/index.ts'
 import type { CompactionCode } from './explain-compaction.ts'
 import type { CompactionPlan, DatasourceFindings } from './plan-compaction.ts'
 
@@ -98,24 +98,28 @@ function* plannedIntervals(
     yield { dataSource, interval, code: code ?? (demand.floor > slots ? 'TOO_FEW_SLOTS' : 'COMPACTED') }
 }
 
-/** Returns the datasources that two plans configure differently, by name. */
-export function compareConfigs(
+/** Returns the datasources that two plans configure differently, by name. Pauses regularly. */
+export function* compareConfigs(
   before: Pick<ComparedPlan, 'findings'>,
   after: Pick<ComparedPlan, 'findings'>,
-): ConfigDifference[] {
+): Generator<undefined, ConfigDifference[]> {
   const names = [...new Set([...before.findings.keys(), ...after.findings.keys()])].sort()
-  return names.flatMap((dataSource): ConfigDifference[] => {
+  const differences: ConfigDifference[] = []
+  for (const dataSource of names) {
     const [one, other] = [before, after].map(({ findings }) => findings.get(dataSource)?.config)
-    if (one === undefined || other === undefined) {
-      const isConfiguredBefore = one !== undefined
-      return [{ dataSource, fields: [], isConfiguredBefore, isConfiguredAfter: !isConfiguredBefore }]
-    }
-    const [fieldsBefore, fieldsAfter] = [formatCompactionConfig(one), formatCompactionConfig(other)]
-    const fields = [...new Set([...Object.keys(fieldsBefore), ...Object.keys(fieldsAfter)])].filter(
-      (name) => canonicalText(fieldsBefore[name]) !== canonicalText(fieldsAfter[name]),
-    )
-    return fields.length === 0
-      ? []
-      : [{ dataSource, fields, isConfiguredBefore: true, isConfiguredAfter: true }]
-  })
+    const [isConfiguredBefore, isConfiguredAfter] = [one !== undefined, other !== undefined]
+    const fields = one && other ? yield* differingFields(one, other) : []
+    if (fields.length > 0 || isConfiguredBefore !== isConfiguredAfter)
+      differences.push({ dataSource, fields, isConfiguredBefore, isConfiguredAfter })
+  }
+  return differences
+}
+
+function* differingFields(before: CompactionConfig, after: CompactionConfig): Generator<undefined, string[]> {
+  const [one, other] = [formatCompactionConfig(before), formatCompactionConfig(after)]
+  const fields: string[] = []
+  for (const name of new Set([...Object.keys(one), ...Object.keys(other)]))
+    if ((yield* canonicalTextInSteps(one[name])) !== (yield* canonicalTextInSteps(other[name])))
+      fields.push(name)
+  return fields
 }

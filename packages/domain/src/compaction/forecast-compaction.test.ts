@@ -234,7 +234,7 @@ describe('the comparison of plans', () => {
 
   it('finds no difference between equal plans', () => {
     const same = compared({ maxRowsPerSegment: 1_000_000 })
-    assert.deepEqual([differences(same), compareConfigs(base, same)], [[], []])
+    assert.deepEqual([differences(same), finish(compareConfigs(base, same))], [[], []])
   })
 
   it('names intervals that another configuration rewrites or skips, and the fields that differ', () => {
@@ -243,7 +243,7 @@ describe('the comparison of plans', () => {
       [first, 'UP_TO_DATE', 'INPUT_TOO_LARGE'],
       [second, 'UP_TO_DATE', 'COMPACTED'],
     ])
-    assert.deepEqual(compareConfigs(base, other), [
+    assert.deepEqual(finish(compareConfigs(base, other)), [
       {
         dataSource: 'wiki',
         fields: ['inputSegmentSizeBytes', 'maxRowsPerSegment'],
@@ -259,7 +259,7 @@ describe('the comparison of plans', () => {
       [first, 'UP_TO_DATE', 'NOT_CONFIGURED'],
       [second, 'UP_TO_DATE', 'NOT_CONFIGURED'],
     ])
-    assert.deepEqual(compareConfigs(base, none), [
+    assert.deepEqual(finish(compareConfigs(base, none)), [
       { dataSource: 'wiki', fields: [], isConfiguredBefore: true, isConfiguredAfter: false },
     ])
     const monthly = compared({ granularitySpec: { segmentGranularity: 'MONTH' } })

@@ -19,7 +19,7 @@ import {
   noFigures,
   type SegmentGroup,
 } from './compaction-segment.ts'
-import { compareWith, isAligned, type StateVerdict } from './compaction-state.ts'
+import { type CompactionState, compareWith, isAligned, type StateVerdict } from './compaction-state.ts'
 import type { ClusterCompactionConfig, CompactionConfig } from './config/index.ts'
 import { orderCandidates } from './order.ts'
 import { type CompactionMode, type Content, eligibilityOf, type IneligibleCode } from './policy.ts'
@@ -246,7 +246,7 @@ class Search {
   private readonly config: CompactionConfig
   private readonly segments: readonly CompactionSegment[]
   private readonly locks: readonly LockedInterval[]
-  private readonly verdictOf: ReturnType<typeof compareWith>
+  private verdictOf!: (state: CompactionState) => StateVerdict
   /** Umbrella intervals that need compaction or are locked. If several buckets share one, it is used once. */
   private readonly enclosingIntervals = new Map<string, NeededCompaction | 'locked'>()
 
@@ -258,7 +258,6 @@ class Search {
     this.config = config
     this.segments = segments
     this.locks = locks
-    this.verdictOf = compareWith(config)
   }
 
   *run(): Generator<undefined, void> {
@@ -266,6 +265,7 @@ class Search {
     const { visible } = yield* analyzeTimelineInSteps(this.segments)
     const last = visible.at(-1)
     if (last === undefined) return
+    this.verdictOf = yield* compareWith(this.config)
     const pieces = yield* this.groupsOf(visible)
     const shown = [...new Set(pieces)]
     yield

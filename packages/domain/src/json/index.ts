@@ -1,5 +1,5 @@
 /** JSON text: composed of values that are JSON already, such as stored ones, and the same for equal values. */
-export { canonicalJson } from './canonical-json.ts'
+export { canonicalJson, canonicalJsonInSteps } from './canonical-json.ts'
 export {
   type JsonMember,
   jsonInAscii,

@@ -164,8 +164,9 @@ const describeRun = (run: ForecastRun): object => ({
 async function differencesOf(before: LivePlan, after: LivePlan, caller: Caller): Promise<object> {
   const sees = ({ dataSource }: { readonly dataSource: string }): boolean => caller.sees(dataSource)
   const intervals = (await finishInSlices(comparePlans(before, after))).filter(sees)
+  const configs = await finishInSlices(compareConfigs(before, after))
   return {
-    configDifferences: compareConfigs(before, after).filter(sees).slice(0, maxDifferences),
+    configDifferences: configs.filter(sees).slice(0, maxDifferences),
     differences: intervals
       .slice(0, maxDifferences)
       .map(({ interval, ...one }) => ({ ...one, interval: formatInterval(interval) })),
