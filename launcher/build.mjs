@@ -102,7 +102,11 @@ function commandLines() {
 try {
   const target = process.argv[2]
   if (target === undefined) process.stdout.write(`${await ensureBuild()}\n`)
-  else await bundle(path.resolve(target), programsOfImage)
+  // In the image, `svc` is on the path.
+  else
+    await bundle(path.resolve(target), programsOfImage, {
+      reword: (text) => text.replace(/\.\/svc\b(?!-)/g, 'svc'),
+    })
 } catch (error) {
   process.stderr.write(`svc: Failed to build: ${error.message}\n`)
   process.exit(1)

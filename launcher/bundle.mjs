@@ -8,6 +8,7 @@ export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 
 const supervisor = 'up-detached-process'
 const supervisorOfTests = 'cluster-process'
+const supervisorOfImage = 'cluster'
 
 /** The files that run as the processes of a cluster, by the names of their bundles. */
 const servers = {
@@ -36,11 +37,13 @@ export const programsOfPackage = {
   [supervisorOfTests]: 'cli/src/package/cluster-process.ts',
 }
 
-/** What the container image runs. */
+/** What the container images run. */
 export const programsOfImage = {
+  ...programs,
+  svc: 'cli/src/package/command.ts',
   container: 'container/src/main.ts',
+  [supervisorOfImage]: 'container/src/cluster.ts',
   health: 'container/src/health.ts',
-  ...servers,
 }
 
 // Packages with native binaries are not bundled, nor is a large one that only developers need, nor `ldapjs`, which assigns
@@ -86,7 +89,7 @@ export async function bundle(folder, entryPoints, { place = folder, reword } = {
  * cluster and need little, so they have a group of their own: that halves their memory.
  */
 function groupsOf(entryPoints) {
-  const isSupervisor = ([name]) => name === supervisor || name === supervisorOfTests
+  const isSupervisor = ([name]) => [supervisor, supervisorOfTests, supervisorOfImage].includes(name)
   const all = Object.entries(entryPoints)
   return [all.filter(isSupervisor), all.filter((entry) => !isSupervisor(entry))]
     .filter((group) => group.length > 0)
