@@ -5,6 +5,7 @@ interface TestOptions {
   readonly docs?: true
   readonly update?: true
   readonly browser?: true
+  readonly clients?: true
   readonly compose?: true
   readonly interop?: true
   readonly kubernetes?: true
@@ -26,6 +27,10 @@ export function addTest(dev: Command): void {
     .option('--docs', 'Run only the commands in the README and the how-to pages, and compare their output')
     .option('--update', 'Write the actual output into the tested pages, and update the console screenshots')
     .option('--browser', 'Run only the console tests (requires Chromium)')
+    .option(
+      '--clients',
+      'Run only the tests of the Testcontainers modules (requires Docker 25 or newer, Java, and Maven)',
+    )
     .option('--compose', 'Run only the docker-compose.yml tests (requires Docker)')
     .option(
       '--interop',
@@ -48,6 +53,7 @@ async function runSuite(pattern: string | undefined, options: TestOptions): Prom
   const isUpdating = options.update === true
   if (options.docs) return await development.runDocsTests(pattern, isUpdating)
   if (options.browser) return await development.runBrowserTests(pattern, isUpdating)
+  if (options.clients) return await development.runClientTests()
   if (options.compose) return await development.runComposeTests(pattern, isUpdating)
   if (options.interop) return await development.runInteropTests()
   if (options.kubernetes) return await development.runKubernetesTests()

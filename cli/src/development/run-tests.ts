@@ -33,6 +33,7 @@ export async function runTests(
     'test/browser/**',
     'test/compose/**',
     'test/docs/pages.test.ts',
+    'test/clients/**',
     'test/interop/**',
     'test/kubernetes/**',
     'test/package/**',
@@ -94,6 +95,12 @@ export async function runPackageTests(): Promise<number> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Runs the tests of the Testcontainers modules, which need Docker, Java and Maven; returns the exit status. */
+export async function runClientTests(): Promise<number> {
+  await checkJava()
+  return await runNodeTests(findTests('test/clients/*.test.ts', undefined), '1')
 }
 
 /** Runs the tests with Druid's Java client and web console, which need Java and Maven; returns the exit status. */

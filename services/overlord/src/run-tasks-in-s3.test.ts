@@ -73,7 +73,7 @@ describe('a task with deep storage and logs in S3', () => {
       const task = await ended(stores, await worker.submit(indexTask('koalas', rowsOf(1, 2))))
       assert.deepEqual(
         [task?.state, task?.errorMessage],
-        ['FAILED', `${named} cannot be written: ${problem}`],
+        ['FAILED', `${named} cannot be written to: ${problem}`],
       )
       assert.deepEqual(await segmentsOf('koalas'), [])
       assert.deepEqual(keys('segments/'), [])

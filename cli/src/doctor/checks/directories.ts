@@ -112,7 +112,7 @@ export const directoryChecks: readonly Check[] = [
               at: placeOf(server, 'druid.auth.basic.ssl.validateHostnames'),
               problem: '[druid.auth.basic.ssl.validateHostnames] is false, which has no effect',
               effect: 'Java still refuses a directory whose certificate is for another host.',
-              fix: 'Use the host name in the certificate of the directory.',
+              fix: 'In the URL of the directory, use a host name that its certificate contains.',
             },
           ]
         : [],

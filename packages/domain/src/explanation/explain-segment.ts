@@ -145,7 +145,7 @@ function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] 
     text: `Tier [${tier}]: ${text}`,
   })
   if (required === 0 || served >= required) return []
-  if (servers === 0) return [cause('tierWithoutServers', `no server for ${countOf(required, 'replica')}`)]
+  if (servers === 0) return [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}`)]
   if (activeServers === 0)
     return [cause('allDecommissioning', 'all its servers are decommissioning, so it loads nothing')]
   const causes: Cause[] = []

@@ -154,7 +154,7 @@ const withoutEffect: Partial<Record<keyof CoordinatorConfig, string>> = {
   killPendingSegmentsSkipList: 'there are no pending segments to delete',
   useRoundRobinSegmentAssignment:
     'in each tier, the server with the smallest percentage of its capacity in use gets the next segment',
-  debugDimensions: 'the log and the metrics show what each run did',
+  debugDimensions: 'the log and the metrics always show what each run did',
 }
 
 /** A warning about a field. */

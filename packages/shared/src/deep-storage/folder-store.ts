@@ -87,7 +87,7 @@ export function createFolderStore({
 const unreadable = ({ title, root }: Folder, error: unknown): Failure =>
   storageFailure(`${title} [${root}] cannot be read`, root, error)
 const unwritable = ({ title, root }: Folder, error: unknown): Failure =>
-  storageFailure(`${title} [${root}] cannot be written`, root, error)
+  storageFailure(`${title} [${root}] cannot be written to`, root, error)
 
 // A symbolic link inside the storage must not lead outside of it.
 async function realInside(root: string, path: string, relativePath: string): Promise<string> {

@@ -76,7 +76,7 @@ describe('a request to S3', () => {
     })
     await assert.rejects(store.put(file, 'x/0'), {
       code: 'unavailable',
-      message: `${named} cannot be written: ECONNREFUSED`,
+      message: `${named} cannot be written to: ECONNREFUSED`,
     })
     await standIn.start()
   })
@@ -92,7 +92,7 @@ describe('a request to S3', () => {
       const started = performance.now()
       await assert.rejects(store.put(file, 'x/0'), {
         code: 'unavailable',
-        message: `${place} cannot be written: ${problem}`,
+        message: `${place} cannot be written to: ${problem}`,
       })
       await assert.rejects(store.get('x/0', out), {
         code: 'unavailable',
@@ -109,7 +109,7 @@ describe('a request to S3', () => {
       ({ method }) => method === 'PUT',
     )
     await assert.rejects(storeWith().put(file, 'x/0'), (error: Error) => {
-      assert.equal(error.message, `${named} cannot be written: the S3 service has no space left`)
+      assert.equal(error.message, `${named} cannot be written to: the S3 service has no space left`)
       return isDiskFull(error)
     })
   })
@@ -163,7 +163,7 @@ describe('a large upload to S3', () => {
     writeFileSync(file, large)
     fail({ status: 403, code: 'AccessDenied' }, 1, ({ query }) => query.get('partNumber') === '2')
     await assert.rejects(storeWith().put(file, 'x/0'), {
-      message: `${named} cannot be written: AccessDenied (HTTP 403)`,
+      message: `${named} cannot be written to: AccessDenied (HTTP 403)`,
     })
     assert.deepEqual([standIn.objects.size, standIn.uploads.size], [0, 0])
   })

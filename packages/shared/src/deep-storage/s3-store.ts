@@ -89,7 +89,7 @@ export function createS3Store({
 const unreadable = ({ named, location }: Place, error: unknown): Failure =>
   s3Failure(`${named} cannot be read`, location, error)
 const unwritable = ({ named, location }: Place, error: unknown): Failure =>
-  s3Failure(`${named} cannot be written`, location, error)
+  s3Failure(`${named} cannot be written to`, location, error)
 
 function missingOr(place: Place, path: string, error: unknown): Failure {
   if (!isMissingObject(error)) return unreadable(place, error)

@@ -737,7 +737,7 @@ describe('a task that fails', () => {
     writeFileSync(blocked, '')
     await assert.rejects(
       bench.run(flightsTask, { deepStorage: createLocalDeepStorage({ rootDirectory: blocked }) }),
-      { code: 'unavailable', message: `Deep storage [${blocked}] cannot be written: ENOTDIR` },
+      { code: 'unavailable', message: `Deep storage [${blocked}] cannot be written to: ENOTDIR` },
     )
     assertWorkFolderEmpty()
   })

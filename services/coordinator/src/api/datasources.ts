@@ -94,7 +94,7 @@ function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route
       query: detail,
       answers: [
         jsonAnswer(z.union([datasourceSizesShape, datasourceShape])),
-        noContent('No segment of the datasource is served'),
+        noContent('No segments of the datasource are served'),
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()
@@ -132,7 +132,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       summary:
         'List the served intervals of a datasource, newest first; simple adds their sizes, full adds their segments',
       query: detail,
-      answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
+      answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {
         await segments.refresh()
         const served = await reader.ofOne(params.dataSource, true)
@@ -146,7 +146,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       summary:
         'List the served segments within an interval (start_end); simple returns sizes by interval, full adds servers',
       query: detail,
-      answers: [jsonAnswer(intervalsShape), noContent('No segment of the datasource is served')],
+      answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {
         const wanted = pathInterval(params.interval as string)
         const showsIntervals = query.simple || query.full
@@ -178,7 +178,7 @@ function segmentsOfDatasourceRoutes(
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(segmentShape)])),
-        noContent('No segment of the datasource is served'),
+        noContent('No segments of the datasource are served'),
       ],
       handle: async ({ params, query }) => {
         await segments.refresh()

@@ -125,7 +125,7 @@ const usedSegmentsRoute = (
     method: 'GET',
     path: `${base}/segments`,
     access: authenticated,
-    summary: 'List the used segments of all or some datasources, on request with their overshadowed status',
+    summary: 'List the used segments of all or some datasources, optionally with their overshadowed status',
     query: { datasources: names, includeOvershadowedStatus: presence, includeRealtimeSegments: presence },
     answers: [jsonAnswer(z.array(segmentWithStatusShape))],
     handle: async ({ caller, query }) => {

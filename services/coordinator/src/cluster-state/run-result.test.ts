@@ -12,6 +12,6 @@ test('shortages are listed for the first 20 tiers, and counted for the others', 
   const shortages = shortageSentences(all)
   assert.equal(shortages.length, 41)
   assert.equal(shortages[19], 'Tier [t19] has no servers for 2 replicas')
-  assert.equal(shortages[20], '3 more tiers have no servers')
+  assert.equal(shortages[20], 'Other tiers that have no servers: 3')
   assert.match(shortages[40]!, /^Tier \[t19\] has too few servers/)
 })

@@ -67,5 +67,5 @@ export const shortageSentences = (shortages: readonly Shortage[]): string[] =>
   [...Map.groupBy(shortages, ({ kind }) => kind)].flatMap(([kind, members]) => {
     const first = members.slice(0, maxTiers).map(({ text }) => text)
     const more = members.length - first.length
-    return more > 0 ? [...first, `${countOf(more, 'more tier')} ${kind}`] : first
+    return more > 0 ? [...first, `Other tiers that ${kind}: ${more}`] : first
   })
