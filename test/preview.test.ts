@@ -339,6 +339,6 @@ describe('./svc rules', () => {
     writeFileSync(file, JSON.stringify(rules))
     const unknown = await svcRules('preview', file, '--datasource', 'fligths')
     assert.deepEqual([unknown.status, unknown.stdout], [2, ''])
-    assert.match(unknown.stderr, /^svc: Unknown datasource \[fligths\]: .* Similar names are \[flights\]/)
+    assert.match(unknown.stderr, /^svc: Unknown datasource \[fligths\]: .* Similar names: \[flights\]/)
   })
 })

@@ -84,8 +84,8 @@ describe('a release', () => {
     assert.equal(release.jobs.package!.permissions!['id-token'], 'write')
     const text = read('.github/workflows/release.yml')
     assert.match(text, /^ +sbom: true$/m)
-    for (const architecture of ['amd64', 'arm64'])
-      assert.match(text, new RegExp(`architecture: ${architecture},`))
+    assert.match(text, /^ +architecture: \[amd64, arm64\]$/m)
+    assert.equal(text.match(/^ +target: \[servers, cluster\]$/gm)?.length, 2)
   })
 
   test('has an entry in CHANGELOG.md', () => {

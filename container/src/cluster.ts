@@ -27,7 +27,7 @@ try {
   print(`Ready: ${cluster.routerUrl}`)
   if (cluster.adminPassword !== undefined)
     print(
-      `Log in as admin: svc password prints the password (stored in ${secretFile(cluster.home, 'admin-password')})`,
+      `Log in as admin. To print the password (stored in ${secretFile(cluster.home, 'admin-password')}), run svc password`,
     )
   if (cluster.trusted !== undefined) print(`Certificate to trust: ${trustStoreFile(cluster.home.pki)}`)
   await requested

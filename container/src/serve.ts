@@ -12,7 +12,7 @@ export async function serve(role: Role): Promise<void> {
   if (keyStore !== undefined && !existsSync(keyStore)) {
     preventRestart()
     throw notFound(
-      `There is no certificate for [${host}]. Increase SVC_REPLICAS in .env (for historicals) or SVC_SERVICES in docker-compose.yml (for other services), and run docker compose up again. To number the replicas from 1 again, run docker compose down first.`,
+      `There is no certificate for [${host}]. Increase SVC_REPLICAS in .env (for historicals) or the replicas in SVC_SERVICES in docker-compose.yml (for other services), and run docker compose up again. To number the replicas from 1 again, run docker compose down first.`,
     )
   }
   const settings = tryLoading(role)

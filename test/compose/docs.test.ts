@@ -1,5 +1,4 @@
-// Runs the commands of the how-to page for Docker Compose as a reader would, in a project and on a port of its
-// own.
+// Runs the commands of the how-to pages about containers as a reader would, with names and ports of their own.
 import { test } from 'node:test'
 import { freePort } from '@svc/shared/testing'
 import { pagesOf, runPageInClone } from '../docs/run-page.ts'
@@ -14,9 +13,30 @@ for (const name of pagesOf('compose', ''))
       await runPageInClone(name, {
         launch: () => [],
         environment,
-        words: { 'localhost:9088': `localhost:${port}`, 'svc-coordinator-1': `${project}-coordinator-1` },
+        words: name.includes('one-container')
+          ? wordsOfOneContainer(project, port)
+          : { 'localhost:9088': `localhost:${port}`, 'svc-coordinator-1': `${project}-coordinator-1` },
       })
     } finally {
       await runDocker(['compose', '--profile', '*', 'down', '--volumes', '--timeout', '20'], environment)
+      await runDocker(['rm', '--force', '--volumes', project])
+      await runDocker(['volume', 'rm', '--force', `${project}-data`])
+      await runDocker(['image', 'rm', '--force', `${project}-image`])
     }
   })
+
+/** The names of the container, its volume, and its image, and the published port, so that they do not affect others. */
+const wordsOfOneContainer = (project: string, port: string) => ({
+  '127.0.0.1:9088:9088': `127.0.0.1:${port}:9088`,
+  'https://localhost:9088': `https://localhost:${port}`,
+  'svc-data': `${project}-data`,
+  'svc-cluster': `${project}-image`,
+  '--name svc ': `--name ${project} `,
+  "' svc)": `' ${project})`,
+  'docker logs svc': `docker logs ${project}`,
+  'docker exec svc ': `docker exec ${project} `,
+  'docker cp svc:': `docker cp ${project}:`,
+  'docker stop svc': `docker stop ${project}`,
+  'docker start svc': `docker start ${project}`,
+  'rm --force --volumes svc': `rm --force --volumes ${project}`,
+})

@@ -5,7 +5,7 @@
 #   engine.sh stop   stops Docker if `up` has started it
 # On Debian as root, Docker is installed from the packages of the system, and Compose from a newer suite. Base images that
 # cannot be pulled are built from Debian packages. They replace the official ones, with the same names, commands, and
-# users.
+# users. With ENGINE=26, Docker is newer than that of Debian 12, which Testcontainers requires.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 root=${SVC_ENGINE_DIR:-/var/tmp/svc-test-engine}
@@ -45,6 +45,20 @@ install_engine() {
       cannot "failed to install Docker Compose: $(tail -1 "$root/apt.log")"
     install -m755 x/usr/libexec/docker/cli-plugins/docker-{compose,buildx} $plugins/
   fi
+}
+
+# Uses the programs of the newer suite from a separate folder. Its runc needs a newer C library, so that of the system stays.
+use_newer_engine() {
+  local e=$root/engine
+  if [ ! -x "$e/bin/dockerd" ]; then
+    log "unpacking Docker of $suite"
+    rm -rf "$e" && mkdir -p "$e/bin"
+    (apt_of_suite update && cd "$e" && apt_of_suite download docker.io containerd &&
+      for package in *.deb; do dpkg -x "$package" x; done) >"$root/apt.log" 2>&1 ||
+      cannot "failed to unpack Docker: $(tail -1 "$root/apt.log")"
+    ln -s "$e"/x/usr/sbin/{dockerd,docker-proxy} "$e"/x/usr/bin/{containerd,containerd-shim-runc-v2} "$(command -v runc)" "$e/bin/"
+  fi
+  PATH=$e/bin:$PATH
 }
 
 start_engine() {
@@ -181,6 +195,7 @@ up() {
     mkdir -p "$root"/{data,exec}
     mirror=$(apt-get indextargets --format '$(SITE)' 2>/dev/null | grep -v security | head -1)
     install_engine
+    [ "${ENGINE:-}" != 26 ] || use_newer_engine
     docker info >/dev/null 2>&1 || start_engine
   fi
   mkdir -p "$root"

@@ -109,7 +109,7 @@ async function runSeeds(): Promise<void> {
       ? requestedSeeds
       : seedsToRun(requestedSeeds, seconds, readPassedSeeds(passedSeedsFile))
   if (seeds.length < requestedSeeds.length)
-    process.stdout.write(`Skipped ${requestedSeeds.length - seeds.length} seeds that have passed before\n`)
+    process.stdout.write(`Skipped seeds that have passed before: ${requestedSeeds.length - seeds.length}\n`)
   if (seeds.length === 0) return
   const failed: number[] = []
   const prepared = await prepareHome()

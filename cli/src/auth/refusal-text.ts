@@ -87,7 +87,7 @@ export function refusedRequestText(
     return `${title}\n\nThe request had no readable credentials: its Authorization header is missing, or its scheme is not Basic.\n`
   const wrongPassword =
     status === 401 && explanation.allowed
-      ? `[${user}] may make this request with the correct password, so the password was wrong, or the user or its permissions have changed since.\n\n`
+      ? `[${user}] is allowed to make this request with the correct password. Either the password was wrong, or the user or its permissions have changed since then.\n\n`
       : ''
   return `${title}\n\n${wrongPassword}${explanationText(explanation)}`
 }

@@ -77,7 +77,7 @@ export function parseOptions(written: WrittenOptions): PlanOptions {
 function parseLdap({ ldap = false, profile = 'secure' }: WrittenOptions): boolean {
   if (ldap && profile !== 'secure') {
     throw invalidInput(
-      `Option --ldap requires the profile [secure], not [${profile}], because only that profile has logins`,
+      `Option --ldap requires the profile [secure], not [${profile}], because only [secure] has logins`,
     )
   }
   return ldap

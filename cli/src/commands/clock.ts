@@ -18,7 +18,7 @@ export function addClock(program: Command): void {
   const clock = program
     .command('clock')
     .description(
-      'Show and move the simulated time of a running cluster (requires svc.simulation.clock.enabled)',
+      'Show and control the simulated clock of a running cluster (requires svc.simulation.clock.enabled)',
     )
     .addHelpText(
       'after',

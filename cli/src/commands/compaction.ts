@@ -36,7 +36,7 @@ const base = '/svc/indexer/v1/compaction'
 export function addCompaction(program: Command): void {
   const compaction = program
     .command('compaction')
-    .description('Show, preview, and configure compaction of a running cluster')
+    .description('Show, preview, and configure compaction in a running cluster')
   addPreview(compaction)
   addStatus(compaction)
   addSet(compaction)
@@ -91,7 +91,7 @@ async function printSchedule(
   if (json) return printJson(schedule)
   const [first, ...others] = schedule.variants as [AnsweredVariant, ...AnsweredVariant[]]
   const shown = others.find(({ name }) => name === 'given') ?? first
-  const more = shown.omittedRuns === 0 ? '' : `, the first ${shown.runs.length}`
+  const more = shown.omittedRuns === 0 ? '' : ` (first ${shown.runs.length})`
   await printTables([
     ['Configurations:', room.variantsTable(schedule), ''],
     [`Runs of ${shown.name}${more}:`, room.runsTable(shown), `Runs of ${shown.name}: none.`],

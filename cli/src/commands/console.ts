@@ -11,7 +11,7 @@ interface ConsoleOptions extends ConnectionOptions {
 /** Adds `./svc console`. */
 export function addConsole(program: Command): void {
   withConnection(program.command('console'))
-    .argument('[snapshot]', 'Folder written by ./svc export, or with files saved from the API')
+    .argument('[snapshot]', 'Folder written by ./svc export, or a folder with files saved from the API')
     .description('Open the console without a cluster, to rehearse rules on a snapshot in the browser')
     .option('--port <n>', 'Port on 127.0.0.1', '9188')
     .option('--write <folder>', 'Write the page to a new folder for any web server, instead of serving it')

@@ -17,7 +17,7 @@ export function addDatasources(program: Command): void {
     .addHelpText(
       'after',
       `
-The column loaded shows what percentage of the segments that rules require is loaded. A datasource with only unused
+The loaded column shows what percentage of the segments required by rules is loaded. A datasource with only unused
 segments is shown as unused.
 
 Examples:

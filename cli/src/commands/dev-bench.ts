@@ -230,7 +230,7 @@ function addSecurity(bench: Command): void {
   bench
     .command('security')
     .description(
-      'Measure rejected logins, hostile input, and authenticated requests per second (requires wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+      'Measure response times for rejected logins and hostile input, and authenticated requests per second (requires wrk; SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
     )
     .option('--rounds <n>', 'Number of rounds', '3')
     .option('--seconds <n>', 'Seconds per measurement', '5')

@@ -27,7 +27,7 @@ export function addExport(program: Command): void {
   withSource(command)
     .option(
       '--complete',
-      'Also export which server has which segments, suspended supervisors, and users and roles without passwords',
+      'Also export suspended supervisors, users and roles (without passwords), and which server has which segments',
     )
     .option('--unused', 'Also export unused segments')
     .option('--json', 'Print a JSON summary')

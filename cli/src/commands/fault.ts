@@ -28,13 +28,13 @@ export function addFault(program: Command): void {
       'after',
       `
 A target is an instance such as historical-1 (coordinator is the first coordinator), a role such as historical, or the
-host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, cut stops
+host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, a cut stops
 their reports, and a killed server restarts after 2 s.
 
 A cut works in both directions between servers, but Postgres and Redis stay reachable, so a leader that is cut off stays
 the leader. To make another server take over, kill the leader.
 
-A kill lasts at most 5 minutes: clear requires the coordinator, so ${maxKillReason}.
+A kill lasts at most 5 minutes: ./svc fault clear requires the coordinator, so ${maxKillReason}.
 
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
@@ -74,7 +74,7 @@ function addKind(fault: Command, kind: FaultKind): void {
     .option(
       '--for <period>',
       kind === 'kill'
-        ? `How long to repeat the kill, for example PT30S (max PT5M: ${maxKillReason}; default: kill once)`
+        ? `How long to repeat the kill, for example PT30S (max PT5M, because ${maxKillReason}; default: kill once)`
         : 'How long the fault lasts, for example PT30S (default: until cleared)',
     )
   if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')

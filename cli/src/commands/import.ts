@@ -28,7 +28,7 @@ export function addImport(program: Command): void {
     .option('--unused', 'Also import unused segments')
     .option(
       '--partial',
-      'Import the visible part if the login sees only part of the cluster, instead of exiting with status 4',
+      'If the user can see only part of the cluster, import that part instead of exiting with status 4',
     )
     .option('--load-bytes-per-second <size>', 'Load rate of each virtual server', '1TiB')
     .option('--json', 'Print a JSON summary')

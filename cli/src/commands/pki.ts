@@ -21,8 +21,8 @@ export function addPki(program: Command): void {
     .addHelpText(
       'after',
       `
-A running server picks up a new certificate within a second. All key stores share one password: the home's, or the one
-in the file key-store-password in --folder.
+A running server picks up a new certificate within a second. All key stores share one password: the home's, or with
+--folder, the one in the file key-store-password in that folder.
 
 Examples:
   ./svc pki rotate historical-1
@@ -91,7 +91,7 @@ function addBadSet(pki: Command): void {
   withFolder(
     pki
       .command('bad-set')
-      .description('Create invalid certificates that servers and clients must refuse, in a folder named bad'),
+      .description('Create a folder named bad with certificates that servers and clients must refuse'),
   )
     .option('--hosts <list>', 'Comma-separated host names and addresses (default: this machine)')
     .action(async (options: FolderOptions & { hosts?: string }) => {

@@ -82,7 +82,7 @@ Examples:
       if (changes[0]?.payload !== JSON.stringify(rules))
         await room.setRules(client, datasource, rules, { headers, overridesPolicy })
       const marked = await room.markKeptUsed(client, datasource, first.id, headers).catch((error) => {
-        const advice = `The rules were restored, but not all segments were marked as used. To continue, add --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
+        const advice = `The rules were restored, but not all segments were marked as used. To continue, run the command again with --to ${changes[changes.indexOf(first) + 1]?.id ?? 0}.`
         printProgress(`svc: ${advice}`)
         throw error
       })

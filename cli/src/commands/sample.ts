@@ -25,7 +25,7 @@ export function addSample(program: Command): void {
     .addHelpText(
       'after',
       `
-The rows are the flights of data/flights.csv with new dates.
+The rows are the flights from data/flights.csv, with new dates.
 
 Examples:
   ./svc sample flights.csv --days 120 --rows 50000

@@ -20,7 +20,7 @@ interface SimulateCommandOptions {
 export function addSimulate(program: Command): void {
   program
     .command('simulate')
-    .description('Run a cluster of virtual servers and segments, and measure how it loads them')
+    .description('Run a cluster of virtual servers, and measure how it loads virtual segments')
     .option('--servers <n>', 'Number of virtual historicals, all in one process', '1000')
     .option('--segments <n>', 'Number of virtual segments', '1000000')
     .option('--datasources <n>', 'Number of datasources', '50')

@@ -128,7 +128,7 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
     ...summary.notReady.map(({ instance, problem }) => `${instance} is not ready: ${problem}`),
     ...(isReady
       ? []
-      : [`The cluster keeps running and retries. Stop it with ./svc down${homeArgument(summary.home)}.`]),
+      : [`The cluster keeps running and retrying. Stop it with ./svc down${homeArgument(summary.home)}.`]),
     emphasized(`${isReady ? 'Ready' : 'Partially ready'} in ${formatSeconds(tookMs)}: ${summary.routerUrl}`),
     ...(summary.adminPasswordFile === null
       ? [plainProfileText(summary)]

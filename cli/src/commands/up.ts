@@ -44,7 +44,7 @@ export function addUp(program: Command): void {
     .option('--admin-password <password>', 'Initial password of the admin (default: random)')
     .option(
       '--ldap',
-      'Also run a sample LDAP directory with the users alice, bob, and carol (password alice-password, and so on)',
+      'Also run a sample LDAP directory with the users alice, bob, and carol (passwords: alice-password, bob-password, and carol-password)',
     )
     .option('--config <dir>', 'Druid configuration folder to take the security settings from')
     .option('--variables <file>', 'File with NAME=value lines to add to the environment variables')

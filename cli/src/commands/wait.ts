@@ -35,7 +35,7 @@ export function addWait(program: Command): void {
     program
       .command('wait')
       .description(
-        'Wait until a cluster reaches a state (the states known and settled require an svc cluster)',
+        'Wait until a cluster reaches a state (the known and settled states require an svc cluster)',
       ),
   )
     .argument('<state>', `State: ${states.join(', ')}`)
@@ -51,7 +51,7 @@ export function addWait(program: Command): void {
       `
 States:
   ready       every server is ready, as shown by ./svc status; with --url: the coordinator, overlord, and broker respond
-  known       the leader has a report from every server, so that previews are possible
+  known       the leader has a report from every server, so previews are possible
   settled     the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded      servers have loaded the segments that rules require
   tasks       all tasks are done: none is running or waiting
@@ -83,9 +83,9 @@ Examples:
 /** The condition of a state. Throws invalidInput if there is no such state, or if an option does not apply to it. */
 async function conditionOf(state: string, options: WaitOptions): Promise<Condition> {
   const { datasource: dataSource, replicas = false } = options
-  if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state loaded')
+  if (replicas && state !== 'loaded') throw invalidInput('Option --replicas requires the state [loaded]')
   if (dataSource !== undefined && !['loaded', 'tasks', 'compaction'].includes(state))
-    throw invalidInput('Option --datasource requires the state loaded, tasks, or compaction')
+    throw invalidInput('Option --datasource requires one of the states [loaded, tasks, compaction]')
   const waiting = await import('../waiting/index.ts')
   switch (state) {
     case 'ready':

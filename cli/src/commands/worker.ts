@@ -3,7 +3,7 @@ import { collect, existingHome, parsePositiveInteger, withHome } from '../option
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
-  const command = program.command('worker').description('Add a worker to a running cluster, until Ctrl-C')
+  const command = program.command('worker').description('Run a worker for a running cluster, until Ctrl-C')
   withHome(command)
     .option('--capacity <n>', 'Maximum number of concurrent tasks', '4')
     .option('--set <name=value>', 'Set an svc.* property of the worker (repeatable)', collect)

@@ -251,8 +251,11 @@ describe('a schedule', () => {
   test('says which speed its times depend on', () => {
     assert.equal(
       speedText({ ...schedule, speed: 'measured', bytesPerSecond: null }),
-      'Times use the measured speed of earlier tasks (2 s for each task).',
+      'Times are based on the measured speed of earlier tasks (2 s per task).',
     )
-    assert.match(speedText(schedule), /an assumed speed \(2 s for each task and 10\.0 MB\/s\), because/)
+    assert.match(
+      speedText(schedule),
+      /an assumed speed \(2 s per task plus processing at 10\.0 MB\/s\), because/,
+    )
   })
 })

@@ -34,7 +34,7 @@ export function configsToSet(json: unknown): ConfigToSet[] {
     if (!isJsonObject(one) || (Array.isArray(json) && !isConfig(one))) {
       const place = Array.isArray(json) ? `[${index}]` : 'the file'
       throw invalidInput(
-        `Invalid configuration in ${place}: expected an object with a dataSource, a list of these, or the cluster configuration`,
+        `Invalid configuration in ${place}: expected an object with a dataSource, a list of such objects, or the cluster configuration`,
       )
     }
     if (!isConfig(one)) {

@@ -103,9 +103,9 @@ export function differenceLines({ name, ...variant }: AnsweredVariant, first: An
 
 /** The speed that the times depend on. */
 export function speedText({ speed, bytesPerSecond, msPerTask }: AnsweredSchedule): string {
-  const rate = bytesPerSecond === null ? '' : ` and ${formatBytes(bytesPerSecond)}/s`
-  const text = `${formatDuration(msPerTask)} for each task${rate}`
+  const rate = bytesPerSecond === null ? '' : ` plus processing at ${formatBytes(bytesPerSecond)}/s`
+  const text = `${formatDuration(msPerTask)} per task${rate}`
   return speed === 'measured'
-    ? `Times use the measured speed of earlier tasks (${text}).`
-    : `Times use an assumed speed (${text}), because no compaction task succeeded in the last 12 hours.`
+    ? `Times are based on the measured speed of earlier tasks (${text}).`
+    : `Times are based on an assumed speed (${text}), because no compaction task succeeded in the last 12 hours.`
 }

@@ -1,6 +1,7 @@
 import { formatInstant, type Interval } from '@svc/domain/time'
 import {
   type BarCharacters,
+  countOf,
   formatBytes,
   formatSeconds,
   plainBar,
@@ -84,7 +85,7 @@ export function stateLine(view: ClusterView): string {
 /** The load queues and the load status. */
 export function queueText({ queuedLoads, queuedDrops, loadedPercent }: ClusterView): string {
   const loaded = loadedPercent === undefined ? '' : `; load status ${Math.floor(loadedPercent)}%`
-  return `queued: ${queuedLoads} loads, ${queuedDrops} drops${loaded}`
+  return `queued: ${countOf(queuedLoads, 'load')}, ${countOf(queuedDrops, 'drop')}${loaded}`
 }
 
 /** The number of days per character that makes a timeline fit the width. */

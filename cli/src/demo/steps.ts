@@ -51,7 +51,7 @@ export function demoSteps(): DemoStep[] {
     },
     {
       title:
-        'The last 28 days move to hot (two replicas), the oldest 31 days move to cold, and the rest keeps one replica on _default_tier',
+        'The last 28 days move to hot (two replicas), the oldest 31 days move to cold, and the rest keep one replica on _default_tier',
       rules: [hot(28), recent, cold],
     },
     {

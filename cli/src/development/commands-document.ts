@@ -15,7 +15,7 @@ export function commandsDocument(program: Command): string {
   const sections = commands.flatMap((command) => sectionsOf(command, '', common))
   return `# Commands
 
-Every command of \`./svc\` with its options, and the exit statuses. \`./svc dev docs\` writes this page from the help.
+Every command of \`./svc\` with its options, and the exit statuses. \`./svc dev docs\` generates this page from the help.
 
 ${commandsTable(commands)}
 

@@ -187,7 +187,7 @@ describe('the trust store of Java', () => {
       )
       assert.equal(first?.code, 'client-trust-missing')
       const contains = authority === 'authority' ? 'contains' : 'does not contain'
-      assert.match(first.fix, new RegExp(`That trust store ${contains} the authority of \\[`))
+      assert.match(first.fix, new RegExp(`That trust store ${contains} the CA of the certificate in \\[`))
     }
   })
 })
@@ -208,7 +208,7 @@ describe('a configuration folder', () => {
         {
           code: 'property-repeated',
           line: lines.length,
-          problem: `[druid.escalator.type] is also set in line ${line} of the same file`,
+          problem: `[druid.escalator.type] is also set on line ${line} of the same file`,
         },
       ],
     )

@@ -32,7 +32,7 @@ export async function serveDruidConsole(
   const { status } = await sendRequest({ url, trusted, credentials })
   if (status === 404)
     throw conflict(
-      `The cluster at [${routerUrl}] does not have the paths of Druid. Restart it with ./svc up --set 'svc.api.aliases=["druid"]'.`,
+      `The cluster at [${routerUrl}] does not serve Druid's paths. Restart it with ./svc up --set 'svc.api.aliases=["druid"]'.`,
     )
   return await serveLocally(port, '/', (request, response) => {
     if (!sendFile(files, request, response)) forward(cluster, request, response)

@@ -49,14 +49,14 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
     {
       part: 'segments',
       difference: 'have no data, and no bounds for hash and range partitions',
-      reason: 'virtual servers load segments without files; queries and tasks on them do not work',
+      reason: 'virtual servers load segments without files, which queries and tasks cannot read',
     },
     ...(leftOut === 0
       ? []
       : [
           {
             part: 'unreadable parts',
-            difference: `${leftOut} were left out`,
+            difference: `${leftOut} left out`,
             reason: '--skip-bad skips unreadable parts; ./svc import listed them',
           },
         ]),
@@ -65,7 +65,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
       : [
           {
             part: 'overshadowed segments',
-            difference: `${overshadowed} stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
+            difference: `${overshadowed} will stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
             reason:
               'as in Druid, a new leader waits for millisToWaitBeforeDeleting; the leader of the source may already have waited',
           },
@@ -89,7 +89,7 @@ function placementDifferences({ segments, placement }: StoredImport): ImportDiff
   return [
     {
       part: 'replicas',
-      difference: `${countOf(count, 'replica')} of ${listOf(replicas.map(([name]) => name))} were left out`,
+      difference: `${countOf(count, 'replica')} of ${listOf(replicas.map(([name]) => name))} left out`,
       reason:
         'their segments are not in the list of used segments: servers are about to drop them, or they are new',
     },
@@ -107,7 +107,7 @@ function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
       : [
           {
             part: 'supervisors',
-            difference: `${listOf(others.map(({ id }) => id))} were left out`,
+            difference: `${listOf(others.map(({ id }) => id))} left out`,
             reason: 'svc supports only compaction supervisors, so no new data arrives',
           },
         ]),
@@ -116,7 +116,7 @@ function supervisorDifferences({ snapshot }: StoredImport): ImportDifference[] {
       : [
           {
             part: 'compaction supervisors',
-            difference: `${listOf(idle.map(({ id }) => id))} were left out`,
+            difference: `${listOf(idle.map(({ id }) => id))} left out`,
             reason: 'useSupervisors is off in the source, so its compaction supervisors do not run',
           },
         ]),
@@ -142,7 +142,7 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       : [
           {
             part: 'users and roles',
-            difference: `${listOf(security.keptOwn)} are the rehearsal's own, with all permissions`,
+            difference: `the rehearsal has its own ${listOf(security.keptOwn)}, with all permissions`,
             reason: 'every home has its own administrator; ./svc password prints the password',
           },
         ]),
@@ -150,7 +150,7 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       ? [
           {
             part: 'authenticators and authorizers',
-            difference: `${stores[0]} and ${stores[1]} of the source are merged into one${security.duplicateRoles.length === 0 ? '' : `; roles with the same name have the permissions of the first: ${listOf(security.duplicateRoles)}`}`,
+            difference: `${stores[0]} and ${stores[1]} of the source are merged into one${security.duplicateRoles.length === 0 ? '' : `; roles in several authorizers have the permissions from the first of these: ${listOf(security.duplicateRoles)}`}`,
             reason: 'a home has only one of each',
           },
         ]
@@ -170,7 +170,7 @@ function unseenSupervisors(
   return [
     {
       part: 'suspended supervisors',
-      reason: `this login cannot see the supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} (it may need WRITE on these datasources), so these supervisors run in the rehearsal`,
+      reason: `this login cannot see compaction supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} (WRITE on each datasource may be required), so these supervisors run in the rehearsal`,
     },
   ]
 }

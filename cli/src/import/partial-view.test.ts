@@ -56,7 +56,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
   [
     'of fewer segments than are served',
     { counts: { value: { ...counts, servedSegments: { wiki: 5 } } } },
-    [/^Datasource \[wiki\] has \[5\] served segments, but only \[2\] were listed$/],
+    [/^Segments of datasource \[wiki\]: \[5\] served, but only \[2\] listed$/],
   ],
   [
     'of fewer bytes than servers have',

@@ -52,9 +52,7 @@ function signsOfCounts(
     const listed = segments.get(dataSource) ?? 0
     // Servers keep segments that were marked unused for a while. These are among the unlisted replicas.
     if (listed > 0 && served > listed + (placement.unlisted.get(dataSource) ?? 0))
-      signs.push(
-        `Datasource [${dataSource}] has [${served}] served segments, but only [${listed}] were listed`,
-      )
+      signs.push(`Segments of datasource [${dataSource}]: [${served}] served, but only [${listed}] listed`)
   }
   const missing = Object.entries(usedBytes)
     .filter(([server]) => !placement.serversWithUnlisted.has(server))

@@ -218,7 +218,7 @@ describe('the record of applied plans', () => {
       [text.replace('dropForever', 'loadForever'), /^3:8: The plan \[\w+\] in .* was edited or is damaged/],
       [
         text.replace('"changes": [', '"changes": [],\n "changes": ['),
-        /^\d+:2: Duplicate \[changes\]: expected it once$/,
+        /^\d+:2: Duplicate \[changes\]: expected it only once$/,
       ],
       [
         text.replace('"version": 1', '"version": 2'),
@@ -231,7 +231,7 @@ describe('the record of applied plans', () => {
       [text.replace('{', '{"force": true,'), /^1:11: Unknown field \[force\]/],
       [
         text.replace('"type"', `"deep": ${'['.repeat(20_000)}${']'.repeat(20_000)}, "type"`),
-        /^\d+:\d+: Values have too many levels/,
+        /^\d+:\d+: Values are nested too deeply/,
       ],
       ['[]', /^1:1: Invalid contents: expected a plan saved by/],
       [text.slice(0, 100), /^\d+:\d+: Invalid JSON: /],

@@ -522,7 +522,7 @@ describe('plan', () => {
     const text = 'rules:\n  wikipedia: [{type: loadForever}]\n  wikipdia: [{type: dropForever}]\n'
     assert.equal(
       await message(cluster, text),
-      'state.yaml:3:3: Unknown datasource [wikipdia]: it has neither segments nor rules. Similar names are [wikipedia]. To plan for data that will arrive later, add --create.',
+      'state.yaml:3:3: Unknown datasource [wikipdia]: it has neither segments nor rules. Similar names: [wikipedia]. To plan for data that will arrive later, add --create.',
     )
     assert.equal(await message(cluster, text, true), '')
     assert.equal(

@@ -27,7 +27,7 @@ describe('after a plan was reverted', () => {
       days,
       [unused(segment(month, newer), plannedAt)],
       [
-        /^1 segment of \[wiki\] in \[2001-01-01T00:00:00\.000Z\/2001-02-01T00:00:00\.000Z\] stayed unused, because they were created or marked as used after the plan was made, for example by compaction/,
+        /^1 segment of \[wiki\] in \[2001-01-01T00:00:00\.000Z\/2001-02-01T00:00:00\.000Z\] stayed unused, because the plan does not list segments that were created or marked as used after it was made, for example by compaction/,
       ],
     ],
     [
@@ -35,14 +35,14 @@ describe('after a plan was reverted', () => {
       days,
       [],
       [unused(segment(month, newer), plannedAt)],
-      [/^1 segment of .* because they were created/],
+      [/^1 segment of .* because the plan does not list/],
     ],
     [
       'so are appended segments',
       days,
       days,
       [unused(segment(second, old, 1), plannedAt)],
-      [/^1 segment of \[wiki\] in \[2001-01-02.* because they were created/],
+      [/^1 segment of \[wiki\] in \[2001-01-02.* because the plan does not list/],
     ],
     [
       'segments that were unused before are not reported',
@@ -64,7 +64,9 @@ describe('after a plan was reverted', () => {
       days,
       [segment(first)],
       [],
-      [/^1 segment of \[wiki\] in \[2001-01-02[^,]*\] stayed unused, because kill tasks have deleted them$/],
+      [
+        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] stayed unused, because kill tasks have deleted the data$/,
+      ],
     ],
     [
       'and those that are unused again',
@@ -72,7 +74,7 @@ describe('after a plan was reverted', () => {
       [],
       days.map((key) => unused(key, plannedAt + 5)),
       [
-        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused, although the plan listed/,
+        /^2 segments of \[wiki\] in \[2001-01-01[^,]*2001-01-03[^,]*\] stayed unused, although listed in the plan/,
       ],
     ],
     [

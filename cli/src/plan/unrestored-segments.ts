@@ -53,13 +53,13 @@ export function unrestoredText(
   const groups: [segments: readonly SegmentKey[], reason: string][] = [
     [
       visible(later, used.length),
-      'because they were created or marked as used after the plan was made, for example by compaction, and Druid does not record why segments are unused. If they should be used, run ./svc mark-used',
+      'because the plan does not list segments that were created or marked as used after it was made, for example by compaction, and Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
     ],
     [
       lost.filter((one) => existing.has(keyOf(one))),
-      'although the plan listed them: the rules drop them now, or someone marked them as unused',
+      'although listed in the plan: dropped by the current rules, or marked as unused in the meantime',
     ],
-    [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted them'],
+    [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted the data'],
   ]
   return groups
     .filter(([segments]) => segments.length > 0)

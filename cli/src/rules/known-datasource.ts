@@ -32,6 +32,6 @@ export async function knownDatasources(client: ClusterClient): Promise<ReadonlyS
 export function unknownDatasource(name: string, known: ReadonlySet<string>): string {
   const near = nearNames(name, known)
   const similar =
-    near.length === 0 ? 'The cluster has no datasources.' : `Similar names are [${near.join('], [')}].`
+    near.length === 0 ? 'The cluster has no datasources.' : `Similar names: [${near.join('], [')}].`
   return `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}`
 }

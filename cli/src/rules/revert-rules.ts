@@ -33,7 +33,7 @@ export function reversionOf(
     throw refuse(
       '--to',
       to,
-      `the ID of an earlier change of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first change`,
+      `the ID of an earlier change to the rules of [${dataSource}], as listed by ./svc rules history, or 0 for the rules before the first change`,
     )
   }
   if (to === 0 && changes.length >= maxRevertedChanges) {

@@ -34,7 +34,7 @@ const maxRowLength = 8 * 1024 * 1024
 export function openFolder(folder: string): SnapshotSource {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw invalidInput(
-      `Folder [${withoutLogin(folder)}] does not exist. If it is the URL of a cluster, add http:// or https://.`,
+      `Folder [${withoutLogin(folder)}] does not exist. If you meant the URL of a cluster, add http:// or https://.`,
     )
   }
   const lines = path.join(folder, snapshotFiles.segments)

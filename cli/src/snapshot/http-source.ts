@@ -131,7 +131,7 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
     // The password is only for the host that the user specified.
     if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
       throw unavailable(
-        `The source at [${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If that is the right cluster, use its URL with --from.`,
+        `The source at [${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If the cluster is at the new URL, use that URL with --from.`,
       )
     }
     url = next

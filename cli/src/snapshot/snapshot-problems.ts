@@ -64,7 +64,7 @@ export function problemLines({ count, listed }: SnapshotProblems): string[] {
 /** The failure of a snapshot that has problems. */
 export const problemsFailure = (source: string, problems: SnapshotProblems) =>
   invalidInput(
-    `Found ${countOf(problems.count, 'unreadable part')} in [${source}], so nothing was created. Use --skip-bad to skip them, and --problems FILE to list all of them.\n${problemLines(
+    `Found ${countOf(problems.count, 'unreadable part')} in [${source}], so nothing was created. Use --skip-bad to skip unreadable parts, and --problems FILE to list all of them.\n${problemLines(
       problems,
     )
       .map((line) => `  ${line}`)

@@ -492,7 +492,7 @@ describe('a source cluster', () => {
     assert.throws(() => openFolder('me:secret@a:9088'), /^Failure: Folder \[…@a:9088\] does not exist/)
     assert.throws(
       () => openFolder('cluster.example:9088'),
-      /does not exist\. If it is the URL of a cluster, add http/,
+      /does not exist\. If you meant the URL of a cluster, add http/,
     )
     assert.throws(() => openFolder(folder), /has neither \[segments.jsonl\] nor \[segments.json\]/)
   })

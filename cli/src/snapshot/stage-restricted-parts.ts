@@ -99,7 +99,7 @@ async function* unusedLines(
     const { dataSegment, usedStatusLastUpdatedDate } = (value ?? {}) as Record<string, unknown>
     const read = problem === undefined ? readSegmentRow(dataSegment) : { problem }
     if ('problem' in read) {
-      problems.note(`Unused segment row [${row}]: ${read.problem}`)
+      problems.note(`Row [${row}] of the unused segments: ${read.problem}`)
       continue
     }
     counted(1)

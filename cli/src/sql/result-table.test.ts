@@ -57,7 +57,7 @@ describe('an answer', () => {
   })
   it('lists segments that are missing from it', async () => {
     const [, notes] = await shown('["a"]\n\n', 'table', { wiki: 3 })
-    assert.match(notes, /^The result excludes 3 segments of datasource \[wiki\] that no server has loaded/)
+    assert.match(notes, /^For datasource \[wiki\], the result excludes 3 segments that no server has loaded/)
   })
   for (const [shownAs, body] of [
     ['table', '["a"]\n[1]\n'],

@@ -30,7 +30,7 @@ export async function showAnswer(
   else await copyAnswer(answer, shownAs, output)
   for (const [dataSource, count] of Object.entries(answer.segmentsNotLoaded)) {
     notes.write(
-      `The result excludes ${countOf(count, 'segment')} of datasource [${dataSource}] that no server has loaded. Use --from-deep-storage to include them.\n`,
+      `For datasource [${dataSource}], the result excludes ${countOf(count, 'segment')} that no server has loaded. Use --from-deep-storage to include all segments.\n`,
     )
   }
 }

@@ -77,7 +77,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a duplicate datasource',
       'rules:\n  wiki: []\n  "wiki": []',
-      'state.yaml:3:3: Duplicate [wiki]: expected it once',
+      'state.yaml:3:3: Duplicate [wiki]: expected it only once',
     ],
     [
       'an invalid value',
@@ -215,7 +215,7 @@ test('the same entry in two files is refused, with both files', () => {
   const { message } = problemsFailure(files, parseState(files).problems)
   assert.equal(
     message,
-    `${two}/b.yml:3:3: Duplicate [rules.wiki]: expected it once, but it is also in [${two}/a.yaml]`,
+    `${two}/b.yml:3:3: Duplicate [rules.wiki]: expected it only once, but it is also in [${two}/a.yaml]`,
   )
 })
 

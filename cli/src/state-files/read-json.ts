@@ -60,7 +60,7 @@ class Reading {
   private readValue(token: Token, field: string, level: number): unknown {
     this.places.set(field, token.at)
     if (level > maxLevels)
-      throw this.refuseAt(token.at, `Values have too many levels: expected at most [${maxLevels}]`)
+      throw this.refuseAt(token.at, `Values are nested too deeply: expected at most [${maxLevels}] levels`)
     if (token.text === '{') return this.readObject(field, level)
     if (token.text === '[') return this.readList(field, level)
     return this.parse(token, 'a value')
@@ -80,7 +80,8 @@ class Reading {
     while (token.text !== '}' || entries.size > 0) {
       const name = this.parse(token, 'the name of a field')
       if (typeof name !== 'string') throw this.unexpected(token, 'the name of a field')
-      if (entries.has(name)) throw this.refuseAt(token.at, `Duplicate [${showValue(name)}]: expected it once`)
+      if (entries.has(name))
+        throw this.refuseAt(token.at, `Duplicate [${showValue(name)}]: expected it only once`)
       const colon = this.next()
       if (colon.text !== ':') throw this.unexpected(colon, '[:]')
       entries.set(name, this.readValue(this.next(), field === '' ? name : `${field}.${name}`, level + 1))

@@ -21,10 +21,11 @@ const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name)
 
 /** Reads a file, or all YAML files of a folder and its subfolders. Throws a Failure with file, line, and column. */
 export function readStateFiles(target: string): StateFile[] {
-  if (!existsSync(target)) throw notFound(`[${target}] does not exist. ./svc pull ${target} creates it.`)
+  if (!existsSync(target))
+    throw notFound(`[${target}] does not exist. To create it, run ./svc pull ${target}.`)
   const files = filesOf(target)
   if (files.length === 0)
-    throw notFound(`Folder [${target}] has no YAML files. ./svc pull ${target} creates some.`)
+    throw notFound(`Folder [${target}] has no YAML files. To create them, run ./svc pull ${target}.`)
   return files.map(readStateFile)
 }
 

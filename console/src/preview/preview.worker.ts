@@ -216,7 +216,10 @@ async function previewAtCoordinator(
   })
   const answered = (await response.json()) as PreviewAnswer
   if (!answered.known)
-    throw new WorkerFailure(503, answered.reasons?.[0] ?? 'The leader does not know the cluster yet')
+    throw new WorkerFailure(
+      503,
+      answered.reasons?.[0] ?? 'The leader does not know the state of the cluster yet',
+    )
   const { buckets } = answered.summary
   const start = buckets && parseInstant(buckets.start)
   return {

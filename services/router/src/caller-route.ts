@@ -15,7 +15,7 @@ const callerShape = z
     security: grantShape.describe('Permissions on users and roles'),
     datasource: grantShape
       .nullable()
-      .describe('Permissions on the datasource in parameter dataSource; null without this parameter'),
+      .describe('Permissions on the datasource in the parameter dataSource; null without this parameter'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })

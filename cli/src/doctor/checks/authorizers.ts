@@ -67,7 +67,7 @@ export const authorizerChecks: readonly Check[] = [
             at: placeOf(server, server.properties.has(property) ? property : `${prefixOf(authorizer)}.type`),
             problem: `The authorizer [${authorizer}] of the directory [${name}] does not map groups, because [${property}] is not ldap`,
             effect:
-              'Directory users have only the roles assigned to their user names; without a role, each of their requests gets status 403.',
+              'Directory users have only the roles assigned to their user names. Every request from a user without a role gets status 403.',
             fix: `Set [${property}] to ldap, unless you assign roles to each user.`,
           },
         ]

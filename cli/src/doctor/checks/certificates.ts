@@ -158,7 +158,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
           at: placeOf(server, served.use.property),
           problem: `The chain in [${served.use.path}] ends with [${subjectOf(top)}]: the certificate of its issuer is missing`,
           effect,
-          fix: 'Import the intermediate certificates into the key store, after the certificate of the server.',
+          fix: 'Add the intermediate certificates to the chain in the key store, after the certificate of the server.',
         },
   ]
 }
@@ -224,7 +224,7 @@ export const tlsChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.extensions.loadList'),
               problem:
-                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads [druid.client.https]',
+                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads the [druid.client.https] properties',
               effect:
                 'The servers start, but cannot call each other over TLS: duties fail with [no sslContext].',
               fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',

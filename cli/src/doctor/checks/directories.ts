@@ -13,7 +13,7 @@ export const directoryChecks: readonly Check[] = [
     return [
       hit('url', {
         problem: server.properties.has(property('url'))
-          ? `[${property('url')}] is not a URL such as ldaps://ldap.example.com:636 without credentials`
+          ? `[${property('url')}] is not an LDAP URL without credentials, such as ldaps://ldap.example.com:636`
           : `[${property('url')}] is not set`,
         effect: nobodyLogsIn,
         fix: 'Use ldaps://host:port or ldap://host:port.',
@@ -37,7 +37,7 @@ export const directoryChecks: readonly Check[] = [
       ? [
           hit('url', {
             problem: address.isTls
-              ? 'The URL starts with ldaps://, but port 389 is the LDAP port without TLS'
+              ? 'The URL starts with ldaps://, but port 389 is for LDAP without TLS'
               : 'The URL starts with ldap://, but port 636 is the LDAPS port',
             effect: nobodyLogsIn,
             fix: address.isTls ? 'Use port 636.' : 'Use ldaps:// instead.',

@@ -24,13 +24,13 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     code: 'directory-untrusted',
     end: 'url',
     problem: () => 'The certificate of the directory is not trusted, or is for another host',
-    fix: 'Import the CA certificate of the directory into [druid.auth.basic.ssl.trustStorePath], and use the host name in the certificate of the directory.',
+    fix: 'Import the CA certificate of the directory into [druid.auth.basic.ssl.trustStorePath], and use a host name from the certificate of the directory in the URL.',
   },
   bindRefused: {
     code: 'directory-bind-refused',
     end: 'bindUser',
     problem: ({ text }) => `The directory rejects the bind as [${text('bindUser')}]`,
-    fix: 'Check the name and password of the bind user: the complete distinguished name, as the directory stores it.',
+    fix: 'Check the name and password of the bind user. The name must be the complete distinguished name, as the directory stores it.',
   },
   baseMissing: {
     code: 'directory-base-unknown',
@@ -42,7 +42,7 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     code: 'directory-search-refused',
     end: 'baseDn',
     problem: ({ text }) => `The directory refuses a search below [${text('baseDn')}]`,
-    fix: 'Allow the bind user to search, or set a bind user.',
+    fix: 'Allow the bind user to search. If no bind user is set, set one.',
   },
 }
 
@@ -78,7 +78,7 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
   if (result.found.includes(user)) return []
   return [
     hit('userSearch', {
-      problem: `The directory has no user [${user}], the value of [druid.escalator.internalClientUsername], and no authenticator stores users`,
+      problem: `The directory has no user [${user}] (the value of [druid.escalator.internalClientUsername]), and no authenticator stores users`,
       effect:
         'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.',
       fix: 'Create the user in the directory, or put an authenticator that stores users, with skipOnFailure=true, before the directory authenticator.',

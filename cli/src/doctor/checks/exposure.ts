@@ -61,7 +61,7 @@ export const exposureChecks: readonly Check[] = [
               at: placeOf(server, 'druid.enableTlsPort'),
               problem: 'Logins are required, but [druid.enableTlsPort] is not true',
               effect: 'Passwords are sent unencrypted, including between servers.',
-              fix: 'Set [druid.enableTlsPort] to true with a key store, unless something else encrypts all connections.',
+              fix: 'Set [druid.enableTlsPort] to true and configure a key store, unless something else encrypts all connections.',
             },
           ]
         : [],

@@ -63,7 +63,7 @@ export const nameChecks: readonly Check[] = [
         .filter(({ file, name }) => server.properties.get(name)?.file === file)
         .map(({ file, name, line, lastLine }) => ({
           at: { file, line: lastLine },
-          problem: `[${name}] is also set in line ${line} of the same file`,
+          problem: `[${name}] is also set on line ${line} of the same file`,
           effect: `Line ${lastLine} applies, and line ${line} has no effect.`,
           fix: 'Remove one of the two lines.',
         })),

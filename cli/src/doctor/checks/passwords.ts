@@ -40,7 +40,7 @@ export const passwordChecks: readonly Check[] = [
           at: property,
           problem: `[${property.name}] is a password from Druid's documentation or common examples`,
           effect: 'Anyone who tries well-known passwords gets all permissions.',
-          fix: 'Choose a random password, and change it with the API as well if the cluster has already started: an initial password is used only once.',
+          fix: "Choose a random password. If the cluster has already started, also change the user's password through the API: an initial password is used only once.",
         })),
   },
   {

@@ -115,7 +115,7 @@ export const storeChecks: readonly Check[] = [
       return undefined
     return {
       problem: `The key store [${use.path}] contains no private key, but the trust store [${other.path}] does`,
-      fix: `Swap the paths in [${use.property}] and [${other.property}], with their passwords. A trust store must not contain a private key.`,
+      fix: `Swap the paths in [${use.property}] and [${other.property}], along with their passwords. A trust store must not contain a private key.`,
     }
   }),
   ofOpenStore('key-missing', (use, content, server, { facts }) => {

@@ -53,7 +53,7 @@ export function eligibilityOf(policy: CompactionPolicy, subject: PolicySubject):
   const { dataSource, interval } = subject
   return refused(
     'NOT_LISTED',
-    `eligibleCandidates has no interval for datasource [${dataSource}] that contains [${formatInterval(interval)}]`,
+    `for datasource [${dataSource}], eligibleCandidates has no interval that contains [${formatInterval(interval)}]`,
   )
 }
 

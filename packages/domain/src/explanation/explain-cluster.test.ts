@@ -73,7 +73,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     },
     'working',
     [
-      'Server [h1] failed to load 1 segment and will retry: disk full',
+      'Server [h1] failed to load 1 segment (disk full) and will retry',
       'Tier [hot] has no space for 1 replica',
     ],
   ],
@@ -142,7 +142,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
   [
     'failing',
     facts(work('h', 'hot', { failedLoads: 1, lastError: 'disk full' })),
-    [first, 'Server [h] failed to load 1 segment and will retry: disk full'],
+    [first, 'Server [h] failed to load 1 segment (disk full) and will retry'],
   ],
   [
     'decommissioning',

@@ -79,7 +79,7 @@ export interface ServerFacts extends ServerWork {
   readonly maxLoadsPerServer: number
 }
 
-/** Explains what a server has, what it is doing, and why it gets no more loads. */
+/** Explains what a server has, what it is doing, and why no more loads are assigned to it. */
 export function explainServerWork(facts: ServerFacts): string[] {
   const { server, servedSegments, queuedDrops, cloneOf, lastReportAgeMs } = facts
   const { type, tier, maxSizeBytes, usedSizeBytes, decommissioning, queuedLoads } = server
@@ -182,8 +182,8 @@ function timeLeftMs(members: readonly ServerWork[]): number | undefined {
 function failureSentences(servers: readonly ServerWork[]): string[] {
   const failing = servers.filter(({ failedLoads }) => failedLoads > 0)
   const named = failing.slice(0, maxFailing).map(({ server, failedLoads, lastError }) => {
-    const error = lastError === undefined ? '' : `: ${lastError}`
-    return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')} and will retry${error}`
+    const error = lastError === undefined ? '' : ` (${lastError})`
+    return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')}${error} and will retry`
   })
   const more = failing.length - named.length
   return more > 0 ? [...named, `${countOf(more, 'more server')} failed to load segments`] : named

@@ -24,7 +24,7 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
   if ((flags & loading) !== 0)
     return finding(
       'loads',
-      `Has the segment in its load queue, which has ${countOf(server.queuedLoads, 'segment')}${isLeaving}`,
+      `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')})${isLeaving}`,
     )
   if ((flags & served) !== 0) return finding('serves', `Serves the segment${isLeaving}`)
   const failure = cluster.failureOf(number, cluster.table.idOf(row))
@@ -47,8 +47,10 @@ export function explainClone(
   const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
   const flags = table.copies.flags(row, number)
   const as = `as a clone of [${sourceName}]`
-  if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment ${as}`)
-  if ((flags & loading) !== 0) return finding('loads', `Has the segment in its load queue ${as}`)
+  if ((flags & dropping) !== 0)
+    return finding('drops', `Is a clone of [${sourceName}] and is dropping the segment`)
+  if ((flags & loading) !== 0)
+    return finding('loads', `Is a clone of [${sourceName}] and has the segment in its load queue`)
   if ((flags & served) !== 0)
     return finding('serves', `Serves the segment ${as}; this copy does not count as a replica`)
   const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0

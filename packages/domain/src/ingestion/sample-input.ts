@@ -31,7 +31,7 @@ const [minTimeMs, maxTimeMs] = [631_152_000_000, 4_102_444_800_000]
 export function sampleInput(text: string): InputSample {
   const first = text.trimStart().charAt(0)
   if (first === '') throw invalidInput('The file has no rows')
-  if (first === '[') throw invalidInput('Invalid file: expected JSON Lines, one object per line, or CSV')
+  if (first === '[') throw invalidInput('Invalid file: expected CSV, or JSON Lines with one object per line')
   const rows = first === '{' ? rowsOfJson(text) : rowsOfCsv(text)
   const values = new Map<string, string[]>()
   for (const row of rows)

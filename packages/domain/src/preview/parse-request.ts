@@ -150,7 +150,7 @@ const readMarkUsedSince = described(
   {
     ...schemaOf(readAuditId),
     description:
-      'Audit ID of a rule change (0 for the first): segments that drop rules have marked as unused since that change count as used if the previewed rules keep them',
+      'Audit ID of a rule change (0 for the first): the preview counts segments as used if drop rules have marked them as unused since that change and the previewed rules keep them',
   },
   readAuditId,
 )

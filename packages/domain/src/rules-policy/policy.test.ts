@@ -59,22 +59,22 @@ describe('a policy', () => {
       'limits the bytes of a datasource',
       { maxUnusedBytes: '19g' },
       [
-        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, but at most 19.0 GB may be ([maxUnusedBytes])',
+        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, but the limit is 19.0 GB ([maxUnusedBytes])',
       ],
     ],
     [
       'limits the percentage of a datasource',
       { maxUnusedPercent: 19.9 },
       [
-        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, which is 20.0%, but at most 19.9% may be ([maxUnusedPercent])',
+        'Datasource [wiki]: 2 segments (20.0 GB) would be marked unused, which is 20.0% of the used data, but the limit is 19.9% ([maxUnusedPercent])',
       ],
     ],
     [
       'limits the bytes and the percentage of all datasources',
       { maxTotalUnusedBytes: 0, maxTotalUnusedPercent: 1 },
       [
-        'All datasources: 2 segments (20.0 GB) would be marked unused, but at most 0 B may be ([maxTotalUnusedBytes])',
-        'All datasources: 2 segments (20.0 GB) would be marked unused, which is 2.0%, but at most 1% may be ([maxTotalUnusedPercent])',
+        'All datasources: 2 segments (20.0 GB) would be marked unused, but the limit is 0 B ([maxTotalUnusedBytes])',
+        'All datasources: 2 segments (20.0 GB) would be marked unused, which is 2.0% of the used data, but the limit is 1% ([maxTotalUnusedPercent])',
       ],
     ],
     [

@@ -113,15 +113,15 @@ function lossViolations(
   const violations: string[] = []
   const lost = `${subject}: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) would be marked unused`
   if (maxBytes !== undefined && bytes > maxBytes)
-    violations.push(`${lost}, but at most ${formatBytes(maxBytes)} may be ([${bytesName}])`)
+    violations.push(`${lost}, but the limit is ${formatBytes(maxBytes)} ([${bytesName}])`)
   if (maxPercent === undefined) return violations
   // Without the number of all used segments, the part cannot be known, so nothing is allowed.
   const percent = used === undefined ? 100 : percentOf({ segments, bytes }, used)
   if (percent > maxPercent)
     violations.push(
       used === undefined
-        ? `${lost}, and without READ on STATE, svc cannot check whether that is more than ${maxPercent}% ([${percentName}])`
-        : `${lost}, which is ${percent.toFixed(1)}%, but at most ${maxPercent}% may be ([${percentName}])`,
+        ? `${lost}; without READ on STATE, svc cannot check whether that is more than ${maxPercent}% of the used data ([${percentName}])`
+        : `${lost}, which is ${percent.toFixed(1)}% of the used data, but the limit is ${maxPercent}% ([${percentName}])`,
     )
   return violations
 }

@@ -91,7 +91,7 @@ export function instantOf(text: string): number | undefined {
 export function parseInstant(text: string, field = 'time'): number {
   const instantMs = instantOf(text)
   if (instantMs === undefined) {
-    throw refuse(field, text, 'an ISO 8601 date or date and time such as [2026-01-01T00:00:00.000Z]')
+    throw refuse(field, text, 'an ISO 8601 date or date-time such as [2026-01-01T00:00:00.000Z]')
   }
   return instantMs
 }

@@ -180,8 +180,8 @@ describe('values', () => {
     ['svc.storage.type', 'hdfs', /one of \[local, s3\]$/],
     ['svc.indexer.logs.type', 'hdfs', /one of \[file, s3\]$/],
     ['svc.s3.endpoint.url', 's3.example.com', /an http or https URL such as/],
-    ['svc.storage.baseKey', 'a//b', /a path without empty parts/],
-    ['svc.storage.baseKey', '../b', /a path without empty parts/],
+    ['svc.storage.baseKey', 'a//b', /a path such as svc\/segments, without empty parts/],
+    ['svc.storage.baseKey', '../b', /a path such as svc\/segments, without empty parts/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],
     ['svc.server.priority', '1001', /from -1000 to 1000$/],
   ]

@@ -207,7 +207,7 @@ export const properties = {
     conditions.servesTls,
     property(
       flag,
-      'whether to request a certificate from clients; clients without one are accepted, invalid certificates are rejected',
+      'whether to request a certificate from clients; clients without one are accepted, but invalid certificates are rejected',
       'false',
     ),
   ),
@@ -215,7 +215,7 @@ export const properties = {
     conditions.requestsCertificates,
     property(
       flag,
-      'whether the certificate of a client must be valid for the host that it connects from',
+      'whether the certificate of a client must be valid for the host that the client connects from',
       'true',
     ),
   ),
@@ -386,7 +386,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.ldapAuthenticator,
-    property(integer(0, 86_400), 'seconds before a verified login is verified again', '60'),
+    property(integer(0, 86_400), 'seconds after which a verified login is verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
     conditions.ldapAuthenticator,
@@ -410,7 +410,11 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
-    property(flag, 'whether to send user changes to the other servers immediately; must be true', 'true'),
+    property(
+      flag,
+      'whether to notify the other servers of changes to users immediately; must be true',
+      'true',
+    ),
   ),
   'svc.auth.authorizers': onlyWhere(
     conditions.decidesAnything,
@@ -495,7 +499,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
-      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified, the others get 429. For one user across all addresses from which the user has not logged in yet, the limit is ten times this number. 0 turns throttling off',
+      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified; the others get 429. For one user across all addresses from which the user has not logged in yet, the limit is ten times this number. 0 turns throttling off',
       '20',
     ),
   ),
@@ -533,7 +537,7 @@ export const properties = {
   ),
   'svc.escalator.type': property(
     oneOf('noop', 'basic'),
-    'how servers log in to each other: noop (without a login) or basic (as the internal user)',
+    'how servers log in to each other: noop (they do not log in) or basic (as the internal user)',
     'noop',
   ),
   'svc.escalator.internalClientUsername': onlyWhere(
@@ -577,7 +581,10 @@ export const properties = {
   'svc.s3.secretKey': onlyWhere(conditions.usesS3, property(password, 'secret key for S3')),
   'svc.s3.endpoint.url': onlyWhere(
     conditions.usesS3,
-    property(httpUrl, 'URL of the S3 service; if not set, AWS in the region svc.s3.endpoint.signingRegion'),
+    property(
+      httpUrl,
+      'URL of the S3 service; if not set, AWS in the region that svc.s3.endpoint.signingRegion names',
+    ),
   ),
   'svc.s3.endpoint.signingRegion': onlyWhere(
     conditions.usesS3,
@@ -628,7 +635,7 @@ export const properties = {
 
   'svc.coordinator.rules.policy': property(
     rulesPolicyFile,
-    'YAML file with limits for changes to retention rules; changes that exceed them are rejected; see [Declared state](declared-state.md#policies)',
+    'YAML file with limits on changes to retention rules; changes that exceed them are rejected; see [Declared state](declared-state.md#policies)',
   ),
 
   'svc.coordinator.kill.on': property(
@@ -677,12 +684,12 @@ export const properties = {
 
   'svc.simulation.clock.enabled': property(
     flag,
-    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs are still in real time; POST /svc/simulation/v1/run runs duties immediately',
+    'whether to use a simulated clock, which can be moved forward, for rules, versions, cleanup, and audit entries; must be the same on every server. The periods between duty runs are still measured in real time; POST /svc/simulation/v1/run runs duties immediately',
     'false',
   ),
   'svc.simulation.enabled': property(
     flag,
-    'whether to allow features for simulations only, such as virtual servers; never use it on a cluster with valuable data',
+    'whether to allow simulation-only features, such as virtual servers; never use it on a cluster with valuable data',
     'false',
   ),
   'svc.testing.enabled': property(
@@ -746,7 +753,7 @@ export const properties = {
   ),
   'svc.indexer.logs.directory': property(
     text,
-    'folder for task logs, if their type is file',
+    'folder for task logs, if svc.indexer.logs.type is file',
     'var/svc/indexing-logs',
   ),
   'svc.indexer.logs.s3Bucket': onlyWhere(conditions.logsToS3, property(text, 'bucket for task logs')),
@@ -761,7 +768,7 @@ export const properties = {
   ),
   'svc.indexer.logs.kill.durationToRetain': onlyWhere(
     conditions.killsTaskLogs,
-    property(periodMs, 'time for which a task log is kept after its last line', 'P90D'),
+    property(periodMs, 'time for which a task log is kept after its last line is written', 'P90D'),
   ),
   'svc.indexer.tasks.kill.enabled': property(flag, 'whether to delete old completed tasks', 'false'),
   'svc.indexer.tasks.kill.delay': onlyWhere(
@@ -842,7 +849,7 @@ export const properties = {
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),
-    'maximum number of queries that a broker runs at the same time; if at least 2, a single caller or long queries cannot use all of this capacity while other queries wait',
+    'maximum number of queries that a broker runs at the same time; if at least 2, neither a single caller nor long queries can use all of this capacity while other queries wait',
     '4',
   ),
   'svc.query.maxQueued': property(

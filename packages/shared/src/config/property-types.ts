@@ -34,7 +34,7 @@ export const httpUrl = propertyType('an http or https URL such as https://s3.exa
 )
 
 /** The start of the keys of objects; slashes at its ends are ignored. */
-export const keyPrefix = propertyType('a path without empty parts such as svc/segments', (value) => {
+export const keyPrefix = propertyType('a path such as svc/segments, without empty parts', (value) => {
   const path = value.replace(/^\/|\/$/g, '')
   const parts = path.split('/')
   if (path !== '' && parts.some((part) => ['', '.', '..'].includes(part))) refuse()
@@ -72,7 +72,7 @@ export const sizeBytes = propertyType(
 /** A size in bytes of at least `minBytes`, which must be a multiple of 1 MiB. */
 export const sizeBytesFrom = (minBytes: number) =>
   propertyType(
-    `a size in bytes such as 1000000000, 300g, or 5GiB, at least ${minBytes / 2 ** 20}MiB`,
+    `a size in bytes of at least ${minBytes / 2 ** 20}MiB, such as 1000000000, 300g, or 5GiB`,
     (value) => {
       const bytes = parseSizeBytes(value) ?? refuse()
       return bytes >= minBytes ? bytes : refuse()

@@ -222,7 +222,7 @@ describe('deep storage', () => {
         {
           name: 'longer',
           now: Buffer.concat([bytes, bytes]),
-          message: /expected \[3000\] bytes but found \[more\]$/,
+          message: /expected \[3000\] bytes but found more$/,
         },
         { name: 'empty', now: Buffer.alloc(0), message: /expected \[3000\] bytes but found \[0\]$/ },
       ]

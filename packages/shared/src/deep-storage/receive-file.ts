@@ -54,8 +54,8 @@ export async function receiveFile<Result>(
 export function assertUndamaged(found: FileChecksum, path: string, expected: FileChecksum): void {
   const { sizeBytes, checksum } = expected
   if (found.sizeBytes !== sizeBytes) {
-    const more = found.sizeBytes > sizeBytes ? 'more' : `${found.sizeBytes}`
-    throw damagedFile(path, `expected [${sizeBytes}] bytes but found [${more}]`)
+    const more = found.sizeBytes > sizeBytes ? 'more' : `[${found.sizeBytes}]`
+    throw damagedFile(path, `expected [${sizeBytes}] bytes but found ${more}`)
   }
   if (found.checksum !== checksum) {
     throw damagedFile(path, `expected checksum [${checksum}] but found [${found.checksum}]`)

@@ -149,7 +149,7 @@ class TransferWatch {
   constructor(title: string, limits: HttpInputLimits, startedAtMs: number) {
     const { idleTimeoutMs, timeoutMs, minBytesPerSecond } = limits
     const abandon = (problem: string): void =>
-      this.controller.abort(unavailable(`Abandoned URI [${title}]: ${problem}`))
+      this.controller.abort(unavailable(`Abandoned the download of URI [${title}]: ${problem}`))
     const seconds = (ms: number): string => `[${ms / 1000}] seconds`
     this.idle = setTimeout(
       () =>

@@ -64,7 +64,7 @@ export function checkHttp(uris: readonly string[], allowedHosts: readonly string
   const allowed =
     allowedHosts.length === 0
       ? 'no URI, because [svc.ingestion.http.allowedHosts] is empty'
-      : `a URI such as [https://host/file] without credentials and with one of the hosts [${allowedHosts.join(', ')}]`
+      : `a URI such as [https://host/file] without credentials, whose host is one of [${allowedHosts.join(', ')}]`
   uris.forEach((uri, index) => {
     if (!isAllowedUri(uri, allowedHosts))
       throw refuse(`${sourceField}.uris[${index}]`, withoutCredentials(uri), allowed)

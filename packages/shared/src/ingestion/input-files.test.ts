@@ -406,7 +406,7 @@ describe('HTTP sources that exceed a limit', async () => {
       limits: idle,
       code: 'unavailable',
       message:
-        /^Abandoned URI \[.*\]: the server sent nothing for \[0\.3\] seconds \(\[svc\.ingestion\.http\.idleTimeout\]\)$/,
+        /^Abandoned the download of URI \[.*\]: the server sent nothing for \[0\.3\] seconds \(\[svc\.ingestion\.http\.idleTimeout\]\)$/,
     },
     { path: '/stops.csv', limits: idle, code: 'unavailable', message: /sent nothing for \[0\.3\] seconds/ },
     {

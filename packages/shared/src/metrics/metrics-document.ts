@@ -10,8 +10,8 @@ export function metricsDocument(): string {
   )
   return `# Metrics
 
-This page lists every metric of the servers. To scrape a cluster, and for a dashboard and alert rules, see
-[Monitoring](monitoring.md).
+This page lists every metric of the servers. For how to scrape a cluster, and for a dashboard and
+alert rules, see [Monitoring](monitoring.md).
 
 \`GET /metrics\` on every server returns its metrics in the Prometheus text format. It requires the permission READ on
 STATE, so a scraper must log in. The metrics of the Node.js process (\`process_*\`, \`nodejs_*\`) are included. Only a
@@ -20,8 +20,8 @@ overlord leader reports tasks. Metrics that require an unavailable store are omi
 
 ## Number of series
 
-No label contains the name of a server, a caller, or a segment, so the number of series does not depend on how many of
-them there are. At most ${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under
+No label contains the name of a server, a caller, or a segment, so the number of series does not depend on how many
+servers, callers, or segments there are. At most ${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under
 \`${otherValues}\`. The first ones to appear get their own series; if many appear at once, the largest ones do. They keep
 their series as long as they exist, so that a counter never decreases. Therefore, a metric by datasource and tier has at
 most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.

@@ -88,7 +88,7 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
   const { entries, bytes } = found ?? { entries: 0, bytes: 0 }
   if ((count === undefined && entries > maxEntries) || bytes > maxPayloadBytes) {
     throw tooLarge(
-      `The history has [${entries}] entries with [${bytes}] bytes; expected at most [${maxEntries}] entries with [${maxPayloadBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
+      `The history has [${entries}] entries totaling [${bytes}] bytes; expected at most [${maxEntries}] entries totaling at most [${maxPayloadBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
     )
   }
   return await queries.query<StoredAuditEntry>(sql`

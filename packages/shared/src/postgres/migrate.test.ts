@@ -39,7 +39,7 @@ describe('the schema', () => {
     )
     const newer = {
       name: 'Error',
-      message: `The metadata store was written by a newer version: its schema has [9999_from-the-future], but this version only knows migrations up to [${known.at(-1)}]`,
+      message: `The metadata store was written by a newer version: its schema has migration [9999_from-the-future], but this version only knows migrations up to [${known.at(-1)}]`,
     }
     await assert.rejects(isSchemaCurrent(database), newer)
     await assert.rejects(migrateSchema(database), newer)

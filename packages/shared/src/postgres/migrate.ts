@@ -32,7 +32,7 @@ export async function isSchemaCurrent(database: Database): Promise<boolean> {
   const newer = applied.find((name) => !known.includes(name))
   if (newer) {
     throw new Error(
-      `The metadata store was written by a newer version: its schema has [${newer}], but this version only knows migrations up to [${known.at(-1)}]`,
+      `The metadata store was written by a newer version: its schema has migration [${newer}], but this version only knows migrations up to [${known.at(-1)}]`,
     )
   }
   return applied.length === known.length

@@ -74,7 +74,11 @@ export async function loadFromDeepStorage(
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     if (signal?.aborted === true && error === signal.reason) throw error
-    throw storageFailure(`Segment cache location [${location.path}] cannot be written to`, location.path, error)
+    throw storageFailure(
+      `Segment cache location [${location.path}] cannot be written to`,
+      location.path,
+      error,
+    )
   }
 }
 

@@ -110,7 +110,7 @@ async function findProblem(
     sent.on('timeout', () => {
       const undecided = sent.socket?.connecting
         ? resolvesElsewhere(host, 'no response')
-        : `This server does not respond to its own call on port [${port}]`
+        : `This server does not respond to its own calls on port [${port}]`
       resolve({ undecided })
       sent.destroy()
     })

@@ -73,7 +73,7 @@ async function resetServer(server: ResettableServer): Promise<void> {
   await work.start()
   server.openGate()
   await untilLeadersAreKnown(discovery, stopping)
-  context.logger.info('Reset this server as part of a cluster reset', {
+  context.logger.info('This server was reset as part of a cluster reset', {
     stopMs: Math.round(waitsSince - begunAt),
     waitMs: Math.round(beganAt - waitsSince),
     startMs: Math.round(performance.now() - beganAt),

@@ -74,9 +74,9 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
       log.over(`Server [${server}] has recovered`)
       logs.delete(server)
     }
-    own.over('Resumed loading problems reported by other servers')
+    own.over('Resumed checking for problems reported by other servers')
   }
   return startLoop(savePeriodMs, look, (error) =>
-    own.report('Failed to load problems reported by other servers', { error: describeError(error) }),
+    own.report('Failed to check for problems reported by other servers', { error: describeError(error) }),
   )
 }

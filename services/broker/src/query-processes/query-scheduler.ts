@@ -191,7 +191,7 @@ class Scheduler implements QueryScheduler {
 }
 
 const overloaded = (suspended: number): string =>
-  `The query is long-running, and [${suspended}] long-running queries are already waiting for their turn; try again later`
+  `The query is long-running, and too many long-running queries [${suspended}] are already waiting for their turn; try again later`
 
 function expired({ maxRunMs }: QueryOwner, { maxRunMsPerCaller }: SchedulingLimits): string {
   return maxRunMs === undefined
@@ -201,6 +201,6 @@ function expired({ maxRunMs }: QueryOwner, { maxRunMsPerCaller }: SchedulingLimi
 
 function tooMany({ limit }: RefusedQuery, { maxQueued, maxQueuedPerCaller }: QueueLimits): string {
   return limit === 'caller'
-    ? `[${maxQueuedPerCaller}] of your queries are waiting, the limit set by [svc.query.maxQueuedPerCaller]; try again later`
-    : `[${maxQueued}] queries are waiting, the limit set by [svc.query.maxQueued], and no other caller has more waiting queries; try again later`
+    ? `Too many of your queries are waiting (the limit set by [svc.query.maxQueuedPerCaller] is [${maxQueuedPerCaller}]); try again later`
+    : `Too many queries are waiting (the limit set by [svc.query.maxQueued] is [${maxQueued}]), and no other caller has more of them than you; try again later`
 }

@@ -469,7 +469,7 @@ describe('queries of several callers', () => {
     await assert.rejects(acquire('ann'), {
       code: 'busy',
       message:
-        '[2] of your queries are waiting, the limit set by [svc.query.maxQueuedPerCaller]; try again later',
+        'Too many of your queries are waiting (the limit set by [svc.query.maxQueuedPerCaller] is [2]); try again later',
     })
     const other = await acquire('bob')
     const waitsToo = acquire('bob')
@@ -479,7 +479,7 @@ describe('queries of several callers', () => {
     await assert.rejects(waits.pop() as Promise<unknown>, {
       code: 'busy',
       message:
-        '[3] queries are waiting, the limit set by [svc.query.maxQueued], and no other caller has more waiting queries; try again later',
+        'Too many queries are waiting (the limit set by [svc.query.maxQueued] is [3]), and no other caller has more of them than you; try again later',
     })
     assert.deepEqual(rejected, ['caller', 'all'])
     other.release()
@@ -530,7 +530,7 @@ describe('queries of several callers', () => {
     assert.deepEqual(
       ended.map(({ signal }) => signal.reason.message),
       [
-        'The query is long-running, and [2] long-running queries are already waiting for their turn; try again later',
+        'The query is long-running, and too many long-running queries [2] are already waiting for their turn; try again later',
       ],
     )
     assert.deepEqual(rejected, ['long'])

@@ -88,7 +88,7 @@ async function follow(since: string, stream: Stream): Promise<void> {
         : stopping.aborted
           ? 'This server is stopping'
           : timeout.aborted
-            ? 'A stream lasts at most a minute: continue with the last id'
+            ? 'A stream lasts at most a minute: to continue, pass the last event ID as [since]'
             : undefined
     if (reason !== undefined) return await writer.write({ name: 'end', data: { reason } })
     const changes = feed.since(last)

@@ -33,7 +33,7 @@ export function clusterStateRoute(
       method: 'GET',
       path: '/svc/coordinator/v1/clusterState',
       access: state('READ'),
-      summary: 'Check whether the leader knows the cluster and whether the cluster is settled',
+      summary: 'Check whether the leader has a report from every server and whether the cluster is settled',
       answers: [jsonAnswer(clusterStateShape)],
       handle: () => clusterState.current(),
     }),

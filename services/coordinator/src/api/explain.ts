@@ -39,7 +39,7 @@ const tierShape = z.object({
     .record(z.string(), z.int())
     .optional()
     .describe(
-      'Number of servers that neither serve nor load the segment, by canLoad or the reason why they cannot load it; requires READ on STATE',
+      'Number of servers that neither serve nor load the segment, keyed by canLoad or by the reason why they cannot load it; requires READ on STATE',
     ),
 })
 
@@ -147,7 +147,7 @@ export function explainRoutes(
       method: 'GET',
       path: '/svc/coordinator/v1/servers/:server/explain',
       access: state('READ'),
-      summary: 'Explain a server: what it has, what it is doing, and why it gets no more loads',
+      summary: 'Explain a server: what it has, what it is doing, and why no more loads are assigned to it',
       answers: [jsonAnswer(sentencesShape)],
       handle: ({ params, caller }) => explanations.ofServer(params.server as string, caller),
     }),

@@ -58,7 +58,7 @@ describe('the guard of rules', () => {
     assert.deepEqual(await guard({ ...change, overridesPolicy: true }), {
       ...audit,
       comment:
-        'why (overrides the policy: Datasource [wiki]: 2 segments (20 B) would be marked unused, but at most 1 B may be ([maxUnusedBytes]))',
+        'why (overrides the policy: Datasource [wiki]: 2 segments (20 B) would be marked unused, but the limit is 1 B ([maxUnusedBytes]))',
     })
   })
 

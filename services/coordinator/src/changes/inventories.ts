@@ -65,7 +65,8 @@ export function createInventories(
   return {
     of: async (caller, since, signal) => {
       const reasons = clusterState.unknownReasons()
-      if (reasons.length > 0) throw unavailable(`The leader does not know the cluster yet: ${reasons[0]}`)
+      if (reasons.length > 0)
+        throw unavailable(`The leader does not know the state of the cluster yet: ${reasons[0]}`)
       const position = await feed.current()
       const [stored, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
       const loading = servers.loadingServers(performance.now(), serverPartsOf(config))

@@ -111,7 +111,7 @@ describe('the explanation of a segment', () => {
     assert.match(text, /"code":"retry"/)
     assert.deepEqual(await explanations.ofCluster(operator), {
       state: 'working',
-      sentences: ['Server [h2] failed to load 1 segment and will retry: secret path: disk full'],
+      sentences: ['Server [h2] failed to load 1 segment (secret path: disk full) and will retry'],
     })
     const { sentences } = await explanations.ofServer('h2', operator)
     assert.match(
@@ -120,7 +120,7 @@ describe('the explanation of a segment', () => {
     )
     assert.match(
       sentences.join('. '),
-      /Server \[h2\] failed to load 1 segment and will retry: secret path: disk full/,
+      /Server \[h2\] failed to load 1 segment \(secret path: disk full\) and will retry/,
     )
     await assert.rejects(explanations.ofServer('h3', operator), { code: 'notFound' })
     await assert.rejects(explanations.ofTier('cold', operator), { code: 'notFound' })

@@ -109,7 +109,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     const unused = await loadUnused(context.database, dataSource, id)
     if (unused === undefined)
       throw notFound(
-        `Datasource [${dataSource}] has no segment [${id}]: it never existed, or a kill task deleted it`,
+        `Datasource [${dataSource}] has no segment [${id}]: the segment never existed, or a kill task deleted it`,
       )
     const state =
       unused.since === null

@@ -69,7 +69,7 @@ const effectsShape = z
       ...copies,
       tiers: z
         .array(z.string())
-        .describe('The first of the tiers that rules refer to but that have no servers'),
+        .describe('Tiers that rules refer to but that have no servers; only the first ones are listed'),
     }),
     moved: affected('Replicas that are dropped from one tier and loaded in another', copies),
     loaded: affected('Replicas that historicals load, excluding moved replicas', copies),
@@ -173,7 +173,7 @@ export const rulesPreviewShape = z
     known: z
       .boolean()
       .describe('Whether the leader has a report from every server; there is no preview until then'),
-    reasons: z.array(z.string()).optional().describe('Why the cluster is not known'),
+    reasons: z.array(z.string()).optional().describe('Reasons why `known` is false'),
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),
     summary: z

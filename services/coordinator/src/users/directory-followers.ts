@@ -70,7 +70,7 @@ export function createDirectoryFollowers(
       const servers = [...new Set(missing.flat())]
       if (servers.length > 0)
         logger.warn(
-          `Servers [${servers.join(', ')}] have not applied the latest change to users and roles yet; they keep using the previous version until they reach the coordinator`,
+          `The latest change to users and roles has not been applied yet on [${servers.join(', ')}]; a server keeps using the previous version until it reaches the coordinator`,
         )
     },
   }

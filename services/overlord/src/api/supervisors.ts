@@ -193,7 +193,7 @@ const listRoute = ({ database }: Parts): Route =>
     path: path(),
     access: authenticated,
     summary:
-      'List the supervisors of datasources that the caller may write to: as IDs, or, with full, system, or state=true, as objects',
+      'List the supervisors of datasources that the caller may write to. Returns IDs by default, or objects with full, system, or state=true',
     query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {

@@ -111,7 +111,7 @@ async function resetCluster(context: ResetContext, { id, snapshot, nodes }: Rese
       },
     )
     await saveReset(database, { id, servers, problem: null })
-    logger.info('Reset the cluster', { snapshot: snapshot ?? null })
+    logger.info('The cluster was reset', { snapshot: snapshot ?? null })
   } catch (error) {
     const problem = describeError(error)
     logger.error('Failed to reset the cluster', { error: problem })

@@ -65,7 +65,7 @@ const value: Reader<FilterValue> = described(
   (json, field) => {
     if (typeof json === 'string' && json.length <= maxValueLength) return json
     if (typeof json === 'number' && Number.isFinite(json)) return json
-    throw refuse(field, json, `a string of at most ${maxValueLength} characters or a number`)
+    throw refuse(field, json, `a number or a string of at most ${maxValueLength} characters`)
   },
 )
 const pattern = checked(

@@ -124,7 +124,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
           throw refuse(
             'granularitySpec.segmentGranularity',
             granularity,
-            `a granularity with at most [${maxBuckets}] segment intervals. Use a coarser one, or compact a shorter interval`,
+            `a granularity that divides the data into at most [${maxBuckets}] intervals. Use a coarser granularity, or compact a shorter interval`,
           )
         }
         at = bucket.end

@@ -54,7 +54,7 @@ export function rewriteAggregate(
   const { arguments: given, name, end } = call
   const children = node.children as unknown[]
   if (given.length < min || given.length > max)
-    return `Function [${written}] was called with [${given.length}] arguments: expected ${min === max ? min : `${min} to ${max}`}`
+    return `Invalid number of arguments [${given.length}] for function [${written}]: expected ${min === max ? min : `${min} to ${max}`}`
   const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
   if (aggregate.name.startsWith('arg_') && orders.length > 0)
     return `Function [${written}] has an ORDER BY: expected none, because its rows are ordered by ${byTime ? '__time' : 'its second argument'}`

@@ -267,7 +267,7 @@ export class FunctionCalls {
     const shown = name === 'date_part' ? 'EXTRACT' : name.toUpperCase()
     if (given.length < min || given.length > max)
       throw invalidInput(
-        `Function [${shown}] was called with [${given.length}] arguments: expected ${min === max ? min : `${min} to ${max}`}`,
+        `Invalid number of arguments [${given.length}] for function [${shown}]: expected ${min === max ? min : `${min} to ${max}`}`,
       )
     for (const place of literals) {
       if (place >= given.length || typeof given[place] === 'string') continue

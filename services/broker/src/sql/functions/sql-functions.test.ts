@@ -384,7 +384,7 @@ describe('rejects', () => {
   const cases: readonly (readonly [expression: string, message: RegExp])[] = [
     [
       `TIME_FLOOR(${july})`,
-      /column \[8\]: Function \[TIME_FLOOR\] was called with \[1\] arguments: expected 2 to 4/,
+      /column \[8\]: Invalid number of arguments \[1\] for function \[TIME_FLOOR\]: expected 2 to 4/,
     ],
     [`TIME_FLOOR(${july}, 'x')`, /Function \[TIME_FLOOR\]: Invalid value \[x\] for \[period\]/],
     [`TIME_FLOOR(${july}, 'PT0S')`, /Invalid value \[PT0S\] for \[period\]: expected a non-empty period/],
@@ -431,7 +431,7 @@ describe('rejects', () => {
     ],
     [`svc_1_time_floor(${july}, 'P1D')`, /Unsupported function \[svc_1_time_floor\]/],
     [`svc_0_body(${july})`, /Unsupported function \[svc_0_body\]/],
-    ['EARLIEST()', /Function \[earliest\] was called with \[0\] arguments: expected 1 to 2/],
+    ['EARLIEST()', /Invalid number of arguments \[0\] for function \[earliest\]: expected 1 to 2/],
     [
       `EARLIEST('a', 1 + 1)`,
       /Invalid value \[1 \+ 1\] for the max bytes argument of function \[earliest\]: expected an integer/,

@@ -61,7 +61,7 @@ function failedLogin(recognition: Exclude<Recognition, KnownUser>, user: string)
       )
     case 'hidden':
       return denied(
-        `[${user}] cannot log in: the directory of [${recognition.authenticator}] calls this user [${recognition.identity}], which is the name of a user of another authenticator`,
+        `[${user}] cannot log in: the directory of [${recognition.authenticator}] identifies this user as [${recognition.identity}], which is also the name of a user of another authenticator`,
       )
     case 'unknown':
       return denied(`[${user}] cannot log in: no authenticator can check a password for this user`)
@@ -82,7 +82,7 @@ function loginNotes(
     notes.push(`[${internalUser}] can log in only from [${networks.join(', ')}]`)
   if (authorizer !== requestedAuthorizer)
     notes.push(
-      `Authorizer [${requestedAuthorizer}] does not decide: the user belongs to authenticator [${authenticator}], which uses authorizer [${authorizer}]`,
+      `Authorizer [${requestedAuthorizer}] does not apply: the user belongs to authenticator [${authenticator}], which uses authorizer [${authorizer}]`,
     )
   return notes
 }

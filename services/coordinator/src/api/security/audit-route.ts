@@ -65,7 +65,8 @@ export function securityAuditRoute({ database }: Pick<ServiceContext, 'database'
     method: 'GET',
     path: '/svc-ext/basic-security/audit',
     access: securityConfig('READ'),
-    summary: 'List changes to users and roles, failed logins, missing permissions, and administrator logins',
+    summary:
+      'List failed logins, requests denied for lack of a permission, administrator logins, and changes to users and roles',
     query: auditQuery,
     refusesOtherParameters: true,
     answers: [jsonAnswer(auditShape)],

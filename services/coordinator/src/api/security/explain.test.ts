@@ -82,7 +82,7 @@ describe('the explanation of access', () => {
       needsRole,
       apart,
       true,
-      /^Authorizer \[Z\] does not decide.* uses authorizer \[Y\]\. A role of the user/,
+      /^Authorizer \[Z\] does not apply.* uses authorizer \[Y\]\. One of the user's roles/,
     ],
   ] as const)
     it(`covers [${user}] at ${path} when ${context === first ? 'only the first authenticator is' : 'both authenticators are'} tried${context === apart ? ' and have different authorizers' : ''}`, async () => {
@@ -115,7 +115,7 @@ it('uses the authorizer that decides, whichever authorizer is in the path', asyn
   assert.equal(explanation.authorizer, 'Z')
   assert.match(
     explanation.because,
-    /^Authorizer \[Y\] does not decide: the user belongs to authenticator \[A\], which uses authorizer \[Z\].*No role/,
+    /^Authorizer \[Y\] does not apply: the user belongs to authenticator \[A\], which uses authorizer \[Z\].*No role/,
   )
 })
 

@@ -77,7 +77,7 @@ export function explainRoute(context: Pick<ServiceContext, 'settings' | 'databas
     path: '/svc-ext/basic-security/authorization/db/:authorizer/explain',
     access: securityConfig('READ'),
     summary:
-      'Explain whether a request from a user is allowed, and which authenticators, roles, mappings, and permissions decide',
+      'Explain why a request from a user is or is not allowed, including the authenticators, roles, mappings, and permissions involved',
     query: explainQuery,
     refusesOtherParameters: true,
     answers: [jsonAnswer(explanationShape)],

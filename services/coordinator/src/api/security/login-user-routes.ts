@@ -89,7 +89,7 @@ function readUserRoutes(stored: StoredUsers): Route[] {
       method: 'GET',
       path: usersPath,
       access: securityConfig('READ'),
-      summary: 'List the names of the users who can log in',
+      summary: 'List the names of the users of an authenticator',
       answers: [jsonAnswer(namesShape)],
       handle: async (input) => Object.keys(await stored.loadUsers(stored.authenticatorOf(input))),
     }),
@@ -141,7 +141,7 @@ function deleteUserRoute(stored: StoredUsers, change: ChangeSecurity): Route {
     method: 'DELETE',
     path: `${usersPath}/:user`,
     access: securityConfig('WRITE'),
-    summary: 'Delete a user who can log in',
+    summary: 'Delete a user of an authenticator',
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {

@@ -1,0 +1,78 @@
+package svc.testcontainers;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.Base64;
+import javax.net.ssl.SSLException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.testcontainers.containers.ContainerLaunchException;
+
+/** Starts the image [svc-cluster], or the one that the system property `svc.image` names. */
+class SvcContainerTest {
+  private static final String IMAGE = System.getProperty("svc.image", "svc-cluster");
+  private static final String RULES = "[{\"type\":\"loadForever\",\"tieredReplicants\":{\"hot\":1}}]";
+  private static final String CSV = "time,page\n2026-01-01T00:00:00Z,Main\n2026-01-02T00:00:00Z,Other\n";
+  private static SvcContainer cluster;
+
+  @BeforeAll
+  static void start() {
+    cluster = new SvcContainer(IMAGE)
+        .withHistoricals("hot=1,_default_tier=1")
+        .withRules("wikipedia", RULES)
+        .withDatasource("wikipedia", CSV, "time");
+    cluster.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    cluster.stop();
+  }
+
+  @Test
+  void hasTheRules() throws Exception {
+    assertTrue(get("/svc/coordinator/v1/rules/wikipedia", cluster.getAdminPassword()).body().contains("\"hot\":1"));
+  }
+
+  @Test
+  void hasLoadedTheDatasourceAndServesPathsOfDruid() throws Exception {
+    HttpResponse<String> answer = get("/druid/coordinator/v1/loadstatus", cluster.getAdminPassword());
+    assertEquals(200, answer.statusCode());
+    assertEquals("{\"wikipedia\":100.0}", answer.body().replace(":100}", ":100.0}"));
+    assertTrue(get("/druid/coordinator/v1/metadata/datasources/wikipedia/segments", cluster.getAdminPassword())
+        .body().contains("2026-01-02"));
+  }
+
+  @Test
+  void requiresLoginAndTrust() throws Exception {
+    assertEquals(401, get("/svc/coordinator/v1/loadstatus", "wrong").statusCode());
+    HttpClient stranger = HttpClient.newHttpClient();
+    HttpRequest request = HttpRequest.newBuilder(URI.create(cluster.getRouterUrl() + "/status/health")).build();
+    assertThrows(SSLException.class, () -> stranger.send(request, HttpResponse.BodyHandlers.ofString()));
+  }
+
+  @Test
+  void reportsInvalidRules() {
+    try (SvcContainer other = new SvcContainer(IMAGE).withRules("wikipedia", "[{\"type\":\"loadSometimes\"}]")) {
+      Throwable failure = assertThrows(ContainerLaunchException.class, other::start);
+      while (failure.getCause() != null) failure = failure.getCause();
+      assertTrue(failure.getMessage().contains("loadSometimes"), failure.getMessage());
+    }
+  }
+
+  private static HttpResponse<String> get(String path, String password) throws IOException, InterruptedException {
+    String login = Base64.getEncoder().encodeToString((cluster.getAdminUser() + ":" + password).getBytes());
+    HttpClient client = HttpClient.newBuilder().sslContext(cluster.getSslContext()).build();
+    HttpRequest request = HttpRequest.newBuilder(URI.create(cluster.getRouterUrl() + path))
+        .header("Authorization", "Basic " + login).build();
+    return client.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+}

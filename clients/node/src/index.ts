@@ -1,0 +1,2 @@
+/** A svc cluster in a container, for tests with Testcontainers. */
+export { StartedSvcContainer, SvcContainer } from './svc-container.ts'

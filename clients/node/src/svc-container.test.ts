@@ -1,0 +1,52 @@
+// Starts the image [svc-cluster], or the one that the environment variable SVC_IMAGE names.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Agent, request } from 'undici'
+import { type StartedSvcContainer, SvcContainer } from './index.ts'
+
+const image = process.env.SVC_IMAGE ?? 'svc-cluster'
+const rules = [{ type: 'loadForever', tieredReplicants: { hot: 1 } }]
+const csv = 'time,page\n2026-01-01T00:00:00Z,Main\n2026-01-02T00:00:00Z,Other\n'
+let cluster: StartedSvcContainer
+
+before(async () => {
+  cluster = await new SvcContainer(image)
+    .withHistoricals('hot=1,_default_tier=1')
+    .withRules('wikipedia', rules)
+    .withDatasource('wikipedia', csv, 'time')
+    .start()
+})
+after(() => cluster?.stop())
+
+test('has the rules', async () => {
+  const { json } = await get('/svc/coordinator/v1/rules/wikipedia')
+  assert.deepEqual((json as typeof rules)[0]?.tieredReplicants, { hot: 1 })
+})
+
+test('has loaded the datasource, and serves paths of Druid', async () => {
+  assert.deepEqual(await get('/druid/coordinator/v1/loadstatus'), { status: 200, json: { wikipedia: 100 } })
+})
+
+test('requires a login', async () => {
+  const { status } = await get('/svc/coordinator/v1/loadstatus', 'wrong')
+  assert.equal(status, 401)
+})
+
+test('reports invalid rules', async () => {
+  const container = new SvcContainer(image).withRules('wikipedia', [{ type: 'loadSometimes' }])
+  await assert.rejects(container.start(), /returned 400: .*loadSometimes/)
+})
+
+async function get(path: string, password = cluster.getAdminPassword()) {
+  const agent = new Agent({ connect: { ca: cluster.getCertificate() } })
+  try {
+    const login = Buffer.from(`${cluster.getAdminUser()}:${password}`).toString('base64')
+    const { statusCode, body } = await request(`${cluster.getRouterUrl()}${path}`, {
+      dispatcher: agent,
+      headers: { authorization: `Basic ${login}` },
+    })
+    return { status: statusCode, json: (await body.json()) as unknown }
+  } finally {
+    await agent.close()
+  }
+}

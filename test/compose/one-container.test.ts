@@ -1,0 +1,126 @@
+// The image with a complete cluster: starts unprivileged with a read-only root, keeps all state in one volume, restarts
+// what dies, and reports invalid settings in one line.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { repositoryRoot } from '@svc/cli/home'
+import { createHttpClient, freePort, type HttpClient, waitUntil } from '@svc/shared/testing'
+import { runTask } from '../support/flights.ts'
+import { inlineTask } from '../support/inline-task.ts'
+import { runDocker } from './support/compose-cluster.ts'
+
+const port = await freePort()
+const name = `svc-one-${port}`
+const image = `${name}:test`
+const password = 'container-password'
+const startTimeoutMs = 120_000
+const hardened = [
+  '--read-only',
+  '--tmpfs',
+  '/tmp',
+  '--cap-drop',
+  'ALL',
+  '--security-opt',
+  'no-new-privileges',
+]
+
+let router: HttpClient
+
+before(async () => {
+  await docker('build', '--quiet', '--tag', image, repositoryRoot)
+})
+
+after(async () => {
+  router?.close()
+  await runDocker(['rm', '--force', '--volumes', name])
+  await runDocker(['volume', 'rm', '--force', name])
+  await runDocker(['image', 'rm', '--force', image])
+})
+
+test('starts unprivileged with a read-only root, and the password from the environment is valid', async () => {
+  const published = ['--publish', `127.0.0.1:${port}:9088`, '--volume', `${name}:/data`]
+  const environment = ['--env', `SVC_ADMIN_PASSWORD=${password}`, '--env', 'svc_api_aliases=["druid"]']
+  await docker('run', '--detach', '--name', name, ...hardened, ...published, ...environment, image)
+  await untilHealthy()
+  const trusted = await docker('exec', name, 'cat', '/data/.svc/pki/authority.pem')
+  router = createHttpClient(`https://localhost:${port}`, { trusted, credentials: `admin:${password}` })
+  assert.equal(await router.get('/status/health'), true)
+  assert.deepEqual(await router.get('/druid/coordinator/v1/loadstatus'), {})
+  const { status } = await router.send({ path: '/svc/coordinator/v1/loadstatus', credentials: 'admin:wrong' })
+  assert.equal(status, 401)
+  assert.notEqual((await docker('exec', name, 'id', '-u')).trim(), '0')
+})
+
+test('servers do not have the password in their environment', async () => {
+  const script =
+    'for p in /proc/[0-9]*; do grep -qz ^SVC_ADMIN_PASSWORD= $p/environ && tr "\\0" " " <$p/cmdline && echo; done; true'
+  const commands = (await docker('exec', name, 'sh', '-c', script)).trim().split('\n')
+  // Docker starts the first process and this shell with it.
+  assert.ok(commands.some((command) => command.includes('cluster.mjs')))
+  assert.deepEqual(
+    commands.filter((command) =>
+      /(router|coordinator|overlord|broker|historical)\.mjs|postgres|valkey/.test(command),
+    ),
+    [],
+  )
+})
+
+test('all state survives a restart of the container', async () => {
+  await runTask(router, inlineTask('kept'))
+  await untilLoaded()
+  await router.post('/svc/coordinator/v1/rules/kept', [
+    { type: 'loadForever', tieredReplicants: { _default_tier: 1 } },
+  ])
+  const before = await router.get('/svc/coordinator/v1/rules')
+  await docker('stop', name)
+  assert.equal((await docker('inspect', '--format', '{{.State.ExitCode}}', name)).trim(), '0')
+  await docker('start', name)
+  await untilHealthy()
+  await untilLoaded()
+  assert.deepEqual(await router.get('/svc/coordinator/v1/rules'), before)
+})
+
+test('a server that is killed is restarted', async () => {
+  await docker('exec', name, 'sh', '-c', 'kill -9 "$(svc status --json | node -e "$0")"', pidOfOverlord)
+  await runTask(router, inlineTask('kept'))
+})
+
+test('an unknown setting is reported in one line', async () => {
+  const { status, stdout, stderr } = await runDocker(['run', '--rm', '--env', 'SVC_HISTORICAL=hot=1', image])
+  assert.equal(status, 2)
+  assert.equal(stdout, '')
+  assert.match(stderr, /^svc: Unknown environment variable \[SVC_HISTORICAL\]: expected one of \[.*\]\n$/)
+})
+
+/** Prints the process ID of the overlord from the JSON of `svc status`. */
+const pidOfOverlord = `
+  const { processes } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
+  console.log(processes.find(({ instance }) => instance === 'overlord').pid)`
+
+async function untilHealthy(): Promise<void> {
+  await waitUntil(
+    'the container is healthy',
+    async () =>
+      (await docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', name)).trim(),
+    (state) => state === 'running healthy',
+    { timeoutMs: startTimeoutMs, pollMs: 200 },
+  )
+}
+
+async function untilLoaded(): Promise<void> {
+  await waitUntil(
+    'the datasource is loaded',
+    async () => {
+      const { status, json } = await router.send({ path: '/svc/coordinator/v1/loadstatus' })
+      return status === 200 ? (json as Record<string, number>).kept : undefined
+    },
+    (percent) => percent === 100,
+    { timeoutMs: startTimeoutMs },
+  )
+}
+
+/** Runs docker; returns its output. Throws an Error with the output if it fails. */
+async function docker(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runDocker(args)
+  if (status !== 0) throw new Error(`docker ${args.join(' ')}: ${stderr}${stdout}`)
+  return stdout
+}
