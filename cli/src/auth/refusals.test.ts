@@ -123,7 +123,7 @@ describe('a refused request', () => {
   it('shows the login, and that the password was wrong if the user may make the request', () => {
     const text = refusedRequestText(refused, explanation)
     assert.match(text, /^Refused: request r1 from \[10\.0\.0\.1\] at router/)
-    assert.match(text, /so the password was wrong/)
+    assert.match(text, /Either the password was wrong/)
     assert.doesNotMatch(refusedRequestText({ ...refused, status: 403 }, explanation), /password/)
   })
 

@@ -172,11 +172,11 @@ const realScenario: Scenario & { readonly cases: readonly RealCase[] } = {
   period: 'PT10S',
   config: {},
   cases: [
-    { name: 'a fast disk, two replicas', tier: 'fast', servers: 2, segments: 90, copies: 2, delayMs: 800 },
-    { name: 'a slow disk', tier: 'slow', servers: 1, segments: 90, copies: 1, delayMs: 900 },
-    { name: 'two servers', tier: 'two', servers: 2, segments: 90, copies: 1, delayMs: 1800 },
-    { name: 'part of the data', tier: 'part', servers: 1, segments: 60, copies: 1, delayMs: 1600 },
-    { name: 'a very slow disk', tier: 'slowest', servers: 2, segments: 60, copies: 1, delayMs: 3000 },
+    { name: 'a fast disk, two replicas', tier: 'fast', servers: 2, segments: 90, copies: 2, delayMs: 3400 },
+    { name: 'a slow disk', tier: 'slow', servers: 1, segments: 90, copies: 1, delayMs: 3700 },
+    { name: 'two servers', tier: 'two', servers: 2, segments: 90, copies: 1, delayMs: 7200 },
+    { name: 'part of the data', tier: 'part', servers: 1, segments: 60, copies: 1, delayMs: 6200 },
+    { name: 'a very slow disk', tier: 'slowest', servers: 2, segments: 60, copies: 1, delayMs: 12_500 },
   ],
 }
 
@@ -272,8 +272,10 @@ async function runReal({ period, config, cases }: typeof realScenario): Promise<
     try {
       const client = connectToCluster(cluster.home)
       const delays = cases.flatMap(({ servers, delayMs }) => Array.from({ length: servers }, () => delayMs))
-      for (const [index, delayMs] of delays.entries()) {
-        const fault = { kind: 'slow-disk', target: `historical-${index + 1}`, delayMs }
+      const historicals = cluster.plan.services.filter(({ role }) => role === 'historical')
+      for (const [index, { url }] of historicals.entries()) {
+        const [target, delayMs] = [new URL(url).host, delays[index]]
+        const fault = { kind: 'slow-disk', target, delayMs }
         await client.send('POST', '/svc/simulation/v1/faults', fault)
       }
       return await measureCases(cluster, config, cases, () => ingest(client, cases))

@@ -22,7 +22,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   failed: 'failed, or not ready',
   invalidInput: 'invalid usage or input',
   notKnown: 'the state of the cluster is not known yet: some servers have not reported',
-  refused: 'denied because of a missing permission, or because a check such as --fail-on failed',
+  refused: 'a permission is missing, or a check such as --fail-on failed',
   differs: 'differences found',
   timedOut: 'timed out',
   interrupted: 'interrupted, for example by Ctrl-C',

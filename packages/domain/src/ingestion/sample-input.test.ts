@@ -42,7 +42,7 @@ test('reads only the first rows of a long file', () => {
 
 for (const [text, message] of [
   ['', /The file has no rows/],
-  ['[{"a":1}]', /expected JSON Lines/],
+  ['[{"a":1}]', /expected CSV, or JSON Lines/],
   ['{"a":1}\n{"a"\n', /Invalid line \[2\]: expected a JSON object/],
   ['{"a":1}\n{"a":1} 2', /Invalid line \[2\]/],
   ['a,b\n', /expected a header line and at least one row/],

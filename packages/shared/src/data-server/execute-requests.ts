@@ -16,7 +16,29 @@ export interface ExecutionTarget {
   onExecuted(): void
 }
 
-/** Returns a function that executes the load and drop requests of a batch. It ignores stale and revoked requests. */
+/** Runs work as soon as one of a number of slots is free, in the order of the calls. */
+type Slots = (work: () => Promise<void>) => Promise<void>
+
+function createSlots(count: number): Slots {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}
+
+/**
+ * Returns a function that executes the load and drop requests of a batch. It ignores stale and revoked requests. All batches
+ * share the slots, so that loads take the same time however they are divided into batches. Turbo batches have twice as many.
+ */
 export function createRequestExecutor(
   { served, cache, log, leader, onExecuted }: ExecutionTarget,
   { settings, logger, stopping }: Pick<ServiceContext, 'settings' | 'logger' | 'stopping'>,
@@ -46,23 +68,23 @@ export function createRequestExecutor(
     log.noteFailure({ id, action, message })
   }
 
-  async function executeAll(requests: Iterator<SegmentRequest>, stamp: RequestStamp): Promise<void> {
-    for (let next = requests.next(); !next.done; next = requests.next()) {
-      // Check again: the leader may have changed, or revoked the request, in the meantime.
-      if (leader.isVoid(stamp)) return
-      // A copy, because requests that run concurrently end one by one.
-      const end = leader.begin({ ...stamp })
-      try {
-        await execute(next.value)
-      } catch (error) {
-        if (stopping.aborted) return
-        noteFailure(next.value, error)
-      } finally {
-        end()
-        onExecuted()
-      }
+  async function executeOne(request: SegmentRequest, stamp: RequestStamp): Promise<void> {
+    // Check again: the leader may have changed, or revoked the request, in the meantime.
+    if (leader.isVoid(stamp)) return
+    // A copy, because requests that run concurrently end one by one.
+    const end = leader.begin({ ...stamp })
+    try {
+      await execute(request)
+    } catch (error) {
+      if (!stopping.aborted) noteFailure(request, error)
+    } finally {
+      end()
+      onExecuted()
     }
   }
+
+  const threads = settings.get('svc.segmentCache.numLoadingThreads')
+  const [slots, turboSlots] = [createSlots(threads), createSlots(2 * threads)]
 
   return async (batch) => {
     const { session, term, sentAtMs, turbo } = batch
@@ -74,9 +96,8 @@ export function createRequestExecutor(
       return
     }
     leader.noteLeader(term)
-    // Requests of a turbo batch run concurrently; each lane takes the next request when it is free.
-    const requests = batch.requests.values()
-    const lanes = turbo ? settings.get('svc.segmentCache.numLoadingThreads') : 1
-    await Promise.all(Array.from({ length: lanes }, () => executeAll(requests, { term, sentAtMs })))
+    const inSlot = turbo ? turboSlots : slots
+    const stamp = { term, sentAtMs }
+    await Promise.all(batch.requests.map((request) => inSlot(() => executeOne(request, stamp))))
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
+import { finishInSlices } from '../slices/index.ts'
 import { withExactLimits } from '../wire/index.ts'
 import { type AuditEntry, saveAudit, storableSeconds } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
@@ -106,12 +107,25 @@ async function saveHistory(
       ${comment}, ${identity}, ${ip}, to_timestamp(${now / 1000}))`)
 }
 
+/** Reads stored rows. There may be thousands of them, or some of megabytes, so other work runs in between. */
+function readInSlices<Row, Value>(rows: readonly Row[], read: (row: Row) => Value): Promise<Value[]> {
+  function* readAll(): Generator<undefined, Value[]> {
+    const values: Value[] = []
+    for (const row of rows) {
+      values.push(read(row))
+      yield
+    }
+    return values
+  }
+  return finishInSlices(readAll())
+}
+
 /** Returns the compaction configs of the coordinator's duty, sorted by datasource. */
 export async function loadCompactionConfigs(queries: Queries): Promise<CompactionConfig[]> {
   const rows = await queries.query<{ config: string }>(
     sql`SELECT config FROM compaction_configs ORDER BY datasource`,
   )
-  return rows.map(({ config }) => parseCompactionConfig(JSON.parse(config)))
+  return await readInSlices(rows, ({ config }) => parseCompactionConfig(JSON.parse(config)))
 }
 
 /** Returns the compaction config of a datasource for the coordinator's duty; undefined if there is none. */
@@ -278,7 +292,8 @@ export async function loadCompactionSupervisors(queries: Queries): Promise<Compa
   const rows = await queries.query<{ id: string; spec: string }>(
     sql`SELECT DISTINCT ON (id) id, spec FROM supervisors ORDER BY id, version DESC`,
   )
-  return rows.flatMap(({ id, spec }) => readSupervisor(id, spec) ?? [])
+  const supervisors = await readInSlices(rows, ({ id, spec }) => readSupervisor(id, spec))
+  return supervisors.filter((one) => one !== undefined)
 }
 
 /** Returns a supervisor that is not terminated; undefined if there is none. */

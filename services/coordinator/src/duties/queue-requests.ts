@@ -22,7 +22,7 @@ export interface Requests {
   readonly drops: readonly RequestedCopy[]
 }
 
-/** Which leader sends the requests, and which servers should process several segments of a batch at a time. */
+/** Which leader sends the requests, and which servers should process twice as many segments at a time. */
 export interface RequestStamp {
   readonly term: number
   /** Whether that leader is still the leader. Servers that know a later leader ignore its requests. */
@@ -43,7 +43,7 @@ interface PreparedRequest {
   readonly replaces: string | undefined
 }
 
-// Requests per job: few enough that a server processes several jobs at a time, and enough to be cheap.
+// Requests per job: enough to be cheap, and few enough that a job is small.
 const batchSize = 32
 const payloadsAtOnce = 1000
 // Servers to which requests are sent in parallel.
