@@ -440,9 +440,10 @@ test('reports a full disk and leaves nothing running', async (context) => {
   assert.match(stderr, /^svc: No space left on the disk of \[.*\]\. Free up space, .*\n$/)
   assert.equal(readRunFile(homeLayout(home)), undefined)
   const refused = await svc(...args)
+  // A home with a Postgres data folder needs less: the first start may have completed it before the disk was full.
   assert.match(
     refused.stderr,
-    /^svc: Not enough space on the disk of \[.*\]: \[\d+\] MB free, at least \[100\] MB required/,
+    /^svc: Not enough space on the disk of \[.*\]: \[\d+\] MB free, at least \[(?:20|100)\] MB required/,
   )
 })
 
