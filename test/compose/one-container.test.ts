@@ -81,6 +81,12 @@ test('all state survives a restart of the container', async () => {
 
 test('a server that is killed is restarted', async () => {
   await docker('exec', name, 'sh', '-c', 'kill -9 "$(svc status --json | node -e "$0")"', pidOfOverlord)
+  await waitUntil(
+    'the overlord leads again',
+    async () => (await router.send({ path: '/svc/indexer/v1/leader' })).status,
+    (status) => status === 200,
+    { timeoutMs: startTimeoutMs },
+  )
   await runTask(router, inlineTask('kept'))
 })
 
