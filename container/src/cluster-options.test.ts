@@ -7,6 +7,7 @@ import { type ContainerOptions, readContainerOptions } from './cluster-options.t
 
 const defaults: ContainerOptions = {
   adminPassword: undefined,
+  certificateHosts: [],
   historicals: undefined,
   instances: undefined,
   profile: undefined,
@@ -22,12 +23,14 @@ const accepted: [about: string, environment: NodeJS.ProcessEnv, expected: Partia
     'all options',
     {
       SVC_ADMIN_PASSWORD: 'secret-1',
+      SVC_HOSTS: 'svc.example.com,10.0.0.1',
       SVC_HISTORICALS: 'hot=2',
       SVC_INSTANCES: 'broker=2',
       SVC_PROFILE: 'secure',
     },
     {
       adminPassword: 'secret-1',
+      certificateHosts: ['svc.example.com', '10.0.0.1'],
       historicals: 'hot=2',
       instances: 'broker=2',
       profile: 'secure',
@@ -52,6 +55,11 @@ test('reads the password of the admin from a file, without the line break at its
 
 const rejected: [about: string, environment: NodeJS.ProcessEnv, message: RegExp][] = [
   ['an unknown variable', { SVC_HISTORICAL: 'hot=2' }, /^Unknown environment variable \[SVC_HISTORICAL\]: /],
+  [
+    'an invalid host',
+    { SVC_HOSTS: 'a, b' },
+    /^Invalid value \[a, b\] for \[SVC_HOSTS\]: expected comma-separated host names and addresses$/,
+  ],
   [
     'two passwords',
     { SVC_ADMIN_PASSWORD: 'one', SVC_ADMIN_PASSWORD_FILE: '/two' },

@@ -5,12 +5,13 @@ import { describeError, invalidInput } from '@svc/domain/failure'
 /** What the environment variables of the container can set, apart from properties. */
 export type ContainerOptions = Pick<
   StartOptions,
-  'adminPassword' | 'historicals' | 'instances' | 'profile' | 'set'
+  'adminPassword' | 'certificateHosts' | 'historicals' | 'instances' | 'profile' | 'set'
 >
 
 const variables = [
   'SVC_ADMIN_PASSWORD',
   'SVC_ADMIN_PASSWORD_FILE',
+  'SVC_HOSTS',
   'SVC_HISTORICALS',
   'SVC_INSTANCES',
   'SVC_PROFILE',
@@ -34,12 +35,23 @@ export function readContainerOptions(environment: NodeJS.ProcessEnv): ContainerO
   const read = (name: Variable): string | undefined => environment[name] || undefined
   return {
     adminPassword: readAdminPassword(read('SVC_ADMIN_PASSWORD'), read('SVC_ADMIN_PASSWORD_FILE')),
+    certificateHosts: readHosts(read('SVC_HOSTS')),
     historicals: read('SVC_HISTORICALS'),
     instances: read('SVC_INSTANCES'),
     profile: read('SVC_PROFILE'),
     // Docker publishes ports of the container's own address, so servers listen on all addresses.
     set: ['svc.bindOnHost=false'],
   }
+}
+
+function readHosts(text = ''): string[] {
+  const hosts = text === '' ? [] : text.split(',')
+  const invalid = hosts.find((host) => !/^[A-Za-z0-9.:_-]{1,253}$/.test(host))
+  if (invalid !== undefined)
+    throw invalidInput(
+      `Invalid value [${text}] for [SVC_HOSTS]: expected comma-separated host names and addresses`,
+    )
+  return hosts
 }
 
 function readAdminPassword(password: string | undefined, file: string | undefined): string | undefined {

@@ -12,7 +12,9 @@ const run = promisify(execFile)
 const image = 'svc-clients-test'
 const timeout = 600_000
 // The cleaner of Testcontainers is an image of its own, which may not be available. These tests remove their containers.
-const env = { ...process.env, SVC_IMAGE: image, TESTCONTAINERS_RYUK_DISABLED: 'true' }
+const env: NodeJS.ProcessEnv = { ...process.env, SVC_IMAGE: image, TESTCONTAINERS_RYUK_DISABLED: 'true' }
+// Otherwise, the test runner that these tests start would report to the one that runs them.
+delete env.NODE_TEST_CONTEXT
 
 before(async () => {
   await run('docker', ['build', '--quiet', '--tag', image, repositoryRoot], { timeout })

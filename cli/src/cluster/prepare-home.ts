@@ -110,10 +110,14 @@ export function checkConfiguration(home: HomeLayout, { services }: ClusterPlan):
 }
 
 /** Issues missing and expiring certificates, and creates the revocation list; returns the instances with new ones. */
-export async function ensurePlannedCertificates(home: HomeLayout, plan: ClusterPlan): Promise<string[]> {
+export async function ensurePlannedCertificates(
+  home: HomeLayout,
+  plan: ClusterPlan,
+  moreHosts: readonly string[] = [],
+): Promise<string[]> {
   if (!plan.hasTls) return []
   const instances = plan.services.map(({ instance }) => instance)
-  const issued = await certificatesFor(home, instances, plan.hosts)
+  const issued = await certificatesFor(home, instances, [...plan.hosts, ...moreHosts])
   await ensureRevocations({ folder: home.pki, now: Date.now() })
   return issued
 }

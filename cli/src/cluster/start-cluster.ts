@@ -56,6 +56,8 @@ export interface StartOptions extends WrittenOptions {
   readonly isNewHome?: boolean | undefined
   /** The initial password of the user `admin`; random by default. */
   readonly adminPassword?: string | undefined
+  /** Names and addresses for which the certificates are valid, in addition to those of this machine. */
+  readonly certificateHosts?: readonly string[] | undefined
   /** Only Postgres and Redis, for tests that start their own services. */
   readonly storesOnly?: boolean | undefined
   /** Whether services restart when their source changes. */
@@ -266,7 +268,7 @@ class ClusterStart {
   }
 
   private async startServices(): Promise<NotReady[]> {
-    const issued = await ensurePlannedCertificates(this.home, this.plan)
+    const issued = await ensurePlannedCertificates(this.home, this.plan, this.options.certificateHosts)
     if (issued.length > 0) this.report(`Issued ${countOf(issued.length, 'certificate')}`)
     if (this.plan.hasTls) this.trusted = readFileSync(trustStoreFile(this.home.pki), 'utf8')
     for (const service of this.plan.services)

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import {
+  AbstractStartedContainer,
+  GenericContainer,
+  getContainerRuntimeClient,
+  type StartedTestContainer,
+  Wait,
+} from 'testcontainers'
 import { Agent, request } from 'undici'
 
 const routerPort = 9088
@@ -61,6 +67,9 @@ export class SvcContainer extends GenericContainer {
 
   /** Starts the container. Throws an Error if rules or data are rejected. */
   override async start(): Promise<StartedSvcContainer> {
+    // The certificates must be valid for the address at which tests reach the container.
+    const { info } = await getContainerRuntimeClient()
+    this.withEnvironment({ SVC_HOSTS: info.containerRuntime.host })
     const container = await super.start()
     try {
       const { output: certificate } = await container.exec(['cat', certificateFile])
@@ -133,7 +142,7 @@ export class StartedSvcContainer extends AbstractStartedContainer {
       })
       const answer = await body.text()
       if (statusCode >= 300) throw new Error(`${method} ${path} returned ${statusCode}: ${answer}`)
-      return JSON.parse(answer)
+      return answer === '' ? undefined : JSON.parse(answer)
     }
   }
 }

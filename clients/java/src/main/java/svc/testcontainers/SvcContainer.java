@@ -25,6 +25,7 @@ import java.util.UUID;
 import java.util.function.Predicate;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
+import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -114,6 +115,12 @@ public class SvcContainer extends GenericContainer<SvcContainer> {
   /** A context that trusts the servers of this cluster, and no others. */
   public SSLContext getSslContext() {
     return sslContext;
+  }
+
+  @Override
+  protected void configure() {
+    // The certificates must be valid for the address at which tests reach the container.
+    withEnv("SVC_HOSTS", DockerClientFactory.instance().dockerHostIpAddress());
   }
 
   @Override
