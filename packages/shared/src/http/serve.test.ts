@@ -135,6 +135,27 @@ describe('the ports', () => {
     assert.match(taken, /^HTTP\/1\.1 200 [\s\S]*hello/)
   })
 
+  it('receive the body of a request that arrives while a large response is being sent', async (context) => {
+    const { tlsPort } = await open(context, withTls('rsa.jks'), (request, response) => {
+      let bytes = 0
+      request.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+      })
+      request.on('end', () =>
+        response.end(request.method === 'GET' ? 'x'.repeat(1_000_000) : `received ${bytes}`),
+      )
+    })
+    const socket = tlsConnect({ host: '127.0.0.1', port: tlsPort!, ca: authority })
+    context.after(() => socket.destroy())
+    const body = 'y'.repeat(400_000)
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    const received = (await socket.toArray()).join('')
+    assert.match(received, /received 400000$/)
+  })
+
   it('pass requests without a host to the application', async (context) => {
     const { plaintextPort } = await open(context)
     const socket = connect(Number(plaintextPort), '127.0.0.1', () =>

@@ -1,5 +1,5 @@
 import { constants } from 'node:crypto'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -58,6 +58,7 @@ export async function listen(
     // RFC 9110 10.1.1: a server may ignore an unknown expectation.
     server.on('checkExpectation', handler)
     server.keepAliveTimeout = 65_000
+    server.prependListener('request', parseDuringPause)
     const problem = await openPort(server, settings, wanted)
     if (problem !== undefined) problems.push(problem)
     return problem === undefined ? (server.address() as AddressInfo).port : wanted.port
@@ -192,6 +193,18 @@ const brokenRequests: Readonly<Record<string, { readonly status: string; readonl
     status: '408 Request Timeout',
     failure: invalidInput('Timed out before the request was complete'),
   },
+}
+
+/**
+ * Lets the parser of a connection continue while Node.js has paused the connection, because a request has begun before the
+ * previous response was flushed. Node.js pauses the parser, too, and then fails with HPE_PAUSED for bytes that it has already
+ * decrypted: the caller loses its connection. Nothing more is read until the response is flushed.
+ */
+function parseDuringPause({ socket }: IncomingMessage): void {
+  const paused = socket as typeof socket & { _paused?: boolean }
+  if (!paused._paused || !socket.writableNeedDrain) return
+  paused._paused = false
+  socket.once('drain', () => socket.resume())
 }
 
 /** Answers an unreadable HTTP request with the usual error body. */
