@@ -181,7 +181,9 @@ function documentOf(json: unknown): JsonObject {
   // An empty file, or one that has only comments.
   if (json === null || json === undefined) return {}
   if (!isJsonObject(json))
-    throw invalidInput(`Invalid contents: expected an object with some of [${topFields.join(', ')}]`)
+    throw invalidInput(
+      `Invalid contents: expected an object with one or more of the fields [${topFields.join(', ')}]`,
+    )
   return json
 }
 

@@ -38,7 +38,7 @@ export function reversionOf(
   }
   if (to === 0 && changes.length >= maxRevertedChanges) {
     throw invalidInput(
-      `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, too many changes to undo at once: use --to with an ID listed by ./svc rules history`,
+      `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, which is too many to undo at once. Use --to with an ID listed by ./svc rules history`,
     )
   }
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!

@@ -57,7 +57,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a list',
       '- a',
-      'state.yaml:1:1: Invalid contents: expected an object with some of [ruleSets, rules, compaction, coordinator, authorizers, authenticators, prices]',
+      'state.yaml:1:1: Invalid contents: expected an object with one or more of the fields [ruleSets, rules, compaction, coordinator, authorizers, authenticators, prices]',
     ],
     [
       'an unknown key',

@@ -52,7 +52,7 @@ export function decideClockChange(change: ClockChange, current: ClusterTime): Cl
   const present = Math.min(current.time, lastTime)
   if (change.now !== undefined) {
     if (change.now < Math.floor(present) || change.now > lastTime) {
-      const allowed = `a time from the current time [${formatInstant(Math.floor(present))}] to [${formatInstant(lastTime)}]: the clock never goes back`
+      const allowed = `a time between the current time [${formatInstant(Math.floor(present))}] and [${formatInstant(lastTime)}]; the clock cannot go backward`
       throw refuse('now', formatInstant(change.now), allowed)
     }
     return { time: Math.max(change.now, present), rate }

@@ -2,6 +2,7 @@ import { describeError, Failure } from '@svc/domain/failure'
 import type { RequestBatch, SegmentRequest } from '../redis/index.ts'
 import type { SegmentCache } from '../segment-cache/index.ts'
 import type { ServiceContext } from '../service/index.ts'
+import { createSlots } from '../slots/index.ts'
 import type { KnownLeader, RequestStamp } from './known-leader.ts'
 import type { ReportLog } from './report-log.ts'
 import type { ServedSegments } from './served-segments.ts'
@@ -14,25 +15,6 @@ export interface ExecutionTarget {
   readonly leader: KnownLeader
   /** Is called after each request. */
   onExecuted(): void
-}
-
-/** Runs work as soon as one of a number of slots is free, in the order of the calls. */
-type Slots = (work: () => Promise<void>) => Promise<void>
-
-function createSlots(count: number): Slots {
-  let free = count
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
 }
 
 /**

@@ -1,23 +1,17 @@
 import { unavailable } from '@svc/domain/failure'
+import { createSlots, type Slots } from '../slots/index.ts'
 
 /** Returns a function that limits the concurrent work of logins. It throws unavailable if too much work is waiting. */
-export function createConcurrencyLimit(
-  atOnce: number,
-  maxWaiting: number,
-): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  let running = 0
-  const waiting: (() => void)[] = []
+export function createConcurrencyLimit(atOnce: number, maxWaiting: number): Slots {
+  const slots = createSlots(atOnce)
+  let pending = 0
   return async (work) => {
-    if (running >= atOnce) {
-      if (waiting.length >= maxWaiting) throw unavailable('Too many logins are being verified; try again')
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running += 1
+    if (pending >= atOnce + maxWaiting) throw unavailable('Too many logins are being verified; try again')
+    pending += 1
     try {
-      return await work()
+      return await slots(work)
     } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
+      pending -= 1
     }
   }
 }

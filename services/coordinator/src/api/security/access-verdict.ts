@@ -48,7 +48,7 @@ function verdictWithoutLogin(settings: Settings, { access, path }: JudgedRequest
   if (!unsecuredPaths(settings)(path.split('?', 1)[0] as string)) return undefined
   return access.kind === 'internal'
     ? denied(
-        'The endpoint is for servers only, and its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
+        'Only servers may call this endpoint, but its path is in [svc.auth.unsecuredPaths], so callers are not identified as servers',
       )
     : allowed('The path is in [svc.auth.unsecuredPaths], so it requires neither a login nor a permission')
 }
@@ -114,5 +114,5 @@ function verdictForServer(settings: Settings, { authenticator, identity }: Known
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   return identity === internalUser && !allowsAnonymous(settings, authenticator)
     ? allowed(`The endpoint is for servers, and [${identity}] is the internal user`)
-    : denied(`The endpoint is for servers only, and the internal user is [${internalUser}]`)
+    : denied(`Only servers may call this endpoint, as the internal user [${internalUser}]`)
 }
