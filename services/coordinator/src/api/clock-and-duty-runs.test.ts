@@ -65,7 +65,7 @@ describe('the clock', () => {
     assert.equal(answer.status, 400)
     assert.match(
       (answer.json as { errorMessage: string }).errorMessage,
-      /\[2099-01-01T00:00:00\.000Z\] for \[now\]: expected .*never goes back/,
+      /\[2099-01-01T00:00:00\.000Z\] for \[now\]: expected .*cannot go backward/,
     )
   })
 
