@@ -84,7 +84,7 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     },
     'short',
     [
-      'Nothing is being loaded or dropped, and replicas are missing',
+      'Replicas are missing, but nothing is being loaded or dropped',
       ...[0, 1, 2, 3, 4].map((index) => `Server [h${index}] failed to load 2 segments and will retry`),
       '2 more servers failed to load segments',
     ],

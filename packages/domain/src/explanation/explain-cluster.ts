@@ -60,7 +60,7 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
   if (shortages.length > 0 || failures.length > 0)
     return {
       state: 'short',
-      sentences: ['Nothing is being loaded or dropped, and replicas are missing', ...shortages, ...failures],
+      sentences: ['Replicas are missing, but nothing is being loaded or dropped', ...shortages, ...failures],
     }
   return {
     state: 'settled',

@@ -489,7 +489,7 @@ export const properties = {
   ),
   'svc.auth.basic.ssl.validateHostnames': onlyWhere(
     conditions.reachesTlsDirectory,
-    property(flag, 'whether the certificate of a directory must be valid for its host; must be true', 'true'),
+    property(flag, 'whether the certificate of a directory must be valid for its host; only true is supported', 'true'),
   ),
   'svc.auth.credentials.minLength': onlyWhere(
     conditions.keepsOwnPasswords,
