@@ -42,7 +42,7 @@ function checkPasswordsExist(home: HomeLayout, isSecure: boolean, adminPassword:
   const isMissing = (name: SecretName): boolean => !readSecret(home, name)
   const damaged = (name: SecretName, more = ''): Error =>
     conflict(
-      `Home [${home.root}] is damaged: its file [${secretFile(home, name)}] is missing or empty, and no other password would work. Restore the file${more}, or start over with ./svc reset.`,
+      `Home [${home.root}] is damaged: its password file [${secretFile(home, name)}] is missing or empty, and svc cannot recreate the password. Restore the file${more}, or start over with ./svc reset.`,
     )
   if (isMissing('postgres-password')) throw damaged('postgres-password')
   if (!isSecure || isMissing('admin-password') === isMissing('internal-client-password')) return

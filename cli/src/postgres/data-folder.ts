@@ -183,7 +183,7 @@ async function runTool(
     throw Object.assign(new Error(reported), { code: 'ENOSPC' })
   const lastLine = printed.trim().split('\n').at(-1)
   throw unavailable(
-    `Failed to create the Postgres data folder: ${reported ?? (lastLine || `${program} exited with [${status}]`)}`,
+    `Failed to create the Postgres data folder: ${reported ?? (lastLine || `${program} exited with status [${status}]`)}`,
   )
 }
 

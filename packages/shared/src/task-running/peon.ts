@@ -32,7 +32,7 @@ function failureOf(error: unknown, workDirectory: string): Failure | undefined {
 async function work({ type, order, ...given }: PeonOrder): Promise<Written> {
   const { workDirectory, pathPrefix, memoryLimitBytes, threads } = given
   const taskType = taskTypeOf(type)
-  if (taskType.work === undefined) throw new Error(`Tasks of type [${type}] do not run in a process`)
+  if (taskType.work === undefined) throw new Error(`Tasks of type [${type}] do not run in a separate process`)
   return await taskType.work(order, {
     workDirectory,
     pathPrefix,

@@ -98,7 +98,7 @@ function assumptionsOf({
     `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `Each load queue has space for up to ${countOf(maxLoadsPerServer, 'load')}`
-      : 'Load queues have no limit',
+      : 'Load queues have no size limit',
     `A run assigns up to ${countOf(replicationThrottleLimit, 'additional replica')} per tier; this limit does not apply to the first replica of a segment in a tier`,
     'Nothing else is loaded: no balancing, decommissioning, or new data. Drops follow within two runs',
   ]

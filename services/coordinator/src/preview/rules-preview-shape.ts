@@ -125,8 +125,7 @@ const restorableShape = z
   })
   .meta({
     title: 'RestorableSegments',
-    description:
-      'Unused segments of the cluster that the rules keep and that drop rules had marked as unused',
+    description: 'Unused segments that drop rules marked as unused but that the previewed rules would keep',
   })
 const durationShape = z
   .int()

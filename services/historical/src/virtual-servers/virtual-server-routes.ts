@@ -24,7 +24,7 @@ export function virtualServerRoutes(servers: VirtualServers): Route[] {
       path,
       access: state('WRITE'),
       summary:
-        'Replace the virtual servers of this process until it restarts. Returns once the coordinator leader knows them',
+        'Replace the virtual servers of this process until it restarts. Returns once the coordinator leader knows about them',
       body: jsonBody(readGroups),
       answers: [emptyAnswer],
       handle: async ({ body }) => {
