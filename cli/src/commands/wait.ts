@@ -39,7 +39,10 @@ export function addWait(program: Command): void {
       ),
   )
     .argument('<state>', `State: ${states.join(', ')}`)
-    .option('--datasource <name>', 'Wait only for this datasource (only for the states loaded, tasks, and compaction)')
+    .option(
+      '--datasource <name>',
+      'Wait only for this datasource (only for the states loaded, tasks, and compaction)',
+    )
     .option(
       '--replicas',
       'Wait for every replica that rules require, instead of one replica per segment (only for the state loaded)',

@@ -15,12 +15,13 @@ function fileOf({ root }: HomeLayout): string {
 
 /**
  * Runs an import into a home. If it fails and leaves no home behind, records why, so that no empty cluster is started
- * instead. A successful import deletes the record.
+ * instead. A successful import deletes the record. The record is there from the beginning, because this process may be killed.
  */
 export async function recordingFailure<Result>(
   home: HomeLayout,
   runImport: () => Promise<Result>,
 ): Promise<Result> {
+  if (!existsSync(home.root)) writeRecord(home, 'The import did not finish: its process was killed')
   try {
     const result = await runImport()
     forgetFailedImport(home)
