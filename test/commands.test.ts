@@ -203,7 +203,7 @@ describe('at a URL', () => {
     const missing = await runSvc('tiers', url, value, trust, file)
     assert.deepEqual(
       [missing.status, /Log in with --user and --password-file/.test(missing.stderr)],
-      [1, true],
+      [4, true],
     )
     const wrong = await runSvc('tiers', url, value, trust, file, '--user', 'reader:wrong')
     assert.match(wrong.stderr, /rejected the credentials: expected a valid --user/)
@@ -217,7 +217,7 @@ test('after the password of the admin was changed, says what to do, and stores t
     '/svc-ext/basic-security/authentication/db/MyBasicMetadataAuthenticator/users/admin/credentials'
   await cluster.at('coordinator').post(credentials, { password: 'changed-password' })
   const rejected = await runSvc('tiers', ...home)
-  assert.equal(rejected.status, 1)
+  assert.equal(rejected.status, 4)
   assert.match(rejected.stderr, /may have been changed\. Log in with --user .* \.\/svc password --set\.\n$/)
   await succeed('tiers', ...home, '--user', 'reader', '--password-file', at('password'))
   const set = ['password', '--set', ...home, '--new-password-file']

@@ -334,13 +334,14 @@ describe('an import from a folder that was exported completely', () => {
     assert.equal(partial.status, 0, partial.stderr)
     assert.match(partial.stdout, /^This login sees only part of the cluster:$/m)
     const { partialView, unseen } = await reportOf('part')
+    assert.ok(unseen.some(({ part }) => part === 'datasources that this login may not read'))
     assert.match(partialView.join('\n'), /Servers use .* more space than their listed segments need/)
     assert.match(unseen.map(({ part }) => part).join('\n'), /^suspended supervisors$/m)
   })
 
   test('leaves a record of its failure that ./svc reset deletes', async () => {
     const args = ['--from', 'http://127.0.0.1:1', '--home', at('never')]
-    assert.equal((await runSvc('import', ...args)).status, 1)
+    assert.equal((await runSvc('import', ...args)).status, 3)
     const { status, stdout } = await runSvc('reset', '--home', at('never'))
     assert.equal(status, 0)
     assert.match(stdout, /Deleted the record of a failed import/)

@@ -140,7 +140,7 @@ describe('explain', () => {
     assert.equal(byGroup.status, 0, byGroup.stderr)
     assert.deepEqual(JSON.parse(byGroup.stdout).roles[0].from, ['group mapping [analysts]'])
     const unknown = await explain('admin', '/nosuch')
-    assert.equal(unknown.status, 1)
+    assert.equal(unknown.status, 2)
     assert.match(unknown.stderr, /No server has the endpoint \[GET \/nosuch\]/)
   })
 })

@@ -4,7 +4,7 @@ import { type HomeLayout, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 import { isRunning } from '../processes/index.ts'
 import { parseClusterUrl } from './cluster-url.ts'
-import { describeConnectionError, hintFor } from './connection-error.ts'
+import { connectionContext, describeConnectionError, hintFor, notReady } from './connection-error.ts'
 import { findInterface, type InterfaceName } from './interface-name.ts'
 import { type ServiceAnswer, sendRequest } from './request.ts'
 
@@ -34,7 +34,7 @@ const wrongLogin = 'The cluster rejected the credentials: expected a valid --use
 export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAccess {
   const run = readRunFile(home)
   if (!run || !isRunning(run.supervisor)) {
-    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`)
+    throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`, notReady)
   }
   const { routerUrl } = run
   const authority = routerUrl.startsWith('https:')
@@ -93,5 +93,6 @@ export async function sendTo(
 /** The Failure for a router that could not be reached. */
 export function failedConnection(routerUrl: string, error: unknown): Failure {
   const message = `Failed to reach the router at [${routerUrl}]: ${describeConnectionError(error)}${hintFor(error, routerUrl)}`
-  return error instanceof Failure && error.code === 'timedOut' ? timedOut(message) : unavailable(message)
+  if (error instanceof Failure && error.code === 'timedOut') return timedOut(message)
+  return unavailable(message, connectionContext(error))
 }

@@ -10,6 +10,7 @@ import {
 } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 import { accessToCluster, type ClusterAccess, sendTo } from './cluster-access.ts'
+import { notReady } from './connection-error.ts'
 import { headersAt, type InterfaceName, pathAt } from './interface-name.ts'
 import { errorMessageOf, type ServiceAnswer } from './request.ts'
 
@@ -80,6 +81,8 @@ export function rejectionOf(
   { rejectedLogin }: Pick<ClusterAccess, 'rejectedLogin'>,
 ): Failure {
   if (status === 401) return unauthorized(rejectedLogin)
+  // A server that is starting, or that cannot reach what it needs.
+  if (status === 503) return unavailable(message, notReady)
   const kind = kindOfStatus[status] ?? (status < 500 ? conflict : unavailable)
   return kind(message)
 }

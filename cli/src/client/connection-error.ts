@@ -1,4 +1,12 @@
-import { describeError } from '@svc/domain/failure'
+import { describeError, type FailureContext } from '@svc/domain/failure'
+
+/** The context of a failure because the cluster is stopped, is starting, or is not known yet. */
+export const notReady: FailureContext = { clusterState: 'notKnown' }
+
+/** The context of a failed connection: a server that does not listen is stopped, or has not started yet. */
+export function connectionContext(error: unknown): FailureContext {
+  return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? notReady : {}
+}
 
 /** What went wrong with a connection: OpenSSL's own messages are code locations, so they are replaced or shortened. */
 export function describeConnectionError(error: unknown): string {

@@ -53,7 +53,7 @@ export interface PlanSurroundings {
 export const authenticatorName = 'MyBasicMetadataAuthenticator'
 export const authorizerName = 'MyBasicMetadataAuthorizer'
 export const internalUser = 'svc_system'
-const defaultTier = '_default_tier'
+export const defaultTier = '_default_tier'
 
 const postgresPort = 15432
 const redisPort = 16379

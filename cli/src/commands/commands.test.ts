@@ -270,7 +270,7 @@ describe('without a cluster, the other commands say so', () => {
       const none = path.join(folder, 'none')
       const { status, stderr } = await svc(command, '--home', none)
       assert.equal(stderr, `svc: There is no cluster in [${none}]. ${advice}\n`)
-      assert.equal(status, 1)
+      assert.equal(status, 2)
       assert.equal(existsSync(path.join(folder, 'none')), false)
     })
   }

@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import type { ClusterClient } from '../client/index.ts'
 import type { Prices } from '../declared-state/index.ts'
-import { printJson } from '../output/index.ts'
+import { printJson, writeFileOf } from '../output/index.ts'
 import type { MadePlan } from '../plan/index.ts'
 import { bandsOf, type PreviewFormat, printReport, printWarnings } from './rules-output.ts'
 
@@ -24,7 +23,7 @@ export async function printPlan(
   const costs = prices && preview && room.costsOf(prices, preview)
   const shown = preview && reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
   const report = room.planReport(plan, warnings, shown)
-  if (html !== undefined) writeFileSync(html, room.planHtml(report))
+  if (html !== undefined) writeFileOf('--html', html, room.planHtml(report))
   if (json) {
     printJson({
       ...plan,

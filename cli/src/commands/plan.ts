@@ -1,12 +1,11 @@
-import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import { withConnection } from '../options/index.ts'
-import { printProgress } from '../output/index.ts'
+import { printProgress, writeFileOf } from '../output/index.ts'
 import { compareOptions, connectForPlan, type PartOptions, withParts } from './plan-options.ts'
 import { printPlan } from './plan-output.ts'
 import { policyViolationsOf } from './plan-policy.ts'
-import type { PreviewFormat } from './rules-output.ts'
+import { checkPreviewFormat, type PreviewFormat } from './rules-output.ts'
 
 interface PlanOptions extends PartOptions, PreviewFormat {
   readonly out?: string
@@ -49,6 +48,7 @@ Examples:
   ./svc plan state --target rules.flights`,
     )
     .action(async (dir: string, options: PlanOptions) => {
+      checkPreviewFormat(options)
       const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
       const files = readDeclaredFiles(dir)
       const { client, preview } = await connectForPlan(options)
@@ -65,7 +65,7 @@ Examples:
       }
       if (options.out === undefined) return
       const { planText } = await import('@svc/domain/saved-plan')
-      writeFileSync(options.out, planText(made.plan))
+      writeFileOf('--out', options.out, planText(made.plan))
       printProgress(`Saved plan [${made.plan.id}] to [${options.out}]`)
     })
 }

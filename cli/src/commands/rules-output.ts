@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
-import { printJson } from '../output/index.ts'
+import { printJson, writeFileOf } from '../output/index.ts'
 import type { AnsweredPreview, PreviewReport } from '../preview/index.ts'
 import type { RuleBands } from '../rules/index.ts'
 
@@ -44,6 +44,11 @@ export interface PreviewFormat {
   readonly json?: boolean
 }
 
+/** Throws invalidInput if two formats are requested. */
+export function checkPreviewFormat({ json, markdown }: PreviewFormat): void {
+  if (json && markdown) throw invalidInput('Options --json and --markdown cannot be combined')
+}
+
 /** Prints a preview as JSON, Markdown, or text, and writes it as a page if requested. */
 export async function printPreview(
   answer: AnsweredPreview,
@@ -52,7 +57,7 @@ export async function printPreview(
 ): Promise<void> {
   const room = await import('../preview/index.ts')
   const report = room.reportOf(answer, bands)
-  if (html !== undefined) writeFileSync(html, room.previewHtml(report))
+  if (html !== undefined) writeFileOf('--html', html, room.previewHtml(report))
   if (json) {
     printJson(answer)
     return

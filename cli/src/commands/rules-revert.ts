@@ -5,13 +5,13 @@ import {
   connect,
   type OverridePolicyOption,
   overridePolicyOption,
-  parsePositiveInteger,
+  parseInteger,
   withSvcConnection,
 } from '../options/index.ts'
 import { printJson, printProgress } from '../output/index.ts'
 import type { PreviewAnswer } from '../preview/index.ts'
 import type { RulesChange } from '../rules/index.ts'
-import { allRulesPath, pictureColumns, printPreview } from './rules-output.ts'
+import { allRulesPath, bandsOf, pictureColumns, printPreview } from './rules-output.ts'
 
 interface RevertOptions extends ConnectionOptions, OverridePolicyOption {
   readonly datasource: string
@@ -54,7 +54,7 @@ Examples:
         import('../rules/index.ts'),
         import('../preview/index.ts'),
       ])
-      const target = to === undefined ? undefined : to === '0' ? 0 : parsePositiveInteger('--to', to, maxId)
+      const target = to === undefined ? undefined : parseInteger('--to', to, { min: 0, max: maxId })
       const { overridePolicy: overridesPolicy, ...connection } = options
       const client = await connect(connection)
       const history = `${room.rulesPath(datasource)}/history?full&count=${room.maxRevertedChanges}`
@@ -74,10 +74,10 @@ Examples:
         return
       }
       if (preview) {
-        await printPreview(answer, { json: json ?? false }, undefined)
+        await printPreview(answer, { json: json ?? false }, await bandsOf(client, answer, datasource, rules))
         return
       }
-      const headers = room.auditHeaders({ author, comment: comment ?? `Reverted change ${first.id}` })
+      const headers = room.auditHeaders({ author, comment: comment ?? room.reversionComment(reversion) })
       // An interrupted revert has already restored the rules.
       if (changes[0]?.payload !== JSON.stringify(rules))
         await room.setRules(client, datasource, rules, { headers, overridesPolicy })

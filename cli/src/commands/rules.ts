@@ -15,6 +15,7 @@ import type { AnsweredRule, RulesChange } from '../rules/index.ts'
 import {
   allRulesPath,
   bandsOf,
+  checkPreviewFormat,
   type PreviewFormat,
   pictureColumns,
   printPreview,
@@ -141,6 +142,7 @@ Examples:
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
     .action(async (file: string, options: PreviewCommandOptions) => {
+      checkPreviewFormat(options)
       if (options.full && !options.json) throw invalidInput('Option --full requires --json')
       const [{ checkDatasourceIsKnown, readJson }, room] = await Promise.all([
         import('../rules/index.ts'),

@@ -10,13 +10,9 @@ export async function runCommandLine(...addCommands: readonly ((program: Command
   const program = createProgram()
   for (const add of addCommands) add(program)
 
-  // A closed pipe, such as `| head`, is not a failure, and must not stop a cluster.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-
+  process.exitCode = exitStatus.done
+  reportOutputErrors()
   try {
-    process.exitCode = exitStatus.done
     await program.parseAsync(expandHelp(process.argv.slice(2)), { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -25,6 +21,17 @@ export async function runCommandLine(...addCommands: readonly ((program: Command
       process.exitCode = exitStatusOf(error)
     }
   }
+}
+
+/** Reports once that the output cannot be written. A closed pipe, such as `| head`, is no failure. Neither stops a cluster. */
+function reportOutputErrors(): void {
+  let isReported = false
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' || isReported) return
+    isReported = true
+    process.stderr.write(`svc: Failed to write the output: ${error.message}\n`)
+    process.exitCode = exitStatus.failed
+  })
 }
 
 function createProgram(): Command {

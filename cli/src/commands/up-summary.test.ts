@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleUsers } from '../ldap/index.ts'
-import { directoryLines, plainProfileText, stepDisplay } from './up-summary.ts'
+import { directoryLines, plainProfileText, stepDisplay, unservedLines } from './up-summary.ts'
 
 for (const [certificateFile, requiresLogin, text] of [
   [null, false, 'Profile plain: no TLS, no login, everything is allowed.'],
@@ -19,6 +19,12 @@ test('lists the users of the sample directory with their passwords', () => {
     'Directory users: alice (password alice-password), bob (password bob-password), carol (password carol-password)',
   ])
   assert.deepEqual(directoryLines({ directoryUsers: [] }), [])
+})
+
+test('mentions tiers that have no historicals anymore', () => {
+  assert.deepEqual(unservedLines({ unservedTiers: [] }), [])
+  assert.match(unservedLines({ unservedTiers: ['hot'] })[0]!, /^Tier \[hot\] has no historicals/)
+  assert.match(unservedLines({ unservedTiers: ['a', 'hot'] })[0]!, /^Tiers \[a, hot\] have no/)
 })
 
 /** What a start prints with two steps. */

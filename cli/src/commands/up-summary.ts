@@ -1,5 +1,11 @@
 import { loadSettings, requiresLogin } from '@svc/shared/config'
-import { type Cluster, commonPropertiesFile, type NotReady, runtimePropertiesFile } from '../cluster/index.ts'
+import {
+  type Cluster,
+  commonPropertiesFile,
+  type NotReady,
+  runtimePropertiesFile,
+  unservedTiers,
+} from '../cluster/index.ts'
 import { homeArgument, secretFile } from '../home/index.ts'
 import { type SampleUser, sampleUsers } from '../ldap/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
@@ -20,6 +26,8 @@ export interface Summary {
     readonly state: string
   }[]
   readonly notReady: readonly NotReady[]
+  /** Tiers that had historicals at an earlier start, and have none now. */
+  readonly unservedTiers: readonly string[]
   /** Files with the admin's password and the certificate to trust; null in the plain profile. */
   readonly adminPasswordFile: string | null
   readonly certificateFile: string | null
@@ -48,6 +56,7 @@ export function summarize(cluster: Cluster): Summary {
       state: notReady.has(instance) ? 'not ready' : 'ready',
     })),
     notReady: cluster.notReady,
+    unservedTiers: unservedTiers(cluster.home, cluster.plan),
     adminPasswordFile:
       cluster.adminPassword === undefined ? null : secretFile(cluster.home, 'admin-password'),
     certificateFile: cluster.trusted === undefined ? null : trustStoreFile(cluster.home.pki),
@@ -135,10 +144,18 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
       : [
           `Log in as admin; ./svc password${homeArgument(summary.home)} prints the password (stored in ${summary.adminPasswordFile})`,
         ]),
+    ...unservedLines(summary),
     ...directoryLines(summary),
     ...(summary.certificateFile === null ? [] : [`Certificate to trust: ${summary.certificateFile}`]),
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** A hint about tiers that an earlier start had. */
+export function unservedLines({ unservedTiers: tiers }: Pick<Summary, 'unservedTiers'>): string[] {
+  if (tiers.length === 0) return []
+  const names = tiers.length === 1 ? `Tier [${tiers[0]}] has` : `Tiers [${tiers.join(', ')}] have`
+  return [`${names} no historicals in this start, unlike earlier. To start them again, use --historicals.`]
 }
 
 /** The users of the sample directory with their passwords, which are public. */

@@ -5,6 +5,8 @@ import { exitStatusHelp, exitStatusOf } from './exit-status.ts'
 
 const other: Partial<Record<FailureCode, number>> = {
   invalidInput: 2,
+  notFound: 2,
+  unauthorized: 4,
   forbidden: 4,
   requestTimedOut: 6,
   timedOut: 6,

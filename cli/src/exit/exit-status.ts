@@ -19,10 +19,10 @@ export type ExitStatus = (typeof exitStatus)[keyof typeof exitStatus]
 /** What each exit status means, for the help and for docs/commands.md. */
 export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string>> = {
   done: 'done',
-  failed: 'failed, or not ready',
-  invalidInput: 'invalid usage or input',
-  notKnown: 'the state of the cluster is not known yet: some servers have not reported',
-  refused: 'a permission is missing, or a check such as --fail-on failed',
+  failed: 'failed, or the cluster has a problem',
+  invalidInput: 'invalid usage or input, such as a name or file that does not exist',
+  notKnown: 'the cluster is stopped, is starting, or its state is not known yet',
+  refused: 'wrong login, missing permission, or a failed check such as --fail-on',
   differs: 'differences found',
   timedOut: 'timed out',
   interrupted: 'interrupted, for example by Ctrl-C',
@@ -30,6 +30,8 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
 
 const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
   invalidInput: exitStatus.invalidInput,
+  notFound: exitStatus.invalidInput,
+  unauthorized: exitStatus.refused,
   forbidden: exitStatus.refused,
   requestTimedOut: exitStatus.timedOut,
   timedOut: exitStatus.timedOut,

@@ -1,6 +1,6 @@
 import { warningsOfChange } from '@svc/shared/coordinator-config'
 import { compactionSupervisorId } from '@svc/shared/postgres'
-import type { Seen, Snapshot, SourceSupervisor } from '../snapshot/index.ts'
+import type { Seen, Snapshot, SourceCounts, SourceSupervisor } from '../snapshot/index.ts'
 import { countOf, listOf } from '../terminal/index.ts'
 import type { ImportDifference, ImportedCounts, UnseenPart } from './import-report.ts'
 import type { Placement } from './place-segments.ts'
@@ -158,6 +158,17 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
   ]
 }
 
+/** A datasource that a login may not read leaves traces only if servers or the load status show it. */
+function unseenDatasources(counts: Seen<SourceCounts> | undefined): UnseenPart[] {
+  if (seenValue(counts)?.mayReadEveryDatasource !== false) return []
+  return [
+    {
+      part: 'datasources that this login may not read',
+      reason: 'the login lacks READ on some names, and a datasource that no server has leaves no other trace',
+    },
+  ]
+}
+
 /** Druid 37 shows supervisors only to users with WRITE on their datasource. */
 function unseenSupervisors(
   { compaction }: Snapshot['documents'],
@@ -200,6 +211,7 @@ export function unseenParts({ documents, restrictedParts }: Snapshot): UnseenPar
     ...parts.flatMap(([part, seen, effect]) =>
       seen && 'unseen' in seen ? [{ part, reason: `${seen.unseen}, ${effect}` }] : [],
     ),
+    ...unseenDatasources(restrictedParts?.counts),
     ...unseenSupervisors(documents, seenValue(restrictedParts?.supervisors)),
     ...(restrictedParts?.unused === undefined
       ? [{ part: 'unused segments', reason: 'add --unused to import them' }]

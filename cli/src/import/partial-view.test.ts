@@ -14,6 +14,7 @@ const counts = {
   datasourcesWithUsedSegments: ['wiki'],
   servedSegments: { wiki: 2 },
   usedBytes: { 'a:1': 20 },
+  mayReadEveryDatasource: null,
 }
 const complete: ImportedParts = {
   segments: new Map([['wiki', 2]]),

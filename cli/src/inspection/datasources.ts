@@ -53,7 +53,9 @@ export async function readDatasources(client: ClusterClient): Promise<Datasource
       sizeBytes: sizes?.segments.size ?? 0,
       start: sizes?.segments.minTime ?? null,
       end: sizes?.segments.maxTime ?? null,
-      loadedPercent: percents[dataSource] ?? null,
+      // The cluster also says 100 if there is nothing to load.
+      loadedPercent:
+        sizes === undefined && percents[dataSource] === 100 ? null : (percents[dataSource] ?? null),
       tiers: Object.fromEntries(tiers),
     }
   })
@@ -82,5 +84,5 @@ export function datasourcesTable(datasources: readonly Datasource[]): Table {
 
 /** A percentage that is only shown as 100% if nothing is missing. */
 function percentText(percent: number | null): string {
-  return percent === null ? '' : `${Math.floor(percent * 10) / 10}%`
+  return percent === null ? 'no replicas' : `${Math.floor(percent * 10) / 10}%`
 }

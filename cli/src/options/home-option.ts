@@ -1,6 +1,6 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
 import type { Command } from 'commander'
-import { defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.ts'
+import { assertNoFailedImport, defaultHome, type HomeLayout, homeLayout, isHome } from '../home/index.ts'
 
 /** Adds the option that names the home. */
 export function withHome(command: Command): Command {
@@ -20,12 +20,13 @@ export function parseHome(folder: string): string {
 /** What to do when a home does not exist, for commands that have no use for a new one. */
 export const selectAnother = 'Select another one with --home.'
 
-/** The home of a command, which must exist. Throws a Failure with `advice` if it does not. */
+/** The home of a command, which must exist. Throws a Failure with `advice`, or with why an import failed, if it does not. */
 export function existingHome(
   folder: string | undefined,
   advice = 'Create one with ./svc up, or select another one with --home.',
 ): HomeLayout {
   const home = homeLayout(folder ?? defaultHome)
-  if (!isHome(home)) throw notFound(`There is no cluster in [${home.root}]. ${advice}`)
-  return home
+  if (isHome(home)) return home
+  assertNoFailedImport(home)
+  throw notFound(`There is no cluster in [${home.root}]. ${advice}`)
 }

@@ -7,8 +7,8 @@ export {
   withSvcConnection,
 } from './connection-options.ts'
 export { existingHome, parseHome, selectAnother, withHome } from './home-option.ts'
+export { parseInteger, parsePositiveInteger } from './integer.ts'
 export { newPasswordOption, readNewPassword } from './new-password.ts'
 export { type OverridePolicyOption, overridePolicyOption } from './override-policy-option.ts'
-export { parsePositiveInteger } from './positive-integer.ts'
 export { collect } from './repeatable-option.ts'
 export { openSource, type SourceOptions, withSource } from './source-options.ts'

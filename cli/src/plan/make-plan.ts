@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
-import type { ClusterClient } from '../client/index.ts'
+import { type ClusterClient, notReady } from '../client/index.ts'
 import {
   type Change,
   compareStates,
@@ -169,7 +169,7 @@ export async function previewOf(
   const body = previewBodyOf(changes)
   const answer = body && (await preview({ ...body, ...scope }))
   if (answer !== undefined && !isKnown(answer))
-    throw new Failure('unavailable', unknownReason(answer), { clusterState: 'notKnown' })
+    throw new Failure('unavailable', unknownReason(answer), notReady)
   return answer
 }
 

@@ -19,6 +19,8 @@ test('says how long loading takes, or that the cluster has not measured it', () 
   assert.deepEqual(loadTimeSentences(unknown), [
     'The load time is unknown: no loads have been measured in tier [hot] yet.',
   ])
+  const both = { ...unknown, tiers: { ...unknown.tiers, cold: unknown.tiers.hot! } }
+  assert.match(loadTimeSentences(both)[0]!, /measured in tiers \[cold, hot\] yet/)
   assert.deepEqual(loadTimeSentences({ durationMs: 0, tiers: {}, assumptions: [] }), [])
 })
 

@@ -26,7 +26,8 @@ export function loadTimeSentences({ durationMs, tiers }: AnsweredLoadTime): stri
   if (Object.keys(tiers).length === 0) return []
   if (durationMs !== null) return [`Loading takes about ${formatDuration(durationMs)} (estimated).`]
   const names = unknown.map(([name]) => name).join(', ')
-  return [`The load time is unknown: no loads have been measured in tier [${names}] yet.`]
+  const where = unknown.length === 1 ? 'tier' : 'tiers'
+  return [`The load time is unknown: no loads have been measured in ${where} [${names}] yet.`]
 }
 
 /** One row per tier that loads replicas. */

@@ -45,6 +45,17 @@ const bands = ruleBandsOf(buckets, {
 const plain = (_color: string, text: string) => text
 
 describe('the picture of data', () => {
+  test('shows the rule that applies to the data of a bucket, even if the bucket is longer', () => {
+    const rule = parseRules([
+      { type: 'loadByInterval', interval: '2026-06-01/2026-06-03', tieredReplicants: { hot: 1 } },
+    ])
+    const shown = { own: 1, all: [...rule, defaultRule], now: parseInstant('2026-06-21') }
+    const weeks = { start: '2026-05-25T00:00:00.000Z', widthMs: 7 * dayMs, count: 2 }
+    assert.deepEqual(ruleBandsOf(weeks, shown).symbols, ['D', 'D'])
+    const covered = '2026-05-31T00:00:00.000Z/2026-06-02T00:00:00.000Z'
+    assert.deepEqual(ruleBandsOf({ ...weeks, covered }, shown).symbols, ['D', '0'])
+  })
+
   test('shows bytes by tier before and after, losses, and rules', () => {
     assert.deepEqual(dataPicture(buckets, bands, 80, plain), [
       '                      2026-06-01                    2026-06-21',
@@ -145,17 +156,31 @@ describe('later changes', () => {
       })),
     },
   })
-  const cases: [count: number, stepMs: number, rows: number, first: string[]][] = [
-    [12, 3_600_000, 12, ['2026-06-15T01:00:00.000Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused']],
-    [60, dayMs, 9, ['week of 2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
-    [52, 7 * dayMs, 13, ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked unused']],
-    [120, 30 * dayMs, 11, ['2026', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
+  const cases: [count: number, stepMs: number, rows: number, header: string, first: string[]][] = [
+    [
+      12,
+      3_600_000,
+      12,
+      'time',
+      ['2026-06-15T01:00:00.000Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused'],
+    ],
+    [60, dayMs, 9, 'week of', ['2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
+    [52, 7 * dayMs, 13, 'month', ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked unused']],
+    [120, 30 * dayMs, 11, 'year', ['2026', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
   ]
-  for (const [count, stepMs, rows, first] of cases) {
+  for (const [count, stepMs, rows, header, first] of cases) {
     test(`${count} steps take ${rows} rows`, () => {
       const table = stepsTable(stepsOver(count, stepMs) as unknown as AnsweredPreview)
       assert.equal(table.rows.length, rows)
+      assert.equal(table.header[0], header)
       assert.deepEqual(table.rows[0], first)
     })
   }
+
+  test('a horizon without changes is mentioned', () => {
+    const sentencesWith = (summary: object) =>
+      reportOf({ ...answer, summary: { ...answer.summary, ...summary } }, undefined).sentences.join(' ')
+    assert.match(sentencesWith({ steps: [] }), /Within the horizon, time alone changes nothing more\./)
+    assert.doesNotMatch(sentencesWith({}), /horizon/)
+  })
 })

@@ -31,6 +31,8 @@ export interface PreviewReport {
   readonly bands: RuleBands | undefined
 }
 
+const nothingLater = 'Within the horizon, time alone changes nothing more.'
+
 /** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
 export function reportOf(
   answer: AnsweredPreview,
@@ -39,6 +41,7 @@ export function reportOf(
 ): PreviewReport {
   const { summary, warnings, now } = answer
   const { loadTime } = summary
+  const later = stepsTable(answer)
   const details: PreviewDetail[] = [
     { heading: 'Replicas by tier', table: previewTable(answer) },
     { heading: 'Tiers', table: tiersTable(answer) },
@@ -53,7 +56,7 @@ export function reportOf(
         ]
       : []),
     ...more,
-    { heading: 'Later changes', table: stepsTable(answer) },
+    { heading: 'Later changes', table: later },
   ]
   return {
     now,
@@ -61,10 +64,12 @@ export function reportOf(
       ...lossSentences(summary.effects),
       ...(summary.restorable ? restorableSentences(summary.restorable) : []),
       ...(loadTime ? loadTimeSentences(loadTime) : []),
+      ...(summary.steps !== undefined && later.rows.length === 0 ? [nothingLater] : []),
     ],
     effects: effectsTable(summary.effects, summary.datasources),
     warnings: warnings.map(({ type, message, sum }) => {
       if (type === 'unusedSegmentsStay') return `${message}: add --mark-used`
+      if (type === 'requestedSegmentsStay') return `${message}: use ./svc mark-used`
       return sum === undefined
         ? message
         : `${message}. If you meant [${sum}], change the longest of these periods to [${sum}]`

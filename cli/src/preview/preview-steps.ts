@@ -13,30 +13,40 @@ interface Changes {
   unused: number
 }
 
-/** One row per future time at which something changes, or per week, month, or year if there are many. */
+/**
+ * One row per future time at which something changes, or per week, month, or year if there are many; the header says
+ * which of these.
+ */
 export function stepsTable({ summary: { steps = [] } }: AnsweredPreview): Table {
-  const labels = [(now: string) => now, weekOf, monthOf, yearOf]
-  const labelOf =
-    labels.find((label) => new Set(steps.map(({ now }) => label(now))).size <= maxPeriods) ?? yearOf
-  return { header: ['time', 'datasource', 'changes'], rows: rowsOf(steps, labelOf) }
+  const [name, labelOf] =
+    periods.find(([, label]) => new Set(steps.map(({ now }) => label(now))).size <= maxPeriods) ??
+    periods.at(-1)!
+  return { header: [name, 'datasource', 'changes'], rows: rowsOf(steps, labelOf) }
 }
 
 const monthOf = (now: string): string => now.slice(0, 7)
 const yearOf = (now: string): string => now.slice(0, 4)
 
+const periods: readonly (readonly [name: string, label: (now: string) => string])[] = [
+  ['time', (now) => now],
+  ['week of', mondayOf],
+  ['month', monthOf],
+  ['year', yearOf],
+]
+
 function rowsOf(steps: readonly AnsweredStep[], labelOf: (instant: string) => string): string[][] {
-  const periods = new Map<string, Map<string, Changes>>()
+  const changed = new Map<string, Map<string, Changes>>()
   for (const { now, datasources } of steps) {
     const label = labelOf(now)
-    const period = periods.get(label) ?? new Map<string, Changes>()
-    periods.set(label, period)
+    const period = changed.get(label) ?? new Map<string, Changes>()
+    changed.set(label, period)
     for (const [dataSource, summary] of Object.entries(datasources)) {
       const changes = period.get(dataSource) ?? { copies: new Map(), unused: 0 }
       period.set(dataSource, changes)
       addTo(changes, summary)
     }
   }
-  return [...periods].flatMap(([label, period]) =>
+  return [...changed].flatMap(([label, period]) =>
     [...period].flatMap(([dataSource, changes]) => {
       const what = describe(changes)
       return what === '' ? [] : [[label, dataSource, what]]
@@ -62,10 +72,10 @@ function describe({ copies, unused }: Changes): string {
   return [...ofTiers, ...(unused > 0 ? [`${countOf(unused, 'segment')} marked unused`] : [])].join(', ')
 }
 
-/** The Monday of the week, for example `week of 2026-06-15`. */
-function weekOf(now: string): string {
+/** The Monday of the week. */
+function mondayOf(now: string): string {
   // The epoch began on a Thursday.
   const offsetMs = 4 * 86_400_000
   const monday = Math.floor((Date.parse(now) - offsetMs) / weekMs) * weekMs + offsetMs
-  return `week of ${new Date(monday).toISOString().split('T')[0]}`
+  return new Date(monday).toISOString().split('T')[0]!
 }

@@ -1,7 +1,8 @@
-import { invalidInput } from '@svc/domain/failure'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 import { nearNames } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
+import { rulesPath } from './set-rules.ts'
 
 /**
  * Throws invalidInput, with similar names and `advice`, if a cluster has neither segments nor rules of a datasource, so that
@@ -13,6 +14,9 @@ export async function checkDatasourceIsKnown(
   advice = '',
 ): Promise<void> {
   if (name === defaultRulesName) return
+  // Unlike the lists, which leave out what the user may not read, this throws forbidden.
+  const own = (await client.send('GET', rulesPath(name))) as readonly unknown[]
+  if (own.length > 0) return
   const known = await knownDatasources(client)
   if (!known.has(name)) throw invalidInput(`${unknownDatasource(name, known)}${advice && ` ${advice}`}`)
 }
@@ -21,17 +25,25 @@ export async function checkDatasourceIsKnown(
 export async function knownDatasources(client: ClusterClient): Promise<ReadonlySet<string>> {
   const [withSegments, withRules] = await Promise.all([
     client.send('GET', '/svc/coordinator/v1/metadata/datasources?includeUnused'),
-    client.send('GET', '/svc/coordinator/v1/rules'),
+    client.send('GET', '/svc/coordinator/v1/rules').catch(nothingIfForbidden),
   ])
   const known = new Set([...(withSegments as string[]), ...Object.keys(withRules as object)])
   known.delete(defaultRulesName)
   return known
 }
 
+/** Rules of other datasources only add similar names; users with access to a few datasources may not list them. */
+function nothingIfForbidden(error: unknown): object {
+  if (error instanceof Failure && error.code === 'forbidden') return {}
+  throw error
+}
+
 /** What is wrong with a datasource that is not one of `known`, with similar names. */
 export function unknownDatasource(name: string, known: ReadonlySet<string>): string {
   const near = nearNames(name, known)
   const similar =
-    near.length === 0 ? 'The cluster has no datasources.' : `Similar names: [${near.join('], [')}].`
+    near.length === 0
+      ? 'The cluster has no datasources that you can read.'
+      : `Similar names: [${near.join('], [')}].`
   return `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}`
 }

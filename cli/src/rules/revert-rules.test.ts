@@ -60,6 +60,12 @@ describe('a revert', () => {
       0,
       /have changed at least \[1000\] times, which is too many to undo at once\. Use --to with an ID/,
     ],
+    [
+      'the newest change if it has restored earlier rules',
+      [change(10, ['loadByPeriod'], ['dropForever']), ...changes],
+      undefined,
+      /^Failure: Change \[10\] has already restored earlier rules, and to undo it would apply change \[9\] again\. To do that, use --to 9\./,
+    ],
     ['an empty history', [], undefined, /have never been changed/],
   ]
   for (const [name, given, to, message] of refused)
@@ -78,7 +84,7 @@ describe('a revert', () => {
 
   test('reports what it did, and what no longer exists', () => {
     const reversion = reversionOf('flights', changes, undefined)
-    const start = 'Restored the rules of [flights] from before change [9] (2026-01-01T00:00:00.000Z).'
+    const start = 'Undid change [9] (2026-01-01T00:00:00.000Z) to the rules of [flights].'
     assert.equal(
       revertedText('flights', reversion, { marked: 1, killed: 0 }),
       `${start} Marked 1 segment as used.`,
@@ -87,5 +93,14 @@ describe('a revert', () => {
       revertedText('flights', reversion, { marked: 90, killed: 2 }),
       `${start} Marked 90 segments as used. 2 segments cannot be restored: kill tasks have deleted them.`,
     )
+    const textOf = (to: number, list = changes) =>
+      revertedText('flights', reversionOf('flights', list, to), { marked: 0, killed: 0 })
+    assert.match(textOf(5), /^Restored the rules of \[flights\] as of change \[5\] \(2026-/)
+    assert.match(textOf(0, [change(4, ['dropForever'], [])]), /^Restored .* of \[flights\] before the first/)
+  })
+
+  test('may apply again what a revert has undone, if asked by its ID', () => {
+    const undone = [change(10, ['loadByPeriod'], ['dropForever']), ...changes]
+    assert.deepEqual(reversionOf('flights', undone, 9).rules, list('dropForever'))
   })
 })

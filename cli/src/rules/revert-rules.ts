@@ -8,18 +8,21 @@ import { rulesPath } from './set-rules.ts'
 /** Maximum number of changes to read: enough for years, and few enough for one response. */
 export const maxRevertedChanges = 1000
 
-/** The rules to restore, and the first of the changes that this undoes. */
+type IdentifiedChange = RulesChange & { readonly id: number }
+
+/** The rules to restore. */
 export interface Reversion {
   readonly rules: readonly AnsweredRule[]
-  readonly first: RulesChange & { readonly id: number }
+  /** The first of the changes that this undoes. */
+  readonly first: IdentifiedChange
+  /** The change whose rules this restores, `first` for those before all changes; undefined to undo only the newest. */
+  readonly target: IdentifiedChange | 'first' | undefined
 }
-
-type IdentifiedChange = Reversion['first']
 
 /**
  * Returns what to restore to undo all changes after the one with the ID `to` (0: all of them), or only the newest if it is
  * undefined. `changes` are the newest `maxRevertedChanges`, newest first. Throws invalidInput if they do not have the
- * change or its rules.
+ * change or its rules, or if the newest change is itself a revert and `to` is undefined.
  */
 export function reversionOf(
   dataSource: string,
@@ -41,13 +44,25 @@ export function reversionOf(
       `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, which is too many to undo at once. Use --to with an ID listed by ./svc rules history`,
     )
   }
+  if (to === undefined) refuseToRedo(known)
   const first = to === undefined ? newest : known.findLast(({ id }) => id > to)!
+  const target = to === undefined ? undefined : (known.find(({ id }) => id === to) ?? 'first')
   const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
   if (rules === undefined)
     throw invalidInput(
       `The history does not contain the rules of [${dataSource}] before change [${first.id}]`,
     )
-  return { rules: JSON.parse(rules) as AnsweredRule[], first }
+  return { rules: JSON.parse(rules) as AnsweredRule[], first, target }
+}
+
+/** Throws invalidInput if the newest change has restored earlier rules: to undo it would apply what it has undone. */
+function refuseToRedo([newest, undone, ...older]: readonly IdentifiedChange[]): void {
+  if (newest === undefined || undone === undefined) return
+  const earlier = [undone.replaced, ...older.map(({ payload }) => payload)]
+  if (!earlier.includes(newest.payload)) return
+  throw invalidInput(
+    `Change [${newest.id}] has already restored earlier rules, and to undo it would apply change [${undone.id}] again. To do that, use --to ${undone.id}. To go further back, use --to with an earlier ID listed by ./svc rules history`,
+  )
 }
 
 /** The body of a preview that restores rules, and marks as used what changes since then marked as unused. */
@@ -93,18 +108,29 @@ export async function markKeptUsed(
 /** What a revert did, in sentences. */
 export function revertedText(
   dataSource: string,
-  { first }: Reversion,
+  { first, target }: Reversion,
   { marked, killed }: { readonly marked: number; readonly killed: number },
 ): string {
-  const sentences = [
-    `Restored the rules of [${dataSource}] from before change [${first.id}] (${first.auditTime}).`,
-    markedText(marked),
-  ]
+  const sentences = [restoredText(dataSource, { first, target }), markedText(marked)]
   if (killed > 0)
     sentences.push(
       `${countOf(killed, 'segment')} cannot be restored: kill tasks have deleted ${killed === 1 ? 'it' : 'them'}.`,
     )
   return sentences.join(' ')
+}
+
+function restoredText(dataSource: string, { first, target }: Pick<Reversion, 'first' | 'target'>): string {
+  if (target === undefined)
+    return `Undid change [${first.id}] (${first.auditTime}) to the rules of [${dataSource}].`
+  const since =
+    target === 'first' ? 'before the first change' : `as of change [${target.id}] (${target.auditTime})`
+  return `Restored the rules of [${dataSource}] ${since}.`
+}
+
+/** The comment for the audit history. */
+export function reversionComment({ first, target }: Reversion): string {
+  if (target === undefined) return `Reverted change ${first.id}`
+  return target === 'first' ? 'Restored the first rules' : `Restored the rules of change ${target.id}`
 }
 
 /** How many segments were marked as used, in a sentence. */

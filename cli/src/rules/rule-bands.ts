@@ -1,6 +1,6 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatRule, RegionFinder, type Rule, regionOf } from '@svc/domain/rules'
-import { parseInstant } from '@svc/domain/time'
+import { parseInstant, parseInterval } from '@svc/domain/time'
 import { type AnsweredRule, describeRule } from './rules-table.ts'
 
 /** The rules that apply over time. */
@@ -20,15 +20,18 @@ export interface ShownRules {
   readonly now: number
 }
 
-/** Returns which rule applies in the middle of each bucket. Numbers start at 0 in each list; defaults begin with `d`. */
+/** Returns which rule applies in the middle of the data of each bucket. Numbers start at 0 in each list; defaults begin with `d`. */
 export function ruleBandsOf(
-  { start, widthMs, count }: AnsweredBuckets,
+  { start, widthMs, count, covered }: Pick<AnsweredBuckets, 'start' | 'widthMs' | 'count' | 'covered'>,
   { own, all, now }: ShownRules,
 ): RuleBands {
   const finder = new RegionFinder(all.map((rule) => regionOf(rule, now)))
   const first = parseInstant(start)
+  const data = covered === undefined ? { start: -Infinity, end: Infinity } : parseInterval(covered)
   const applied = Array.from({ length: count }, (_, bucket) => {
-    const middle = first + Math.floor((bucket + 0.5) * widthMs)
+    const from = Math.max(data.start, first + bucket * widthMs)
+    const to = Math.min(data.end, first + (bucket + 1) * widthMs)
+    const middle = Math.floor((from + to) / 2)
     return finder.firstHolding(middle, middle + 1)
   })
   const symbolOf = (index: number): string =>

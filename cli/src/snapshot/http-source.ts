@@ -1,6 +1,13 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
-import { describeError, Failure, invalidInput, unavailable } from '@svc/domain/failure'
-import { describeConnectionError, hintFor, parseClusterUrl, withoutLogin } from '../client/index.ts'
+import { describeError, Failure, forbidden, unauthorized, unavailable } from '@svc/domain/failure'
+import {
+  connectionContext,
+  describeConnectionError,
+  hintFor,
+  notReady,
+  parseClusterUrl,
+  withoutLogin,
+} from '../client/index.ts'
 import { type HttpReader, openHttpRestrictedParts } from './http-restricted-parts.ts'
 import { elementsOf } from './json-list.ts'
 import { type DocumentName, documents, type Seen, type SnapshotSource } from './snapshot-source.ts'
@@ -166,7 +173,11 @@ async function sendGet(url: URL, access: HttpAccess): Promise<IncomingMessage> {
       reject(
         signal?.aborted
           ? signal.reason
-          : unavailable(`Failed to read [${url.href}]: ${describeConnectionError(error)}${hint}`, {}, error),
+          : unavailable(
+              `Failed to read [${url.href}]: ${describeConnectionError(error)}${hint}`,
+              connectionContext(error),
+              error,
+            ),
       )
     })
   })
@@ -179,12 +190,12 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
   if (statusCode === 200 && /json/.test(type)) return response
   response.destroy()
   if (statusCode === 401) {
-    throw invalidInput(
+    throw unauthorized(
       `The source at [${url}] returned status [401]: missing or invalid credentials. Use --user and --password-file.`,
     )
   }
   if (statusCode === 403) {
-    throw invalidInput(
+    throw forbidden(
       `The source at [${url}] returned status [403]: the user given with --user has no permission to read it`,
     )
   }
@@ -192,6 +203,7 @@ async function expectJson(response: IncomingMessage, url: string): Promise<Incom
     statusCode === 200
       ? `The source at [${url}] returned [${type}], expected JSON`
       : `The source at [${url}] returned status [${statusCode}], expected [200]`,
+    statusCode === 503 ? notReady : {},
   )
 }
 

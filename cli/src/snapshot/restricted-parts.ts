@@ -28,6 +28,8 @@ const readCounts = readFields({
   datasourcesWithUsedSegments: readNames,
   servedSegments: readEntries(readCount),
   usedBytes: readEntries(readCount),
+  // Exports of earlier versions, and files saved with curl, do not have it.
+  mayReadEveryDatasource: optional(readFlag),
 })
 const readSupervisors = readList(readFields({ id: readText, type: optional(readText), suspended: readFlag }))
 const readStores = readFields({
@@ -53,7 +55,7 @@ function readEntries<Value>(read: Reader<Value>): Reader<Readonly<Record<string,
 
 /**
  * What a source counts itself: its datasources with used segments, the served segments of each datasource, and the bytes
- * of each server.
+ * of each server; also whether the login may read every datasource.
  */
 export type SourceCounts = ReturnType<typeof readCounts>
 
@@ -122,6 +124,7 @@ export function smallerCounts(before: Seen<unknown>, after: Seen<unknown>): Seen
     ),
     servedSegments: smaller(first.servedSegments, second.servedSegments),
     usedBytes: smaller(first.usedBytes, second.usedBytes),
+    mayReadEveryDatasource: second.mayReadEveryDatasource,
   }
   return { value }
 }

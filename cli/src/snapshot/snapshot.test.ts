@@ -237,6 +237,7 @@ describe('a source cluster', () => {
         ...answers,
         '/druid/coordinator/v1/servers/a%3A1/segments': [],
         '/druid/coordinator/v1/servers/b%3A1/segments': [id],
+        '/druid/coordinator/v1/rules/svc-import-any-datasource': [],
         '/druid/coordinator/v1/loadstatus': { wiki: 100, koala: 0, gone: 'NaN' },
         '/druid/coordinator/v1/datasources?simple': [
           { name: 'wiki', properties: { tiers: {}, segments: { count: 1 } } },
@@ -294,6 +295,7 @@ describe('a source cluster', () => {
         datasourcesWithUsedSegments: ['koala', 'wiki'],
         servedSegments: { wiki: 1 },
         usedBytes: { 'a:1': 7, 'b:1': 7 },
+        mayReadEveryDatasource: true,
       },
     })
     assert.equal(

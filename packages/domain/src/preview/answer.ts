@@ -21,6 +21,8 @@ export interface AnsweredBuckets {
   readonly start: string
   readonly widthMs: number
   readonly count: number
+  /** From the start of the first segment to the end of the last one. Earlier versions do not return it. */
+  readonly covered?: string
   readonly tiers: Readonly<
     Record<string, { readonly before: readonly number[]; readonly after: readonly number[] }>
   >
@@ -59,6 +61,8 @@ export interface AnsweredRestorable extends Tally {
   readonly included: boolean
   /** Segments that kill tasks have deleted. */
   readonly killed: Tally
+  /** Segments that requests marked as unused: they stay unused. Earlier versions do not return it. */
+  readonly requested?: Tally
 }
 
 /** The summary of a preview, in an answer. */

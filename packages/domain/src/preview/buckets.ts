@@ -1,4 +1,4 @@
-import { dayMs, formatInstant, type Interval } from '../time/index.ts'
+import { dayMs, formatInstant, formatInterval, type Interval } from '../time/index.ts'
 import type { AnsweredBuckets } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import type { Outcome } from './decide-outcome.ts'
@@ -12,6 +12,8 @@ export interface Buckets {
   readonly start: number
   readonly widthMs: number
   readonly count: number
+  /** From the start of the first segment to the end of the last one, or the requested part of the time. */
+  readonly covered: Interval
   /** Bytes of all replicas, in the order of the cluster's tiers. Undefined for tiers without replicas. */
   readonly tiers: readonly (TierBuckets | undefined)[]
   /** Bytes of visible segments without any replica afterward. */
@@ -102,6 +104,8 @@ export interface Axis {
   readonly count: number
 }
 
+type CoveringAxis = Axis & Pick<Buckets, 'covered'>
+
 /** Bytes over time to which segments add the bytes of some copies. */
 export interface Share {
   readonly series: BytesOverTime
@@ -164,7 +168,7 @@ export function* addPieces(
 const slice = 16_384
 
 /** Returns an axis with at most `max` buckets for the visible segments. Undefined if none has a start or an end. */
-function axisOf(datasources: readonly DatasourceOutcome[], max: number): Axis | undefined {
+function axisOf(datasources: readonly DatasourceOutcome[], max: number): CoveringAxis | undefined {
   const extents = datasources.flatMap(({ columns: { extent } }) => extent ?? [])
   if (extents.length === 0) return undefined
   const first = extents.reduce((min, { start }) => Math.min(min, start), Infinity)
@@ -173,14 +177,15 @@ function axisOf(datasources: readonly DatasourceOutcome[], max: number): Axis | 
 }
 
 /** Returns an axis with at most `max` buckets, from the last bound of a bucket before `first` on. */
-function axisBetween(first: number, last: number, max: number): Axis {
+function axisBetween(first: number, last: number, max: number): CoveringAxis {
   const countOf = (widthMs: number): number => Math.ceil(last / widthMs) - Math.floor(first / widthMs)
   const longest = widthsMs.at(-1)!
   const widthMs =
     widthsMs.find((width) => countOf(width) <= max) ??
     longest * Math.ceil((last - first) / longest / Math.max(1, max - 1))
   const start = Math.floor(first / widthMs) * widthMs
-  return { start, widthMs, count: Math.ceil((last - start) / widthMs) }
+  const covered = { start: first, end: last }
+  return { start, widthMs, count: Math.ceil((last - start) / widthMs), covered }
 }
 
 /**
@@ -223,13 +228,14 @@ export function* bucketsOf(
 
 /** Returns buckets as JSON, with the names of tiers. */
 export function formatBuckets(
-  { start, widthMs, count, tiers, unqueryable, unused }: Buckets,
+  { start, widthMs, count, covered, tiers, unqueryable, unused }: Buckets,
   names: readonly string[],
 ): AnsweredBuckets {
   return {
     start: formatInstant(start),
     widthMs,
     count,
+    covered: formatInterval(covered),
     tiers: Object.fromEntries(
       tiers.flatMap((tier, index) => (tier === undefined ? [] : [[names[index], tier]])),
     ),

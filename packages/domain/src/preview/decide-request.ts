@@ -40,10 +40,11 @@ export interface PreviewReader {
   readonly canReadTiers: boolean
 }
 
-/** What drop rules marked as unused, by datasource, and what kill tasks have deleted of it. */
+/** What drop rules and requests marked as unused, by datasource, and what kill tasks have deleted of it. */
 interface UnusedByDatasource {
   readonly unused: ReadonlyMap<string, readonly UnusedGroup[]>
   readonly killed: ReadonlyMap<string, readonly DeletedGroup[]>
+  readonly requested: ReadonlyMap<string, readonly UnusedGroup[]>
 }
 
 /** What else to decide. */
@@ -97,7 +98,8 @@ export function* decideRequest(
       ? (name: string) => reader.canRead(name)
       : (name: string) => named.includes(name)
   if (request.markUsedSince !== undefined) {
-    for (const name of new Set([...(unused?.unused.keys() ?? []), ...(unused?.killed.keys() ?? [])]))
+    const stored = [unused?.unused, unused?.killed, unused?.requested]
+    for (const name of new Set(stored.flatMap((groups) => [...(groups?.keys() ?? [])])))
       if (!present.has(name) && !named.includes(name) && isConcerned(name)) missing.push(name)
   }
   if (present.size === 0 && missing.length === 0) missing.push(previewDatasource)
@@ -142,8 +144,10 @@ function* addRestorable(
   const rules = { own: subject.own, defaults: subject.defaults, now }
   const kept = yield* visibleAmong(keptByRules(unused?.unused.get(dataSource) ?? [], rules), subject.segments)
   restorable.add(dataSource, kept, keptByRules(unused?.killed.get(dataSource) ?? [], rules))
+  const segments = restorable.included ? withRestored(subject.segments, kept) : subject.segments
+  const requested = keptByRules(unused?.requested.get(dataSource) ?? [], rules)
+  restorable.addRequested(dataSource, yield* visibleAmong(requested, segments))
   if (!restorable.included || kept.length === 0) return subject
-  const segments = withRestored(subject.segments, kept)
   return { ...subject, segments, columns: undefined, held: undefined }
 }
 

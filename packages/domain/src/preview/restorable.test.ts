@@ -30,7 +30,8 @@ const group = fc
     return { version, interval: { start, end: start + lengthMs }, sizesBytes }
   })
 const keyOf = ({ version, interval }: Group) => `${version} ${interval.start}`
-const groups = fc.uniqueArray(fc.tuple(group, fc.boolean()), {
+const states = fc.constantFrom<'used' | 'dropRule' | 'request'>('used', 'dropRule', 'request')
+const groups = fc.uniqueArray(fc.tuple(group, states), {
   selector: ([one]) => keyOf(one),
   maxLength: 10,
 })
@@ -108,8 +109,12 @@ function usedSegments(list: readonly Group[]): PreviewSegments {
 test('numbers of segments that can be marked used are counts over unused segments', () => {
   fc.assert(
     fc.property(groups, groups, rules, fc.boolean(), (given, deleted, list, included) => {
-      const used = given.flatMap(([one, isUsed]) => (isUsed ? [one] : []))
-      const unused = given.flatMap(([one, isUsed]) => (isUsed ? [] : [one]))
+      const inState = (state: string) => given.flatMap(([one, its]) => (its === state ? [one] : []))
+      const [used, unused, asked] = ['used', 'dropRule', 'request'].map(inState) as [
+        Group[],
+        Group[],
+        Group[],
+      ]
       const killed = deleted.map(([one]) => {
         const { segments, bytes: sizeBytes } = countedGroup(one)
         return { interval: one.interval, segments, sizeBytes }
@@ -120,21 +125,34 @@ test('numbers of segments that can be marked used are counts over unused segment
       restorable.add('wiki', kept, keptByRules(killed, then))
 
       const loadable = unused.filter(({ interval }) => !isDropped(interval, list))
-      const expected = extentOf(
-        loadable.filter((one) => !isCovered(one, [...used, ...loadable])).map(countedGroup),
+      const visible = loadable.filter((one) => !isCovered(one, [...used, ...loadable]))
+      const present = included ? [...used, ...visible] : used
+      restorable.addRequested('wiki', finish(visibleAmong(keptByRules(asked, then), usedSegments(present))))
+
+      const expected = extentOf(visible.map(countedGroup))
+      const askedAndKept = asked.filter(({ interval }) => !isDropped(interval, list))
+      const staying = extentOf(
+        askedAndKept.filter((one) => !isCovered(one, [...present, ...askedAndKept])).map(countedGroup),
       )
       const lost = killed.filter(({ interval }) => !isDropped(interval, list))
       assert.deepEqual(restorable.format(), {
         included,
         ...expected,
         killed: extentOf(lost.map(({ sizeBytes, ...rest }) => ({ ...rest, bytes: sizeBytes }))),
+        requested: staying,
       })
       const warned = restorable.warnings.map((warning) => {
-        assert.ok(warning.type === 'unusedSegmentsStay')
-        const { segments, bytes, interval } = warning
-        return { segments, bytes, interval }
+        assert.ok(warning.type === 'unusedSegmentsStay' || warning.type === 'requestedSegmentsStay')
+        const { type, segments, bytes, interval } = warning
+        return { type, segments, bytes, interval }
       })
-      assert.deepEqual(warned, included || expected.segments === 0 ? [] : [expected])
+      assert.deepEqual(
+        warned,
+        [
+          { type: 'unusedSegmentsStay', ...expected, segments: included ? 0 : expected.segments },
+          { type: 'requestedSegmentsStay', ...staying },
+        ].filter(({ segments }) => segments > 0),
+      )
     }),
     { numRuns: 300 },
   )

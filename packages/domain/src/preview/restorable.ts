@@ -6,7 +6,7 @@ import type { AnsweredRestorable } from './answer.ts'
 import type { PreviewSegments } from './segments.ts'
 import type { PreviewWarning } from './warnings.ts'
 
-/** Unused segments of one interval and version that drop rules marked. */
+/** Unused segments of one interval and version that drop rules or requests marked. */
 export interface UnusedGroup {
   readonly interval: Interval
   readonly version: string
@@ -47,6 +47,7 @@ export class Restorable {
   readonly warnings: PreviewWarning[] = []
   private readonly unused = new Extent()
   private readonly killed = new Extent()
+  private readonly requested = new Extent()
 
   constructor(included: boolean) {
     this.included = included
@@ -54,22 +55,41 @@ export class Restorable {
 
   /** Adds unused segments of a datasource that the rules keep, and segments that kill tasks have deleted. */
   add(dataSource: string, kept: readonly UnusedGroup[], killed: readonly DeletedGroup[]): void {
-    const own = new Extent()
-    for (const { interval, sizesBytes } of kept) {
-      const bytes = sizesBytes.reduce((sum, size) => sum + size, 0)
-      for (const extent of [own, this.unused]) extent.add(interval, sizesBytes.length, bytes)
-    }
+    const own = addTo(this.unused, kept)
     for (const { interval, segments, sizeBytes } of killed) this.killed.add(interval, segments, sizeBytes)
-    const { segments, bytes, interval } = own.format()
-    if (this.included || interval === null) return
+    if (this.included || own.interval === null) return
+    const { segments, bytes, interval } = own
     const message = `Datasource [${dataSource}]: ${countOf(segments, 'unused segment')} (${formatBytes(bytes)}) in [${interval}] would be loaded if marked used`
     this.warnings.push({ type: 'unusedSegmentsStay', dataSource, segments, bytes, interval, message })
   }
 
+  /** Adds segments of a datasource that requests marked as unused, and that the rules keep. A rule change leaves them unused. */
+  addRequested(dataSource: string, kept: readonly UnusedGroup[]): void {
+    const { segments, bytes, interval } = addTo(this.requested, kept)
+    if (interval === null) return
+    const message = `Datasource [${dataSource}]: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}], marked as unused by request, ${segments === 1 ? 'stays' : 'stay'} unused`
+    this.warnings.push({ type: 'requestedSegmentsStay', dataSource, segments, bytes, interval, message })
+  }
+
   /** Returns the totals as JSON. */
   format(): AnsweredRestorable {
-    return { included: this.included, ...this.unused.format(), killed: this.killed.format() }
+    return {
+      included: this.included,
+      ...this.unused.format(),
+      killed: this.killed.format(),
+      requested: this.requested.format(),
+    }
   }
+}
+
+/** Adds groups to a total, and returns their own extent. */
+function addTo(total: Extent, groups: readonly UnusedGroup[]) {
+  const own = new Extent()
+  for (const { interval, sizesBytes } of groups) {
+    const bytes = sizesBytes.reduce((sum, size) => sum + size, 0)
+    for (const extent of [own, total]) extent.add(interval, sizesBytes.length, bytes)
+  }
+  return own.format()
 }
 
 /** The rules of a datasource after a change, in epoch milliseconds. */

@@ -67,7 +67,8 @@ export type PreviewWarning = { readonly message: string } & (
       readonly servers: number
     }
   | {
-      readonly type: 'unusedSegmentsStay'
+      /** `requestedSegmentsStay`: segments that requests marked as unused. */
+      readonly type: 'unusedSegmentsStay' | 'requestedSegmentsStay'
       readonly dataSource: string
       readonly segments: number
       readonly bytes: number

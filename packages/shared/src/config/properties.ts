@@ -489,7 +489,11 @@ export const properties = {
   ),
   'svc.auth.basic.ssl.validateHostnames': onlyWhere(
     conditions.reachesTlsDirectory,
-    property(flag, 'whether the certificate of a directory must be valid for its host; only true is supported', 'true'),
+    property(
+      flag,
+      'whether the certificate of a directory must be valid for its host; only true is supported',
+      'true',
+    ),
   ),
   'svc.auth.credentials.minLength': onlyWhere(
     conditions.keepsOwnPasswords,

@@ -136,9 +136,10 @@ export interface RuleChanges {
   readonly since: number
 }
 
-/** Unused segments of one interval and version that drop rules marked. */
-export interface DroppedGroup {
+/** Unused segments of one interval and version that drop rules or requests marked. */
+export interface UnusedGroup {
   readonly dataSource: string
+  readonly cause: 'dropRule' | 'request'
   readonly interval: Interval
   readonly version: string
   readonly sizesBytes: readonly number[]
@@ -171,19 +172,20 @@ const isDropped = ({ since, of }: RuleChanges): Sql =>
     : sql`unused_cause = 'dropRule' AND unused_default_rules_id >= ${since}`
 
 /**
- * Returns the unused segments that drop rules marked since some changes, by interval and version. Without `dataSources`,
- * those of all.
+ * Returns the unused segments that drop rules marked since some changes, and those that requests marked, by interval,
+ * version, and cause. Without `dataSources`, those of all.
  */
-export async function loadDroppedGroups(
+export async function loadUnusedGroups(
   queries: Queries,
   changes: RuleChanges,
   dataSources?: readonly string[],
-): Promise<DroppedGroup[]> {
-  const rows = await queries.query<Omit<DroppedGroup, 'interval'> & IntervalRow>(sql`
-    SELECT datasource AS "dataSource", start_ms::text AS "startMs", end_ms::text AS "endMs", version,
+): Promise<UnusedGroup[]> {
+  const rows = await queries.query<Omit<UnusedGroup, 'interval'> & IntervalRow>(sql`
+    SELECT datasource AS "dataSource", unused_cause AS cause, start_ms::text AS "startMs", end_ms::text AS "endMs", version,
       array_agg(size_bytes::float8 ORDER BY partition_num) AS "sizesBytes"
-    FROM segments WHERE NOT used AND ${isIn(dataSources)} AND ${isDropped(changes)}
-    GROUP BY datasource, start_ms, end_ms, version ORDER BY datasource, start_ms, end_ms, version`)
+    FROM segments WHERE NOT used AND ${isIn(dataSources)} AND (${isDropped(changes)} OR unused_cause = 'request')
+    GROUP BY datasource, start_ms, end_ms, version, unused_cause
+    ORDER BY datasource, start_ms, end_ms, version, unused_cause`)
   return rows.map(withInterval)
 }
 

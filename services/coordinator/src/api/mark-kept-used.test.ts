@@ -87,7 +87,7 @@ const restorable = async (body: object) => {
   return {
     restorable: summary.restorable,
     loaded: summary.effects.loaded.segments,
-    warnings: warnings.filter(({ type }) => type === 'unusedSegmentsStay').map(({ message }) => message),
+    warnings: warnings.filter(({ type }) => type.endsWith('SegmentsStay')).map(({ message }) => message),
   }
 }
 
@@ -230,20 +230,28 @@ describe('a preview of rules', () => {
     const change = await setRules('wiki', ...lastDays(7))
     await runDuty()
     await database.transaction((transaction) => eraseUnused(transaction, [segment(30).id]))
+    await markUnused(database, [segment(2).id], { kind: 'request', identity: 'ann' }, today)
     const body = { rules: { wiki: [loadForever] }, servers: [server] }
     const unused = { segments: 2, bytes: 20, interval: '2026-05-26T00:00:00.000Z/2026-06-06T00:00:00.000Z' }
     const killed = { segments: 1, bytes: 10, interval: '2026-05-16T00:00:00.000Z/2026-05-17T00:00:00.000Z' }
+    const requested = {
+      segments: 1,
+      bytes: 10,
+      interval: '2026-06-13T00:00:00.000Z/2026-06-14T00:00:00.000Z',
+    }
+    const requestedStay = `Datasource [wiki]: 1 segment (10 B) in [${requested.interval}], marked as unused by request, stays unused`
     assert.deepEqual(await restorable(body), {
-      restorable: { included: false, ...unused, killed },
-      loaded: 1,
+      restorable: { included: false, ...unused, killed, requested },
+      loaded: 0,
       warnings: [
         `Datasource [wiki]: 2 unused segments (20 B) in [${unused.interval}] would be loaded if marked used`,
+        requestedStay,
       ],
     })
     assert.deepEqual(await restorable({ ...body, markUsedSince: change }), {
-      restorable: { included: true, ...unused, killed },
-      loaded: 3,
-      warnings: [],
+      restorable: { included: true, ...unused, killed, requested },
+      loaded: 2,
+      warnings: [requestedStay],
     })
     // Rules that still drop them keep nothing, and later changes have marked nothing.
     const none = { segments: 0, bytes: 0, interval: null }
@@ -252,6 +260,7 @@ describe('a preview of rules', () => {
         included: 'markUsedSince' in other,
         ...none,
         killed: none,
+        requested,
       })
   })
 })

@@ -100,6 +100,10 @@ const bucketsShape = z
     start: z.string(),
     widthMs: z.int(),
     count: z.int(),
+    covered: z
+      .string()
+      .optional()
+      .describe('Interval from the start of the first segment to the end of the last segment'),
     tiers: z
       .record(z.string(), z.object({ before: bytesShape, after: bytesShape }))
       .describe('Bytes of all replicas, excluding overshadowed segments'),
@@ -122,6 +126,10 @@ const restorableShape = z
     killed: z
       .object(extentShape)
       .describe('Segments that the rules would keep, but that kill tasks have already deleted'),
+    requested: z
+      .object(extentShape)
+      .optional()
+      .describe('Segments that requests marked as unused, and that the rules would keep: they stay unused'),
   })
   .meta({
     title: 'RestorableSegments',
