@@ -49,7 +49,7 @@ export function addAuth(program: Command): void {
       `
 Each server remembers the last 1,000 refused requests and the last 1,000 refused handshakes until it stops.
 
-Exit status: 0 if the request is allowed or depends on its content, 4 if it is denied.
+Exit status: 0 if the request is allowed, or if that depends on its content; 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST

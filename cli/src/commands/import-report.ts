@@ -8,7 +8,7 @@ export function addImportReport(program: Command): void {
     program
       .command('import-report')
       .description(
-        'Show what an import read, how the imported cluster differs from the source, and what could not be seen',
+        'Show what an import read, how the imported cluster differs from the source, and what was not read',
       ),
   )
     .option('--json', 'Print JSON')

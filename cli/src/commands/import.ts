@@ -37,7 +37,7 @@ export function addImport(program: Command): void {
       `
 svc only reads from the source. If the import fails, no home is created. Segments are imported without their data:
 rules, previews, and compaction status work on the real inventory, but there is no data for queries and tasks.
-The import ends with a fidelity report: what was read, what differs from the source and why, and what could not be seen.
+The import ends with a fidelity report: what was read, what differs from the source and why, and what was not read.
 ./svc import-report shows it again.
 
 Examples:

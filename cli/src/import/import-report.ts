@@ -3,7 +3,7 @@ import { describeError, notFound } from '@svc/domain/failure'
 import type { HomeLayout } from '../home/index.ts'
 import { countOf, formatBytes } from '../terminal/index.ts'
 
-/** What an import read, how the home differs from its source, and what could not be seen. */
+/** What an import read, how the home differs from its source, and what was not read. */
 export interface ImportReport {
   readonly format: 1
   readonly source: string
@@ -16,7 +16,7 @@ export interface ImportReport {
   readonly unseen: readonly UnseenPart[]
 }
 
-/** Counts of what was read. Parts that could not be seen are null. */
+/** Counts of what was read. Parts that were not read are null. */
 export interface ImportedCounts {
   readonly segments: number
   readonly overshadowedSegments: number
@@ -81,7 +81,7 @@ export function formatImportReport(report: ImportReport): string {
     'Different from the source:',
     ...differences.map(({ part, difference, reason }) => `  ${part}: ${difference} (${reason})`),
     '',
-    'Not seen:',
+    'Not read:',
     ...unseen.map(({ part, reason }) => `  ${part}: ${reason}`),
     '',
   ].join('\n')

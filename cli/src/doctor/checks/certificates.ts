@@ -205,7 +205,7 @@ export const tlsChecks: readonly Check[] = [
               at: placeOf(server, 'druid.enableTlsPort'),
               problem: '[druid.enableTlsPort] is true, but [druid.client.https.trustStorePath] is not set',
               effect:
-                'Servers cannot call each other, or themselves: duties fail with [no sslContext], although the servers start.',
+                'The servers start, but cannot call each other or themselves: duties fail with [no sslContext].',
               fix: `Set [druid.client.https.trustStorePath], and load the extension [simple-client-sslcontext].${javaTrustStoreNoteOfServers(server, input)}`,
             },
           ]

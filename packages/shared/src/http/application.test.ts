@@ -783,7 +783,7 @@ describe('a body', () => {
     assert.equal(refused.status, 403)
     assert.equal(
       errorOf(refused).errorMessage,
-      'Missing permission [WRITE] on any [DATASOURCE]; without it, a body may have at most [65536] bytes',
+      'A body of more than [65536] bytes requires the permission [WRITE] on at least one [DATASOURCE]',
     )
     // This route requires WRITE.
     assert.equal((await postAs('reader', ofLength(65_537))).status, 403)

@@ -159,8 +159,9 @@ function assertUtf8(contentType: string | undefined): void {
 }
 
 function untrusted({ access }: Route): Failure {
-  const limit = `without it, a body may have at most [${maxUntrustedBodyBytes}] bytes`
   return access.kind === 'stated'
-    ? forbidden(`Missing permission [${access.action}] on any [${access.type}]; ${limit}`)
+    ? forbidden(
+        `A body of more than [${maxUntrustedBodyBytes}] bytes requires the permission [${access.action}] on at least one [${access.type}]`,
+      )
     : new Failure('tooLarge', `The body is larger than the limit of [${maxUntrustedBodyBytes}] bytes`)
 }

@@ -94,7 +94,7 @@ export async function prepareTables(
       timeoutMs,
       signal: options.signal,
       onRetry: (error) =>
-        sources.context.logger.debug('Waiting for the segments of a query', { reason: error.message }),
+        sources.context.logger.debug('Waiting for segments that a query needs', { reason: error.message }),
     })
   } catch (error) {
     throw error instanceof NotNow ? error.failure : error

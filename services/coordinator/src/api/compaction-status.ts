@@ -39,7 +39,7 @@ export function compactionStatusRoutes(
       method: 'GET',
       path: `${path}/status`,
       access: state('READ'),
-      summary: 'Get the compaction status of all datasources or of one; full adds every interval',
+      summary: 'Get the compaction status of all datasources or of one; `full` adds every interval',
       query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ query: { dataSource, full }, caller }) => {

@@ -61,7 +61,7 @@ function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route
       method: 'GET',
       path: `${base}/datasources`,
       access: authenticated,
-      summary: 'List the served datasources; simple adds their sizes, full adds their segments',
+      summary: 'List the served datasources; `simple` adds their sizes, `full` adds their segments',
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(z.union([datasourceSummaryShape, datasourceShape]))])),
@@ -90,7 +90,7 @@ function overviewRoutes(reader: ServedReader, segments: SegmentInventory): Route
       method: 'GET',
       path: `${base}/datasources/:dataSource`,
       access: datasource('READ'),
-      summary: 'Get the size of the served segments of a datasource; full returns the segments instead',
+      summary: 'Get the size of the served segments of a datasource; `full` returns the segments instead',
       query: detail,
       answers: [
         jsonAnswer(z.union([datasourceSizesShape, datasourceShape])),
@@ -130,7 +130,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals`,
       access: datasource('READ'),
       summary:
-        'List the served intervals of a datasource, newest first; simple adds their sizes, full adds their segments',
+        'List the served intervals of a datasource, newest first; `simple` adds their sizes, `full` adds their segments',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {
@@ -144,7 +144,7 @@ function intervalsOfDatasourceRoutes(reader: ServedReader, segments: SegmentInve
       path: `${base}/datasources/:dataSource/intervals/:interval`,
       access: datasource('READ'),
       summary:
-        'List the served segments within an interval (start_end); simple returns sizes by interval, full adds servers',
+        'List the served segments within an interval (start_end); `simple` returns sizes by interval, `full` adds servers',
       query: detail,
       answers: [jsonAnswer(intervalsShape), noContent('No segments of the datasource are served')],
       handle: async ({ params, query }) => {
@@ -174,7 +174,7 @@ function segmentsOfDatasourceRoutes(
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
-      summary: 'List the IDs of the served segments of a datasource; full returns their metadata',
+      summary: 'List the IDs of the served segments of a datasource; `full` returns their metadata',
       query: detail,
       answers: [
         jsonAnswer(z.union([namesShape, z.array(segmentShape)])),
@@ -218,7 +218,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       method: 'GET',
       path: `${base}/intervals`,
       access: authenticated,
-      summary: 'List all served intervals with sizes by datasource; full returns segments instead',
+      summary: 'List all served intervals with sizes by datasource; `full` returns segments instead',
       query: detail,
       answers: [jsonAnswer(byDatasourceShape)],
       handle: async ({ caller, query }) => {
@@ -232,7 +232,7 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       path: `${base}/intervals/:interval`,
       access: authenticated,
       summary:
-        'Get the total size of the served segments within an interval (start_end); simple returns sizes by interval, full returns sizes by interval and datasource',
+        'Get the total size of the served segments within an interval (start_end); `simple` returns sizes by interval, `full` returns sizes by interval and datasource',
       query: detail,
       answers: [
         jsonAnswer(

@@ -89,7 +89,7 @@ function datasourceListRoutes(database: Database): Route[] {
       method: 'GET',
       path: `${base}/datasources`,
       access: authenticated,
-      summary: 'List the datasources with used segments; full adds their segments',
+      summary: 'List the datasources with used segments; `full` adds their segments',
       query: { full: presence, includeUnused: presence },
       answers: [jsonAnswer(z.union([namesShape, z.array(datasourceShape)]))],
       handle: async ({ caller, query }) => {
@@ -152,7 +152,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       method: 'GET',
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
-      summary: 'List the IDs of the used segments of a datasource; full returns their metadata',
+      summary: 'List the IDs of the used segments of a datasource; `full` returns their metadata',
       query: fullOnly,
       answers: [jsonAnswer(idsOrSegmentsShape)],
       handle: async ({ params, query }) => {
@@ -166,7 +166,7 @@ function segmentsOfDatasourceRoutes(database: Database): Route[] {
       path: `${base}/datasources/:dataSource/segments`,
       access: datasource('READ'),
       summary:
-        'List the IDs of the used segments that overlap the given intervals; full returns their metadata',
+        'List the IDs of the used segments that overlap the given intervals; `full` returns their metadata',
       query: fullOnly,
       body: jsonBody(readIntervals),
       answers: [jsonAnswer(idsOrSegmentsShape)],

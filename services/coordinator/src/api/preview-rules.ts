@@ -68,7 +68,7 @@ export function previewRulesRoutes(
         'the datasources in the body; datasources that the caller may not read are left out',
       ),
       summary:
-        'Preview what rules would do to given segments and servers, or to those of the cluster; full adds a page of the segments of the cluster, and buckets adds bytes over time. If the body is a list, it replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers, or to those of the cluster; `full` adds a page of the segments of the cluster, and buckets adds bytes over time. If the body is a list, it replaces the rules of a datasource named simulate',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,
@@ -76,7 +76,7 @@ export function previewRulesRoutes(
       }),
       answers: [
         jsonAnswer(rulesPreviewShape, {
-          description: 'The preview; the body is empty if the request was a list of rules',
+          description: 'The preview; empty if the request was a list of rules',
         }),
       ],
       handle: async (input) => {

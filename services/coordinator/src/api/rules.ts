@@ -164,7 +164,7 @@ export function rulesRoutes(
       path: `${rulesPath}/history`,
       access: state('READ'),
       summary:
-        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the cluster default rules and to the rules of all datasources that the caller may read; `full` adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: async ({ query, caller }) => {
@@ -202,7 +202,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('READ'),
       summary:
-        'List the changes to the rules of a datasource; full adds the ID of each change and the rules that it replaced',
+        'List the changes to the rules of a datasource; `full` adds the ID of each change and the rules that it replaced',
       query: historyQuery,
       answers: [jsonAnswer(z.array(fullHistoryEntryShape))],
       handle: ({ params, query }) => historyOf(context, [params.dataSource as string], query),

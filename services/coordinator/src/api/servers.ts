@@ -101,7 +101,7 @@ function serverListRoutes(database: Database, servers: ServerInventory, isShown:
       method: 'GET',
       path: `${base}/servers`,
       access: state('READ'),
-      summary: 'List the data servers; simple adds their sizes, full adds their segments',
+      summary: 'List the data servers; `simple` adds their sizes, `full` adds their segments',
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(serverShape)]))],
       handle: async ({ query, caller }) => {
@@ -136,7 +136,7 @@ function segmentsOfServerRoutes(database: Database, servers: ServerInventory, is
       method: 'GET',
       path: `${base}/servers/:server/segments`,
       access: state('READ'),
-      summary: 'List the IDs of the segments that a data server serves; full returns their metadata',
+      summary: 'List the IDs of the segments that a data server serves; `full` returns their metadata',
       query: detail,
       answers: [jsonAnswer(z.union([namesShape, z.array(segmentShape)]))],
       handle: async (input) => {
@@ -174,7 +174,7 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
       method: 'GET',
       path: `${base}/tiers`,
       access: state('READ'),
-      summary: 'List the tiers; simple adds their sizes',
+      summary: 'List the tiers; `simple` adds their sizes',
       query: simpleOnly,
       answers: [jsonAnswer(z.union([namesShape, z.record(z.string(), tierSizeShape)]))],
       handle: ({ query }) => {
@@ -196,7 +196,7 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
       method: 'GET',
       path: `${base}/tiers/:tier`,
       access: state('READ'),
-      summary: 'List the datasources of a tier; simple adds sizes by interval',
+      summary: 'List the datasources of a tier; `simple` adds sizes by interval',
       query: simpleOnly,
       answers: [
         jsonAnswer(z.union([namesShape, z.record(z.string(), z.record(z.string(), sizeAndCountShape))])),
@@ -227,7 +227,7 @@ const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: Rate
     method: 'GET',
     path: `${base}/loadqueue`,
     access: state('READ'),
-    summary: 'Get the load queues of the data servers; simple returns counts',
+    summary: 'Get the load queues of the data servers; `simple` returns counts',
     query: simpleOnly,
     answers: [jsonAnswer(z.record(z.string(), z.union([loadQueueShape, loadQueueSizeShape])))],
     handle: ({ query, caller }) =>

@@ -46,7 +46,7 @@ export function groupMappingRoutes(authorizers: Authorizers): Route[] {
       method: 'GET',
       path: `${authorizerPath}/groupMappings/:mapping`,
       access: securityConfig('READ'),
-      summary: 'Get a group mapping; full adds the permissions of its roles',
+      summary: 'Get a group mapping; `full` adds the permissions of its roles',
       query: viewQuery,
       answers: [jsonAnswer(mappingShape)],
       handle: async (input) => {

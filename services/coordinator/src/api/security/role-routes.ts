@@ -44,7 +44,7 @@ function roleReadRoutes(authorizers: Authorizers): Route[] {
       method: 'GET',
       path: `${authorizerPath}/roles/:role`,
       access: securityConfig('READ'),
-      summary: 'Get a role with its permissions; full adds its users and group mappings',
+      summary: 'Get a role with its permissions; `full` adds its users and group mappings',
       query: viewQuery,
       answers: [jsonAnswer(roleShape)],
       handle: async (input) =>
