@@ -334,7 +334,7 @@ describe('an import from a folder that was exported completely', () => {
     assert.equal(partial.status, 0, partial.stderr)
     assert.match(partial.stdout, /^This login sees only part of the cluster:$/m)
     const { partialView, unseen } = await reportOf('part')
-    assert.ok(unseen.some(({ part }) => part === 'datasources that this login may not read'))
+    assert.ok(unseen.some(({ part }) => part === 'datasources that this user has no permission to read'))
     assert.match(partialView.join('\n'), /Servers use .* more space than their listed segments need/)
     assert.match(unseen.map(({ part }) => part).join('\n'), /^suspended supervisors$/m)
   })

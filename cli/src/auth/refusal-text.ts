@@ -87,7 +87,7 @@ export function refusedRequestText(
     return `${title}\n\nThe request had no readable credentials: its Authorization header is missing, or its scheme is not Basic.\n`
   const wrongPassword =
     status === 401 && explanation.allowed
-      ? `[${user}] is allowed to make this request with the correct password. Either the password was wrong, or the user or its permissions have changed since then.\n\n`
+      ? `With the correct password, [${user}] may make this request. Either the password was wrong, or the user's permissions have changed since the request was refused.\n\n`
       : ''
   return `${title}\n\n${wrongPassword}${explanationText(explanation)}`
 }

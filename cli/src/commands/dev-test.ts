@@ -42,7 +42,10 @@ export function addTest(dev: Command): void {
     )
     .option('--package', 'Run only the npm package tests (requires the package registry)')
     .option('--storage', 'Run only the tests with a real S3 server (requires Java and Maven)')
-    .option('--surroundings', 'Run only the multi-machine and Prometheus tests (requires Debian and root)')
+    .option(
+      '--surroundings',
+      'Run only the tests with several machines, Prometheus, or Druid configurations (requires Debian and root)',
+    )
     .action(async (pattern: string | undefined, options: TestOptions) => {
       process.exitCode = await runSuite(pattern, options)
     })

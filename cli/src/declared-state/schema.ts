@@ -22,7 +22,7 @@ const descriptions: Readonly<Record<string, string>> = {
   authorizers: 'Roles, users, and group mappings by authorizer',
   'authorizers.*.roles': 'Permissions by role',
   'authorizers.*.users': 'Roles by user',
-  'authorizers.*.groupMappings': 'Group patterns and roles by group mapping',
+  'authorizers.*.groupMappings': 'Group pattern and roles of each group mapping',
   authenticators: 'Users who can log in, by authenticator',
   'authenticators.*.users':
     'File or environment variable with the password of a user; used only to create the user',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import type { LdapProbeResult } from '@svc/shared/security'
+import { testConfigurations } from '../testing/index.ts'
 import { allChecks } from './checks/index.ts'
 import type { Configuration, Property, Server } from './configuration.ts'
 import type { Facts } from './facts.ts'
@@ -8,7 +9,6 @@ import { type Finding, findProblems } from './findings.ts'
 import { resolveValue } from './resolve-value.ts'
 import type { ServedTls } from './served-tls.ts'
 import type { StoreContent } from './stores.ts'
-import { testConfigurations } from './test-configurations.ts'
 
 const now = Date.parse('2026-11-01T00:00:00Z')
 

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createServer } from 'node:tls'
+import { type StoreRecipe, startSurroundings, testConfigurations } from '../testing/index.ts'
 import {
   accessChangesText,
   compareAccess,
@@ -22,7 +23,6 @@ import {
   readEndpoints,
   svcSettings,
 } from './index.ts'
-import { type StoreRecipe, startSurroundings, testConfigurations } from './test-configurations.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-'))
 const surroundings = await startSurroundings(scratch)

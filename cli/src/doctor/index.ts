@@ -2,7 +2,7 @@
 export { accessChangesText, compareAccess, readEndpoints } from './compare-access.ts'
 export { environmentWith } from './environment.ts'
 export { examinationReport, examinationText } from './examination-text.ts'
-export { examine } from './examine.ts'
+export { type ExamineOptions, examine } from './examine.ts'
 export { noKnownUsers, readKnownUsers } from './known-users.ts'
 export { readLocationMap } from './location-map.ts'
 export { readConfiguration } from './read-configuration.ts'

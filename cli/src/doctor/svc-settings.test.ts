@@ -17,8 +17,8 @@ import {
   writeConfiguration,
 } from '../cluster/index.ts'
 import { ensureSecret, homeLayout, openHome } from '../home/index.ts'
+import { startSurroundings, type TestConfiguration, testConfigurations } from '../testing/index.ts'
 import { examine, svcSettings } from './index.ts'
-import { startSurroundings, type TestConfiguration, testConfigurations } from './test-configurations.ts'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'svc-doctor-up-'))
 const surroundings = await startSurroundings(scratch)

@@ -163,8 +163,8 @@ function unseenDatasources(counts: Seen<SourceCounts> | undefined): UnseenPart[]
   if (seenValue(counts)?.mayReadEveryDatasource !== false) return []
   return [
     {
-      part: 'datasources that this login may not read',
-      reason: 'the login lacks READ on some names, and a datasource that no server has leaves no other trace',
+      part: 'datasources that this user has no permission to read',
+      reason: 'the user lacks READ on some names, and a datasource that no server has leaves no other trace',
     },
   ]
 }

@@ -34,7 +34,7 @@ describe('the loss in words', () => {
     ],
     [
       { unqueryable: { ...some, segments: 1, days: null, queryableBefore: 0 } },
-      ['1 segment (104.1 kB) will be unqueryable (it already is).'],
+      ['1 segment (104.1 kB) will be unqueryable (it already was).'],
     ],
     [
       { waitingForTier: { ...some, tiers: ['hott', 'x'] }, doesNotFit: some },

@@ -32,8 +32,8 @@ export const chainChecks: readonly Check[] = [
           problem: `[${chainProperty}] contains [${name}] of type [${type}], which accepts callers without a login`,
           effect:
             type === 'anonymous'
-              ? 'Anyone who reaches a server has the permissions of the anonymous user.'
-              : 'Anyone who reaches a server may read, change, and delete everything.',
+              ? 'Anyone who can reach a server has the permissions of the anonymous user.'
+              : 'Anyone who can reach a server may read, change, and delete everything.',
           fix: `Remove [${name}] from the chain.`,
         })),
   },
@@ -101,7 +101,7 @@ function withoutChain(server: Server): Hit {
       : configured === undefined
         ? `[${chainProperty}] is not set`
         : `The authenticator [${configured}] is configured, but [${chainProperty}] is not set`,
-    effect: 'Anyone who reaches a server may read, change, and delete everything.',
+    effect: 'Anyone who can reach a server may read, change, and delete everything.',
     fix: `Set [${chainProperty}] to a JSON list of authenticators, such as ["${configured ?? 'metadata'}"].`,
   }
 }

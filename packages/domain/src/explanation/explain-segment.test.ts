@@ -222,7 +222,11 @@ describe('the explanation of a segment', () => {
           'clone',
           'Clone of [t0-0], which has the segment: the clone loads it when its queue and storage have space',
         ],
-        ['t0-2', 'clone', 'Clone of [gone], which is unavailable, so the clone loads and drops nothing'],
+        [
+          't0-2',
+          'clone',
+          'Clone of [gone], which is unavailable, so the clone neither loads nor drops segments',
+        ],
       ],
     )
     assert.equal(tiers[0]!.served, 1)

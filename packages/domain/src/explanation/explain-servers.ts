@@ -56,7 +56,7 @@ export function explainClone(
   const isAtSource = source !== undefined && (table.copies.flags(row, source) & (served | loading)) !== 0
   const why =
     source === undefined
-      ? 'which is unavailable, so the clone loads and drops nothing'
+      ? 'which is unavailable, so the clone neither loads nor drops segments'
       : isAtSource
         ? 'which has the segment: the clone loads it when its queue and storage have space'
         : 'which does not have the segment: a clone loads only the segments of its source'

@@ -503,7 +503,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
-      'number of failed logins of one user from one address after which logins are throttled: only one per [svc.auth.throttle.delay] is verified; the others get 429. For one user across all addresses from which the user has not logged in yet, the limit is ten times this number. 0 turns throttling off',
+      'maximum number of failed logins per user and address; more throttle the logins: one per [svc.auth.throttle.delay] is verified, and the others get 429. The limit is ten times as high for all addresses together from which the user has never logged in. 0 turns throttling off',
       '20',
     ),
   ),

@@ -116,7 +116,7 @@ function serverListRoutes(database: Database, servers: ServerInventory, isShown:
       method: 'GET',
       path: `${base}/servers/:server`,
       access: state('READ'),
-      summary: 'Get a data server with its segments; simple omits the segments',
+      summary: 'Get a data server with its segments; `simple` omits the segments',
       query: detail,
       answers: [jsonAnswer(serverShape)],
       handle: async (input) => {

@@ -4,15 +4,15 @@ import { connect } from 'node:net'
 import path from 'node:path'
 import { createServer, type Server } from 'node:tls'
 import { fileURLToPath } from 'node:url'
+import type { ExamineOptions } from '../doctor/index.ts'
 import { startDirectory } from '../ldap/index.ts'
 import { pkiTools } from '../pki/index.ts'
-import type { ExamineOptions } from './examine.ts'
 
-const root = fileURLToPath(new URL('configurations', import.meta.url))
+const root = fileURLToPath(new URL('../doctor/configurations', import.meta.url))
 const dayMs = 24 * 60 * 60 * 1000
 
-/** The time of the tests, at which the certificates are issued. */
-const now = Date.parse('2026-11-01T00:00:00Z')
+/** The time of tests that do not start clusters. */
+const fixedNow = Date.parse('2026-11-01T00:00:00Z')
 
 /** When certificates begin and end to be valid, in days from now. */
 const validities = { valid: [-30, 365], expired: [-30, -5], soon: [-30, 10], future: [5, 365] } as const
@@ -55,8 +55,8 @@ export const testConfigurations = (): TestConfiguration[] =>
     })),
   )
 
-/** Creates the surroundings of the configurations: certificates and a directory. Stop it at the end. */
-export async function startSurroundings(scratch: string) {
+/** Creates the surroundings of the configurations: certificates, issued at `now`, and a directory. Stop it at the end. */
+export async function startSurroundings(scratch: string, now = fixedNow) {
   const tools = await pkiTools()
   const valid = { notBefore: now - 30 * dayMs, notAfter: now + 365 * dayMs }
   const newPair = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
