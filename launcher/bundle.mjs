@@ -151,7 +151,7 @@ const ownSources = (place, entryPoints, reword = (text) => text) => ({
         const absolute = path.resolve(path.dirname(file), target)
         const name = names.get(absolute)
         if (name === undefined && absolute.endsWith('.ts'))
-          throw new Error(`[${target}], which [${file}] refers to, is not an entry point of the build`)
+          throw new Error(`[${file}] refers to [${target}], which is not an entry point of the build`)
         const inBuild = name === undefined ? path.relative(place, absolute) : `${name}.mjs`
         return `new URL(${JSON.stringify(`./${inBuild}${target.endsWith('/') ? '/' : ''}`)}, import.meta.url)`
       })

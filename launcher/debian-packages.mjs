@@ -16,7 +16,7 @@ export async function unpackDebianPackages({ names, alsoNeeded, folder }) {
     !(await runs('apt-get', ['--version'])) ||
     !(await runs('dpkg-deb', ['--version']))
   ) {
-    throw new Error('this system does not have apt-get and dpkg-deb')
+    throw new Error('apt-get or dpkg-deb is not available on this system')
   }
   const isReplacing = existsSync(folder)
   const staging = `${folder}.new-${process.pid}`

@@ -87,7 +87,7 @@ async function ensureRuns(node) {
     )
   } catch (error) {
     throw new Error(
-      `Node.js ${pins.node} needs the library libatomic.so.1 (${describe(error)}). Install it as root: apt-get install libatomic1`,
+      `Node.js ${pins.node} needs the library libatomic.so.1, but svc failed to install it (${describe(error)}). Install the library as root: apt-get install libatomic1`,
     )
   }
   const again = tryNode(node, libraryPath(folder))
@@ -176,7 +176,7 @@ async function lock(file) {
       rmSync(file, { force: true })
       continue
     }
-    if (!isReported) process.stderr.write('Waiting for another ./svc to finish installing …\n')
+    if (!isReported) process.stderr.write('Waiting for another ./svc process to finish installing …\n')
     isReported = true
     await delay(100)
   }

@@ -87,7 +87,7 @@ try {
   else if (task === 'dry-run') dryRun()
   else
     throw new Error(
-      'Invalid arguments: expected [assets], a tag such as [v1.2.3], and a folder; or [dry-run]',
+      'Invalid arguments: expected [assets] with a tag such as [v1.2.3] and a folder, or [dry-run]',
     )
 } catch (error) {
   process.stderr.write(`svc: ${error.message}\n`)

@@ -218,7 +218,7 @@ test('after the password of the admin was changed, says what to do, and stores t
   await cluster.at('coordinator').post(credentials, { password: 'changed-password' })
   const rejected = await runSvc('tiers', ...home)
   assert.equal(rejected.status, 4)
-  assert.match(rejected.stderr, /may have been changed\. Log in with --user .* \.\/svc password --set\.\n$/)
+  assert.match(rejected.stderr, /might have been changed\. Log in with --user .* \.\/svc password --set\.\n$/)
   await succeed('tiers', ...home, '--user', 'reader', '--password-file', at('password'))
   const set = ['password', '--set', ...home, '--new-password-file']
   const wrong = await runSvc(...set, at('password'))

@@ -68,7 +68,7 @@ const rejected: [about: string, environment: NodeJS.ProcessEnv, message: RegExp]
   [
     'a missing password file',
     { SVC_ADMIN_PASSWORD_FILE: '/missing/file' },
-    /^Failed to read the file \[\/missing\/file\] that SVC_ADMIN_PASSWORD_FILE names: /,
+    /^Failed to read the file \[\/missing\/file\] given in SVC_ADMIN_PASSWORD_FILE: /,
   ],
 ]
 for (const [about, environment, message] of rejected)

@@ -62,7 +62,7 @@ function readAdminPassword(password: string | undefined, file: string | undefine
     return readFileSync(file, 'utf8').trimEnd()
   } catch (error) {
     throw invalidInput(
-      `Failed to read the file [${file}] that SVC_ADMIN_PASSWORD_FILE names: ${describeError(error)}`,
+      `Failed to read the file [${file}] given in SVC_ADMIN_PASSWORD_FILE: ${describeError(error)}`,
     )
   }
 }

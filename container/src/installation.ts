@@ -87,7 +87,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   if (!installation) {
     if (!hasData) return
     throw conflict(
-      'The Postgres volume was created by an earlier installation, and its passwords are lost. Start over with docker compose down --volumes',
+      'The Postgres volume was created by an earlier installation, and the passwords of that installation are lost. Start over with docker compose down --volumes',
     )
   }
   if (installation.format !== installationFormat) {
@@ -97,12 +97,12 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   }
   if (installation.postgres !== postgres) {
     throw conflict(
-      `The Postgres volume was created by Postgres [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Set it back to [${installation.postgres}], or start over with docker compose down --volumes`,
+      `The Postgres volume was created by Postgres [${installation.postgres}], but POSTGRES_VERSION in .env is [${postgres}]. Set POSTGRES_VERSION back to [${installation.postgres}], or start over with docker compose down --volumes`,
     )
   }
   if (!migrations.includes(installation.schema)) {
     throw conflict(
-      `The volumes were used by a newer version of svc: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use that version, or start over with docker compose down --volumes`,
+      `The volumes were used by a newer version of svc: their schema is [${installation.schema}], expected at most [${migrations.at(-1)}]. Use the newer version, or start over with docker compose down --volumes`,
     )
   }
 }

@@ -20,7 +20,7 @@ async function run(): Promise<void> {
   if (task === 'prepare' && argument) return (await import('./prepare.ts')).prepare(argument, process.env)
   if (task === 'password') return (await import('./password.ts')).showPassword()
   process.stderr.write(
-    `svc: Invalid arguments: expected [prepare] with the name of a project, [password], or [serve] with one of [${roles.join(', ')}]\n`,
+    `svc: Invalid arguments: expected [prepare] and the name of a project, [serve] and one of [${roles.join(', ')}], or [password]\n`,
   )
   process.exit(2)
 }

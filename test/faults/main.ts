@@ -20,9 +20,9 @@ const usage = `Usage: npm run test:faults -- [--seed N | --seeds FROM-TO] [--sec
 Options:
   --seed N         Run one seed (default: 1)
   --seeds FROM-TO  Run several seeds, one after another
-  --seconds S      Seconds of work and faults per seed (default: 60)
+  --seconds S      Duration of the workload and faults per seed, in seconds (default: 60)
   --histories DIR  Directory for the histories (default: .cache/faults)
-  --record         Add each seed that passes to docs/passed-seeds.jsonl, and skip seeds that have already passed with at least as many seconds
+  --record         Add each seed that passes to docs/passed-seeds.jsonl, and skip seeds that have already passed a run of at least S seconds
   --check FILE     Check the history of an earlier run again
 `
 
@@ -73,7 +73,7 @@ const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 function printVerdict(what: string, { violations, longest }: Verdict): boolean {
   const isGood = violations.length === 0
   process.stdout.write(
-    `${isGood ? 'passed' : 'FAILED'}  ${what}; without a leader for at most ${inSeconds(longest.leaderlessMs)}, recovered after at most ${inSeconds(longest.recoveryMs)}\n`,
+    `${isGood ? 'passed' : 'FAILED'}  ${what}; longest time without a leader: ${inSeconds(longest.leaderlessMs)}, longest recovery: ${inSeconds(longest.recoveryMs)}\n`,
   )
   for (const { invariant, what: found } of violations) process.stdout.write(`  ${invariant}: ${found}\n`)
   return isGood

@@ -9,7 +9,7 @@ import type { Recorded } from './refusals.ts'
 export function handshakeText(refused: Recorded<RefusedHandshake>): string {
   const { id, instance, time, address, reason, certificate } = refused
   const sections = [
-    `${emphasized('Refused')}: handshake ${id} from [${address}] at ${instance}, ${time}\n${reason}.`,
+    `${emphasized('Refused')}: handshake ${id} from [${address}] to ${instance} at ${time}\n${reason}.`,
     `${adviceOn(refused)}.`,
   ]
   if (certificate !== null)
@@ -21,7 +21,7 @@ export function handshakeText(refused: Recorded<RefusedHandshake>): string {
           ['authority', certificate.issuer],
           ['names', certificate.names],
           ['valid from', certificate.validFrom],
-          ['valid to', certificate.validTo],
+          ['valid until', certificate.validTo],
           ['serial number', certificate.serialNumber],
           ['fingerprint', certificate.fingerprint],
         ],
@@ -82,12 +82,12 @@ export function refusedRequestText(
   { id, instance, time, address, method, path, status, user, message }: Recorded<RefusedRequest>,
   explanation: Explanation | undefined,
 ): string {
-  const title = `${emphasized('Refused')}: request ${id} from [${address}] at ${instance}, ${time}\n${method} ${path}: status ${status}, ${message}.`
+  const title = `${emphasized('Refused')}: request ${id} from [${address}] to ${instance} at ${time}\n${method} ${path}: status ${status}, ${message}.`
   if (explanation === undefined)
-    return `${title}\n\nThe request had no readable credentials: its Authorization header is missing, or its scheme is not Basic.\n`
+    return `${title}\n\nThe request had no readable credentials: its Authorization header was missing or did not use the Basic scheme.\n`
   const wrongPassword =
     status === 401 && explanation.allowed
-      ? `With the correct password, [${user}] may make this request. Either the password was wrong, or the user's permissions have changed since the request was refused.\n\n`
+      ? `With the correct password, [${user}] is allowed to make this request. Either the password was wrong, or the user's permissions have changed since the request was refused.\n\n`
       : ''
   return `${title}\n\n${wrongPassword}${explanationText(explanation)}`
 }

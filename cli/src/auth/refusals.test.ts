@@ -33,7 +33,7 @@ const handshake = {
 describe('a refused handshake', () => {
   it('names certificate, authority, names, and when it expired', () => {
     const text = handshakeText(handshake)
-    assert.match(text, /^Refused: handshake h1 from \[10\.0\.0\.1\] at coordinator/)
+    assert.match(text, /^Refused: handshake h1 from \[10\.0\.0\.1\] to coordinator/)
     assert.match(text, /was valid until 2026-01-01T00:00:00\.000Z, 2 d before the handshake\./)
     for (const value of ['CN=broker', 'CN=old authority', 'DNS:broker', 'AA:BB'])
       assert.ok(text.includes(value), value)
@@ -122,7 +122,7 @@ describe('a refused request', () => {
 
   it('shows the login, and that the password was wrong if the user may make the request', () => {
     const text = refusedRequestText(refused, explanation)
-    assert.match(text, /^Refused: request r1 from \[10\.0\.0\.1\] at router/)
+    assert.match(text, /^Refused: request r1 from \[10\.0\.0\.1\] to router/)
     assert.match(text, /Either the password was wrong/)
     assert.doesNotMatch(refusedRequestText({ ...refused, status: 403 }, explanation), /password/)
   })

@@ -38,7 +38,7 @@ async function read<Refusal extends { readonly time: string }>(
       : await readThroughRouter<Refusal>(source.client, path)
   if (id !== undefined && found.length === 0)
     throw notFound(
-      `No server has a refused ${thing} with the ID [${id}]. Each server keeps only the last 1,000 refused ${thing}s since it started.`,
+      `No server has recorded a refused ${thing} with the ID [${id}]. Each server keeps only the last 1,000 refused ${thing}s since it started.`,
     )
   return [...found]
 }

@@ -82,7 +82,7 @@ export async function backUp(
     if (copied.problems.length > 0) {
       throw conflict(
         `Deep storage [${storage.location}] is damaged: ${describeProblems(copied)}. If a kill task deleted files during ` +
-          'the backup, run the backup again. Otherwise put the files back, or mark their segments as unused and delete the segments with a kill task.',
+          'the backup, run the backup again. Otherwise, restore the files, or mark their segments as unused and delete the segments with a kill task.',
       )
     }
     await rm(listFile)

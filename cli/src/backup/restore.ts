@@ -98,7 +98,7 @@ function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
   if (homeFiles !== null) return []
   const found = existingHomeFiles(folder)
   return [
-    `The backup uses an older format that does not list password and virtual-server files. Of the possible files [${homeFilePaths.join(', ')}], restored [${found.join(', ')}] without verifying them`,
+    `The backup uses an older format that does not list the files with passwords and virtual servers. The possible files are [${homeFilePaths.join(', ')}]; restored [${found.join(', ')}] without verifying them`,
   ]
 }
 

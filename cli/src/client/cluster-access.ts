@@ -45,7 +45,7 @@ export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAcc
   const rejected =
     stored === undefined
       ? `The cluster requires a login. ${userOptions}.`
-      : `The cluster rejected the admin password stored in this home. The password may have been changed. ${userOptions}, or ${storePassword}.`
+      : `The cluster rejected the admin password stored in this home. The password might have been changed. ${userOptions}, or ${storePassword}.`
   return {
     routerUrl,
     interfaceName: 'svc',

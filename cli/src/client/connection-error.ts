@@ -23,7 +23,7 @@ export function describeConnectionError(error: unknown): string {
 export function hintFor(error: unknown, url: string): string {
   const { message, code } = error as NodeJS.ErrnoException
   if (/certificate|self.signed|issuer/i.test(message))
-    return '. Use --trust to select the CA certificates to trust.'
+    return '. Use --trust to specify the CA certificates to trust.'
   // A server with TLS closes a plain connection.
   return url.startsWith('http:') && code === 'ECONNRESET' ? '. If the port uses TLS, use https://.' : ''
 }

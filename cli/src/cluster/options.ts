@@ -160,7 +160,7 @@ function parseSetting(written: string): PropertySetting {
   const target = match[1]
   if (target !== undefined && !roles.some((role) => target === role || target.startsWith(`${role}-`))) {
     throw invalidInput(
-      `Invalid role [${target}] in [--set]: expected one of the roles [${roles.join('], [')}] or an instance`,
+      `Invalid role [${target}] in [--set]: expected one of the roles [${roles.join('], [')}] or the name of an instance`,
     )
   }
   const name = match[2]!

@@ -146,7 +146,7 @@ function planInstances(options: PlanOptions): Instance[] {
   )
   if (historicals.length > maxHistoricals) {
     throw invalidInput(
-      `Invalid value for [--historicals] with [${historicals.length}] servers in total: expected at most ${maxHistoricals}`,
+      `Too many servers [${historicals.length}] in [--historicals]: expected at most ${maxHistoricals} in total`,
     )
   }
   return [
@@ -348,7 +348,7 @@ function checkTargets(options: PlanOptions, services: readonly ServicePlan[]): v
       continue
     const instances = services.map(({ instance }) => instance).join('], [')
     throw invalidInput(
-      `Invalid target [${target}] of [${name}] in [--set]: expected one of the instances [${instances}], or one of their roles`,
+      `Invalid target [${target}] for property [${name}] in [--set]: expected one of the instances [${instances}], or one of their roles`,
     )
   }
 }

@@ -28,14 +28,14 @@ const cases: { name: string; given: WrittenOptions; expect: RegExp[] }[] = [
     name: 'with a configured trust store, no server uses it',
     given: { set: ['svc.client.https.trustStorePath=/mine'] },
     expect: [
-      /^Outgoing calls from \[broker, .*router\] do not use this revocation list\. Start .* --set svc.client.https.crlPath=\//,
+      /^Outgoing calls from \[broker, .*router\] do not check this revocation list\. Start .* --set svc.client.https.crlPath=\//,
     ],
   },
   {
     name: 'servers that require client certificates need a list of their own',
     given: { set: strict },
     expect: [
-      /^TLS ports of \[.*historical-1.*\] do not use this revocation list\. .* --set svc.server.https.crlPath=\//,
+      /^TLS ports of \[.*historical-1.*\] do not check this revocation list\. .* --set svc.server.https.crlPath=\//,
     ],
   },
   {

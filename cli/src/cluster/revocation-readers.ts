@@ -19,7 +19,7 @@ export function unreadRevocations(home: HomeLayout): string[] {
     who.length === 0
       ? []
       : [
-          `${what} [${who.map(({ instance }) => instance).join(', ')}] do not use this revocation list. Start the cluster with ./svc up --set ${property}=${list}`,
+          `${what} [${who.map(({ instance }) => instance).join(', ')}] do not check this revocation list. Start the cluster with ./svc up --set ${property}=${list}`,
         ]
   return [
     ...sentence(

@@ -31,11 +31,11 @@ export function addApply(program: Command): void {
     withConnection(
       program
         .command('apply')
-        .description('Apply YAML files, or a saved plan, to a cluster, and wait until it has settled'),
+        .description('Apply YAML files or a saved plan to a cluster, and wait until the cluster has settled'),
     ),
   )
     .argument('[dir|plan]', 'Folder with YAML files, a single YAML file, or a plan saved by ./svc plan --out')
-    .option('--revert <plan>', 'ID or file of an applied plan to undo instead')
+    .option('--revert <plan>', 'Undo this applied plan (ID or file) instead of applying changes')
     .option('--yes', 'Skip the confirmation')
     .option(
       '--no-wait',
@@ -56,7 +56,7 @@ add replicas, rules that move data, rules that lose data, and finally removed ro
 A saved plan is refused with status 4 if the configuration has changed since the plan was made, or if more data would be
 lost than the plan shows. After an interruption, run the same command again: it skips changes that were already applied.
 
---revert restores what a plan changed. Segments that its rules marked as unused are marked as used again.
+--revert restores what a plan changed. Segments that the plan's rules marked as unused are marked as used again.
 
 Examples:
   ./svc apply state
@@ -102,7 +102,7 @@ async function checkPolicy(file: string | undefined, { steps, preview }: Remaini
   const violations = await policyViolationsOf(file, changes, preview)
   if (violations.length > 0)
     throw forbidden(
-      `The policy [${file}] forbids this plan, and nothing was applied. ${violations.join('. ')}.`,
+      `The policy [${file}] forbids this plan, so nothing was applied. ${violations.join('. ')}.`,
     )
 }
 
@@ -190,7 +190,7 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
 async function findUnrestored(client: ClusterClient, reverts: Plan): Promise<readonly string[]> {
   const { unrestoredSegments } = await import('../plan/index.ts')
   return await unrestoredSegments(client, reverts).catch((error: unknown) => [
-    `Failed to check whether all segments are used again: ${describeError(error)}`,
+    `Failed to check whether all segments are marked as used again: ${describeError(error)}`,
   ])
 }
 

@@ -27,13 +27,13 @@ export function addAuth(program: Command): void {
     auth
       .command('explain')
       .description(
-        'Explain why a user may or may not make a request, or why a request or handshake was refused',
+        'Explain why a user is or is not allowed to make a request, or why a request or handshake was refused',
       ),
   )
     .argument('[user]', 'User name')
     .argument('[path]', 'Request path, for example /svc/coordinator/v1/rules/flights')
     .option('--method <name>', 'HTTP method: GET, POST, PUT, or DELETE', 'GET')
-    .option('--authorizer <name>', 'Authorizer that decides (default: the only one configured)')
+    .option('--authorizer <name>', 'Authorizer to use (default: the only one configured)')
     .option('--group <dn>', 'Directory group of the user (repeatable)', collect)
     .option(
       '--request <id>',
@@ -49,7 +49,7 @@ export function addAuth(program: Command): void {
       `
 Each server remembers the last 1,000 refused requests and the last 1,000 refused handshakes until it stops.
 
-Exit status: 0 if the request is allowed, or if that depends on its content; 4 if it is denied.
+Exit status: 0 if the request is allowed or the decision depends on its content, 4 if it is denied.
 
 Examples:
   ./svc auth explain carol /svc/coordinator/v1/rules/flights --method POST

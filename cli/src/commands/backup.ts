@@ -28,9 +28,9 @@ export function addBackup(program: Command): void {
     .addHelpText(
       'after',
       `
-The cluster may keep running: the backup is a consistent snapshot of the store and the files it references.
+The cluster can keep running: the backup is a consistent snapshot of the store and the files it references.
 The size and checksum of every file are verified. If a file is missing or has changed, nothing is written.
-./svc restore also verifies every file, and rejects a backup that is damaged or lacks its passwords.
+./svc restore also verifies every file, and rejects a backup that is damaged or whose passwords are missing.
 If the cluster is not running, the command looks for deep storage in the home. For S3, repeat the --set options of ./svc up.
 The folder contains the passwords of the admin and of the servers. Only you can read it.
 

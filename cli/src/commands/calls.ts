@@ -23,7 +23,7 @@ export function addCalls(program: Command): void {
       'after',
       `
 Each server keeps a journal of the calls it sends and receives (GET /svc/internal/v1/calls), so a call between two
-servers is listed twice. Requests that the router forwards for its callers are not included.`,
+servers is listed twice. Requests that the router forwards for clients are not included.`,
     )
     .action(async ({ home, instance, count, json }: CallsOptions) => {
       const last = parsePositiveInteger('--count', count, 1000)

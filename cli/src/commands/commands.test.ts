@@ -92,7 +92,7 @@ describe('invalid usage exits with status 2 and says what is expected', () => {
       },
       {
         given: ['up', '--set', 'svc.coordinator.perod=PT1S', ...more],
-        stderr: /^svc: Failed to start router: .*the closest known one is \[svc\.coordinator\.period\]/s,
+        stderr: /^svc: Failed to start router: .*the closest match is \[svc\.coordinator\.period\]/s,
       },
     ]),
     {
@@ -256,8 +256,8 @@ test('writes sample data up to a day, but not over a file', async () => {
 })
 
 describe('without a cluster, the other commands say so', () => {
-  const create = 'Create one with ./svc up, or select another one with --home.'
-  const select = 'Select another one with --home.'
+  const create = 'Create one with ./svc up, or select another home with --home.'
+  const select = 'Select another home with --home.'
   for (const [command, advice] of [
     ['down', select],
     ['status', create],

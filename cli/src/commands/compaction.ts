@@ -57,7 +57,7 @@ function addPreview(compaction: Command): void {
       'after',
       `
 The file contains a datasource configuration, a list of them, the cluster configuration, or an object with
-clusterConfig, compactionConfigs, and segments. Anything it leaves out is taken from the cluster. Nothing is changed.
+clusterConfig, compactionConfigs, and segments. Anything the file omits is taken from the cluster. Nothing is changed.
 
 Examples:
   ./svc compaction preview flights-compaction.json
@@ -94,7 +94,11 @@ async function printSchedule(
   const more = shown.omittedRuns === 0 ? '' : ` (first ${shown.runs.length})`
   await printTables([
     ['Configurations:', room.variantsTable(schedule), ''],
-    [`Runs of ${shown.name}${more}:`, room.runsTable(shown), `Runs of ${shown.name}: none.`],
+    [
+      `Runs with configuration [${shown.name}]${more}:`,
+      room.runsTable(shown),
+      `Runs with configuration [${shown.name}]: none.`,
+    ],
   ])
   for (const variant of others) {
     const lines = room.differenceLines(variant, first)
@@ -186,7 +190,7 @@ Examples:
         process.stdout.write(
           dataSource === undefined
             ? 'Updated the compaction configuration of the cluster.\n'
-            : `Updated the compaction configuration of [${dataSource}]. ./svc compaction status shows its progress.\n`,
+            : `Updated the compaction configuration of [${dataSource}]. ./svc compaction status shows the progress.\n`,
         )
       }
       if (json) printJson(stored.length === 1 ? (stored[0] as object) : stored)
@@ -223,7 +227,9 @@ Examples:
       const entries = count === undefined ? found.toReversed() : found
       if (json) return printJson(entries)
       const { historyTable } = await import('../compaction/index.ts')
-      await printTables([['', historyTable(entries), `Compaction of [${datasource}] was never configured.`]])
+      await printTables([
+        ['', historyTable(entries), `Compaction of [${datasource}] has never been configured.`],
+      ])
     })
 }
 

@@ -14,15 +14,18 @@ export function addConsole(program: Command): void {
     .argument('[snapshot]', 'Folder written by ./svc export, or a folder with files saved from the API')
     .description('Open the console without a cluster, to rehearse rules on a snapshot in the browser')
     .option('--port <n>', 'Port on 127.0.0.1', '9188')
-    .option('--write <folder>', 'Write the page to a new folder for any web server, instead of serving it')
+    .option(
+      '--write <folder>',
+      'Write the page to a new folder that any web server can serve, instead of serving it',
+    )
     .option(
       '--druid <folder>',
-      "Serve Druid's own console instead, from a Druid installation, for a running cluster",
+      'Serve the web console of this Druid installation instead, connected to a running cluster',
     )
     .addHelpText(
       'after',
       `
-Everything is computed in the browser, and nothing leaves it. Without a snapshot, the page asks for one.
+Everything is computed in the browser, and no data leaves it. Without a snapshot, the page asks for one.
 
 Examples:
   ./svc console inventory

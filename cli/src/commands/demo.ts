@@ -12,7 +12,9 @@ interface DemoCommandOptions {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('Show in half a minute how rules move real data between tiers, on a temporary cluster')
+    .description(
+      'Show how rules move real data between the tiers of a temporary cluster (takes half a minute)',
+    )
     .option(
       '--home <dir>',
       'New or empty folder in which to keep the state of the cluster (default: a temporary folder)',
@@ -20,7 +22,7 @@ export function addDemo(program: Command): void {
     )
     .option(
       '--port-offset <n>',
-      'Offset added to every port: 0, or at least 1000 (default: 0, or another one if a port is taken)',
+      'Offset added to every port: 0, or at least 1000 (default: 0, or another offset if a port is in use)',
     )
     .option('--keep', 'Keep the temporary home afterward')
     .addHelpText(

@@ -25,7 +25,7 @@ export function addBench(dev: Command): void {
 function addStart(bench: Command): void {
   bench
     .command('start')
-    .description('Measure how long a cluster takes to start, and its memory when idle')
+    .description('Measure the start time of a cluster and its memory use when idle')
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')
     .option('--json', 'Print JSON')
@@ -169,7 +169,7 @@ function addExplanations(bench: Command): void {
   bench
     .command('explanations')
     .description(
-      'Measure how long explaining a segment takes in a simulation, and how much it delays other requests',
+      'Measure how long it takes to explain a segment in a simulation, and how much this delays other requests',
     )
     .option('--servers <n>', 'Number of virtual historicals', '1000')
     .option('--segments <n>', 'Number of virtual segments', '1000000')

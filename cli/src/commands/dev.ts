@@ -64,7 +64,7 @@ export function addDev(program: Command): void {
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('Inject random faults, reproducible by seed, into entire clusters; --help lists the options')
+    .description('Inject random faults into entire clusters (reproducible by seed); --help lists the options')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -78,7 +78,7 @@ function addFaults(dev: Command): void {
 function addHostile(dev: Command): void {
   dev
     .command('hostile')
-    .description('Send the hostile test requests to a cluster; --help lists the options')
+    .description('Send hostile test requests to a cluster; --help lists the options')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -95,7 +95,7 @@ function addComparisons(dev: Command): void {
     plans:
       'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
     previews:
-      'Compare previews of random rule changes on imported Druid 37 clusters with what Druid then does',
+      'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
   } as const
   for (const [name, description] of Object.entries(descriptions)) {
     dev

@@ -44,7 +44,7 @@ Examples:
   withSurroundings(
     doctor
       .command('diff')
-      .description('Show which permissions users gain or lose with another configuration')
+      .description('Show which permissions users gain or lose when the configuration changes')
       .argument('<old>', 'Configuration folder of Druid')
       .argument('<new>', 'Changed copy of the configuration folder')
       .option('--users <path>', 'File or folder with users and roles, as written by ./svc pull'),
@@ -52,7 +52,7 @@ Examples:
     .addHelpText(
       'after',
       `
-Compares which endpoints each user may call. Without --users, svc knows only the users that the configuration creates, and
+Compares which endpoints each user can call. Without --users, svc knows only the users that the configuration creates, and
 lists all other users of an authenticator as "any other user".
 
 Exit status: 0 if nothing changes, 5 if something does.
@@ -72,7 +72,7 @@ const withSurroundings = (command: Command): Command =>
     .option('--variables <file>', 'File with NAME=value lines to add to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and the one to use instead (repeatable)',
+      'Path or address in the configuration, and its replacement (repeatable)',
       collect,
     )
     .option('--json', 'Print JSON')

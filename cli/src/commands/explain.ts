@@ -20,7 +20,7 @@ export function addExplain(program: Command): void {
     addSentences(
       explain
         .command(thing)
-        .description(`Explain what a ${thing} has, what it is doing, and what is holding it up`)
+        .description(`Explain the state of a ${thing}, what it is doing, and what is holding it up`)
         .argument('<name>', `Name of the ${thing}`),
       (name) => `/${thing}s/${encodeURIComponent(name)}/explain`,
     )

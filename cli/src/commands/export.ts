@@ -27,7 +27,7 @@ export function addExport(program: Command): void {
   withSource(command)
     .option(
       '--complete',
-      'Also export suspended supervisors, users and roles (without passwords), and which server has which segments',
+      'Also export suspended supervisors, users and roles (without passwords), and the list of segments on each server',
     )
     .option('--unused', 'Also export unused segments')
     .option('--json', 'Print a JSON summary')

@@ -15,7 +15,7 @@ interface FaultOptions extends ConnectionOptions {
 const about: Readonly<Record<FaultKind, string>> = {
   latency: 'Delay requests to a server',
   cut: 'Disconnect a server from users and other servers; Postgres and Redis stay reachable',
-  kill: 'Kill a server, which then restarts; with --for, repeatedly',
+  kill: 'Kill a server, which then restarts (with --for: kill it repeatedly)',
   'slow-disk': "Slow down a server's access to deep storage and its segment cache",
 }
 
@@ -27,7 +27,7 @@ export function addFault(program: Command): void {
     .addHelpText(
       'after',
       `
-A target is an instance such as historical-1 (coordinator is the first coordinator), a role such as historical, or the
+A target is an instance such as historical-1 (coordinator means the first coordinator), a role such as historical, or the
 host and port of a server, including virtual servers. On virtual servers, latency delays loads and drops, a cut stops
 their reports, and a killed server restarts after 2 s.
 
@@ -116,7 +116,7 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
   const allowed =
     faults.length === 0
       ? 'no fault is active'
-      : `expected the ID of an active fault [${faults.map((fault) => fault.id).join(', ')}], or no ID to clear all`
+      : `expected the ID of an active fault [${faults.map((fault) => fault.id).join(', ')}]; omit the ID to clear all faults`
   throw invalidInput(`Invalid value [${id}] for [id]: ${allowed}`)
 }
 

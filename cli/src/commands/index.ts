@@ -52,7 +52,7 @@ const groups: readonly (readonly [heading: string, ...((program: Command) => voi
     addBackup,
   ],
   ['Load and query data:', addSample, addIngest, addSql],
-  ['See what is where, and why:', addTiers, addDatasources, addSegments, addExplain],
+  ['Inspect data and servers:', addTiers, addDatasources, addSegments, addExplain],
   ['Change rules, compaction, and segments:', addRules, addCompaction, addMark],
   ['Review changes as YAML files:', addPull, addPlan, addApply, addDrift],
   ['Rehearse on a copy of a cluster:', addExport, addImport, addImportReport, addConsole],

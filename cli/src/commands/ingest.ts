@@ -22,7 +22,7 @@ export function addIngest(program: Command): void {
     .command('ingest')
     .argument(
       '<file>',
-      'CSV file (with a header line), JSON Lines, or Parquet; can be compressed (.gz or .zst)',
+      'CSV (with a header line), JSON Lines, or Parquet file, optionally compressed (.gz or .zst)',
     )
     .description('Ingest a file into a datasource')
     .requiredOption('--datasource <name>', 'Target datasource')
@@ -44,7 +44,7 @@ export function addIngest(program: Command): void {
     .addHelpText(
       'after',
       `
-A file outside the folders that the overlord may read is copied into the home for the duration of the task.
+A file outside the folders that the overlord is allowed to read is copied into the home for the duration of the task.
 Ctrl-C cancels the task, and nothing is ingested.
 
 Examples:

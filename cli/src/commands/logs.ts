@@ -18,7 +18,7 @@ export function addLogs(program: Command): void {
     .argument('[role]', 'Role or instance, or one of postgres, redis, supervisor (default: all)')
     .description('Show the logs of a cluster')
   withHome(command)
-    .option('-f, --follow', 'Keep showing new lines, until Ctrl-C')
+    .option('-f, --follow', 'Keep showing new lines until you press Ctrl-C')
     .option('-n, --lines <count>', 'Number of lines per process', '20')
     .option('--task <id>', 'Show the log of this task instead')
     .option('--json', 'Print JSON (the lines as logged)')

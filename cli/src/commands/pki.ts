@@ -21,7 +21,7 @@ export function addPki(program: Command): void {
     .addHelpText(
       'after',
       `
-A running server picks up a new certificate within a second. All key stores share one password: the home's, or with
+A running server picks up a new certificate within a second. All key stores share one password: that of the home or, with
 --folder, the one in the file key-store-password in that folder.
 
 Examples:

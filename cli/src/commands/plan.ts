@@ -28,14 +28,15 @@ export function addPlan(program: Command): void {
     .option('--out <file>', 'Save the plan for ./svc apply')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
     .option('--policy <file>', 'YAML file with limits; a plan that exceeds them fails with status 4')
-    .option('--html <file>', 'Also write the plan as one self-contained page')
+    .option('--html <file>', 'Also write the plan as a self-contained HTML page')
     .option('--markdown', 'Print Markdown, for a pull request or change ticket')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',
       `
 Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
-It changes nothing. A section in the files is complete: the plan removes anything else that the cluster has in that
+It changes nothing. A section in the files is treated as complete:
+the plan removes anything else that the cluster has in that
 section. Sections that are not in the files are left alone.
 
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.

@@ -18,7 +18,7 @@ export function addPull(program: Command): void {
     .addHelpText(
       'after',
       `
-Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder gets one file for each
+Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder has one file for each
 of them. Passwords are never written.
 
 If the files exist, only the sections in the files are updated. Comments, order, and rule sets are kept, except where the

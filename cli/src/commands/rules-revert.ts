@@ -33,7 +33,7 @@ export function addRevert(rules: Command): void {
   )
     .requiredOption('--datasource <name>', 'Datasource (_default: the cluster defaults)')
     .option('--to <id>', 'Restore the rules of this change (default: undo only the newest; 0: undo all)')
-    .option('--preview', 'Preview what this would do, without changing anything')
+    .option('--preview', 'Preview the revert, without changing anything')
     .addOption(overridePolicyOption())
     .option('--author <name>', 'Author for the audit history')
     .option('--comment <text>', 'Comment for the audit history')

@@ -112,7 +112,7 @@ function addPreview(rules: Command): void {
   )
     .argument(
       '<file>',
-      'JSON list of rules, lists by datasource, or a complete request (- for standard input)',
+      'JSON list of rules, rule lists by datasource, or a complete request (- for standard input)',
     )
     .option('--datasource <name>', 'Datasource that the list of rules applies to (default: all datasources)')
     .option('--horizon <period>', 'How far to look ahead, for example P90D (max P10Y)')
@@ -126,7 +126,7 @@ function addPreview(rules: Command): void {
       '--fail-on <effects>',
       'Comma-separated effects that make the preview fail with status 4: unqueryable, unused, underReplicated, doesNotFit',
     )
-    .option('--html <file>', 'Also write the preview as one self-contained page')
+    .option('--html <file>', 'Also write the preview as a self-contained HTML page')
     .option('--markdown', 'Print Markdown, for a change ticket')
     .option('--json', 'Print JSON')
     .addHelpText(

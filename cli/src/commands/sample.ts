@@ -37,7 +37,7 @@ Examples:
       const rows = parsePositiveInteger('--rows', options.rows, 100_000_000)
       if (rows < days)
         throw invalidInput(
-          `Invalid value [${rows}] for [--rows]: expected at least one row per day, so at least [${days}]`,
+          `Invalid value [${rows}] for [--rows]: expected at least one row per day (at least [${days}])`,
         )
       const [{ startOfDay, writeSample }, { countOf }] = await Promise.all([
         import('../sample/index.ts'),

@@ -12,7 +12,10 @@ interface SqlCommandOptions extends ConnectionOptions {
 /** Adds `./svc sql`. */
 export function addSql(program: Command): void {
   withConnection(program.command('sql').description('Query a running cluster with SQL'))
-    .argument('[query]', 'SELECT statement (default: a prompt, or standard input if it is not a terminal)')
+    .argument(
+      '[query]',
+      'SELECT statement (default: show a prompt, or read standard input if it is not a terminal)',
+    )
     .option('--json', 'Print JSON (an array of objects)')
     .option('--csv', 'Print CSV with a header line')
     .option('--timeout <seconds>', 'Query timeout in seconds (default: from the broker configuration)')

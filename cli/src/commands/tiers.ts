@@ -15,7 +15,7 @@ export function addTiers(program: Command): void {
   withConnection(
     program.command('tiers').description('Show the servers, replicas, size, and pending loads of each tier'),
   )
-    .option('--watch', 'Keep showing changes, until Ctrl-C')
+    .option('--watch', 'Keep showing changes until you press Ctrl-C')
     .option('--json', 'Print JSON (with --watch: one line for each change)')
     .addHelpText(
       'after',

@@ -154,8 +154,10 @@ export function printSummary(summary: Summary, options: { json?: boolean | undef
 /** A hint about tiers that an earlier start had. */
 export function unservedLines({ unservedTiers: tiers }: Pick<Summary, 'unservedTiers'>): string[] {
   if (tiers.length === 0) return []
-  const names = tiers.length === 1 ? `Tier [${tiers[0]}] has` : `Tiers [${tiers.join(', ')}] have`
-  return [`${names} no historicals in this start, unlike earlier. To start them again, use --historicals.`]
+  const names = tiers.length === 1 ? `Tier [${tiers[0]}]` : `Tiers [${tiers.join(', ')}]`
+  return [
+    `${names} had historicals in an earlier start, but not in this one. To start them again, use --historicals.`,
+  ]
 }
 
 /** The users of the sample directory with their passwords, which are public. */

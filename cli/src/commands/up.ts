@@ -50,7 +50,7 @@ export function addUp(program: Command): void {
     .option('--variables <file>', 'File with NAME=value lines to add to the environment variables')
     .option(
       '--map <from=to>',
-      'Path or address in the configuration, and the one to use instead (repeatable)',
+      'Path or address in the configuration, and its replacement (repeatable)',
       collect,
     )
     .option('--detach', 'Return when the cluster is ready and known, and leave it running')
@@ -59,7 +59,8 @@ export function addUp(program: Command): void {
     .addHelpText(
       'after',
       `
-Without --detach, the cluster runs until Ctrl-C. The cluster is known once the leader has a report from every server.
+Without --detach, the cluster runs until you press Ctrl-C.
+The cluster is known once the leader has a report from every server.
 
 Examples:
   ./svc up

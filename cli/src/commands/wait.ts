@@ -41,11 +41,11 @@ export function addWait(program: Command): void {
     .argument('<state>', `State: ${states.join(', ')}`)
     .option(
       '--datasource <name>',
-      'Wait only for this datasource (only for the states loaded, tasks, and compaction)',
+      'Wait only for this datasource (for the states loaded, tasks, and compaction)',
     )
     .option(
       '--replicas',
-      'Wait for every replica that rules require, instead of one replica per segment (only for the state loaded)',
+      'Wait for every replica that rules require, instead of one replica per segment (for the state loaded)',
     )
     .option('--timeout <seconds>', 'How long to wait, in seconds', '600')
     .option('--json', 'Print JSON')
@@ -58,7 +58,7 @@ States:
   settled     the cluster is known, load queues are empty, and a complete duty run changed nothing
   loaded      servers have loaded the segments that rules require
   tasks       all tasks are done: none is running or waiting
-  compaction  everything that auto-compaction covers is compacted, and its tasks are done
+  compaction  everything that auto-compaction covers is compacted, and all compaction tasks are done
 
 Exit status: 0 when the state is reached, 6 on timeout; the error lists what is missing.
 

@@ -3,7 +3,9 @@ import { collect, existingHome, parsePositiveInteger, withHome } from '../option
 
 /** Adds `./svc worker`. */
 export function addWorker(program: Command): void {
-  const command = program.command('worker').description('Run a worker for a running cluster, until Ctrl-C')
+  const command = program
+    .command('worker')
+    .description('Run a worker for a running cluster until you press Ctrl-C')
   withHome(command)
     .option('--capacity <n>', 'Maximum number of concurrent tasks', '4')
     .option('--set <name=value>', 'Set an svc.* property of the worker (repeatable)', collect)

@@ -47,7 +47,7 @@ export function configsToSet(json: unknown): ConfigToSet[] {
   const names = configs.map(({ dataSource }) => dataSource)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
-    throw invalidInput(`Duplicate datasource [${twice}]: expected each datasource once`)
+    throw invalidInput(`Duplicate datasource [${twice}]: expected each datasource only once`)
   return configs
 }
 

@@ -36,7 +36,7 @@ export function keepConsoleCurrent(onProblem: (problem: string) => void): void {
   // An installation without tools for development comes with a console.
   if (!existsSync(vite) || isCurrent() || isBeingBuilt()) return
   buildConsole({ isInBackground: true }).catch((error: unknown) =>
-    onProblem(`The console was not built: ${describeError(error)}`),
+    onProblem(`Failed to build the console: ${describeError(error)}`),
   )
 }
 

@@ -24,7 +24,7 @@ export async function serveLocally(
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw unavailable(`Cannot open port [${port}] (${error.code}): choose another one with --port`)
+    throw unavailable(`Cannot open port [${port}] (${error.code}): choose another port with --port`)
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,

@@ -195,7 +195,7 @@ function objectAt(json: unknown, field: string): JsonObject {
 const duplicate = (source: string, path: readonly string[], first: string): Problem => ({
   source,
   field: fieldAt(path),
-  message: `Duplicate [${fieldAt(path)}]: expected it only once, but it is also in [${first}]`,
+  message: `Duplicate [${fieldAt(path)}]: expected only one, but another one is in [${first}]`,
 })
 
 const startsWith = (pattern: readonly string[], path: readonly string[]): boolean =>

@@ -129,7 +129,7 @@ export function grownLosses(
         ? [`[${name}] loses ${countOf(loss.unqueryable, 'queryable segment')} instead of ${unqueryable}`]
         : []),
       ...(loss.unused > unused
-        ? [`[${name}] has ${countOf(loss.unused, 'segment')} marked unused instead of ${unused}`]
+        ? [`[${name}] has ${countOf(loss.unused, 'segment')} marked as unused instead of ${unused}`]
         : []),
     ]
   })
@@ -171,7 +171,7 @@ export function parsePlan(json: unknown, source: string): Plan {
   const contents = { ...others, ...(unusedSegments === undefined ? {} : { unusedSegments }) }
   if (digest(contents) !== id)
     throw invalidInput(
-      `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Make a new one with ./svc plan --out.`,
+      `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Create a new plan with ./svc plan --out.`,
       { field: 'id' },
     )
   return { version, id, ...contents }

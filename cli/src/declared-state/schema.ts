@@ -13,8 +13,8 @@ const ruleSetReferenceSchema: JsonObject = {
 }
 
 const descriptions: Readonly<Record<string, string>> = {
-  ruleSets: 'Lists of rules that other lists include by name',
-  rules: 'Retention rules by datasource; _default has the cluster default rules',
+  ruleSets: 'Rule lists that other rule lists can include by name',
+  rules: 'Retention rules by datasource; _default contains the cluster default rules',
   compaction: 'Automatic compaction',
   'compaction.cluster': 'Settings for all datasources; omitted fields keep their values',
   'compaction.datasources': 'Compaction by datasource',
@@ -26,7 +26,7 @@ const descriptions: Readonly<Record<string, string>> = {
   authenticators: 'Users who can log in, by authenticator',
   'authenticators.*.users':
     'File or environment variable with the password of a user; used only to create the user',
-  prices: 'Price of one GiB of replicas per month, by tier; plans then show costs',
+  prices: 'Price of one GiB of replicas per month, by tier; if set, plans show costs',
 }
 
 /** Returns the JSON schema of the files of a declared state. */

@@ -84,7 +84,7 @@ const readPasswordReference = checked(
   readFields(
     { file: omittable(readShortText(4096)), environment: omittable(readShortText(255)) },
     {
-      expected: 'an object with [file] or [environment]; these files never contain passwords',
+      expected: 'an object with [file] or [environment]; YAML files never contain passwords',
       isSecret: true,
     },
   ),

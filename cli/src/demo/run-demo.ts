@@ -40,7 +40,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     if (!signal.aborted) throw error
     throw cancelled(
       home.isKept
-        ? `Stopped the demo. Its home is in [${home.root}].`
+        ? `Stopped the demo. Its home is [${home.root}].`
         : 'Stopped the demo and deleted its files.',
     )
   } finally {

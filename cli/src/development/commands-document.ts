@@ -29,9 +29,10 @@ Each status has the same meaning for every command.
 
 ## Which cluster
 
-A command works on the cluster in a home, the folder with all state of a cluster. Commands with \`--url\` also work on another
-cluster, svc or Druid. Some endpoints exist only in svc; on Druid, commands that need them fail with an explanation. The commands
-below list these options only where they differ:
+A command works on the cluster in a home, which is the folder with all state of that cluster.
+Commands with \`--url\` also work on another
+cluster (svc or Druid). Some endpoints exist only in svc; on Druid, commands that need them fail with an explanation. The sections
+below list these options only for commands where they differ:
 
 ${optionsTable(connection.options)}
 

@@ -32,7 +32,7 @@ export function readConfiguration({ folder, environment, locations }: Configurat
     )
   if (others.length > 0)
     throw invalidInput(
-      `Invalid value [${folder}] for the configuration folder: it contains several configurations: [${common.map((file) => path.dirname(path.dirname(file))).join(', ')}]; expected one of them`,
+      `Folder [${folder}] contains several configurations: expected one of the folders [${common.map((file) => path.dirname(path.dirname(file))).join(', ')}]`,
     )
   const forAll = readLines(folder, commonFile)
   const own = files.filter((file) => path.basename(file) === ownName)

@@ -167,7 +167,7 @@ describe('a cluster with the security of a Druid configuration', () => {
   it('names the properties that svc does not have', async () => {
     const { notices } = await plan(testConfigurations().find(({ name }) => name === 'kubernetes')!)
     assert.deepEqual(notices, [
-      'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1; clients need no certificates',
+      'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1 and does not require client certificates',
     ])
   })
 })

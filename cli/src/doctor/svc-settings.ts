@@ -146,7 +146,7 @@ function noticesOf({ servers }: Configuration, keepsStores: boolean): string[] {
       : []),
     ...(hasStores && !keepsStores
       ? [
-          'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1; clients need no certificates',
+          'The key stores and trust stores are for other hosts, so this cluster uses its own certificates for 127.0.0.1 and does not require client certificates',
         ]
       : []),
   ]

@@ -59,20 +59,20 @@ export function deleteHome(home: HomeLayout): void {
 function checkIsHome(home: HomeLayout): void {
   if (!existsSync(home.root)) return
   if (!statSync(home.root).isDirectory()) {
-    throw conflict(`Home [${home.root}] is a file, not a folder. Select another one with --home.`)
+    throw conflict(`Home [${home.root}] is a file, not a folder. Select another home with --home.`)
   }
   if (!existsSync(home.marker)) {
     // A start that was killed while writing the marker leaves only that.
     if (readdirSync(home.root).every((name) => name === stagingName(path.basename(home.marker)))) return
     throw conflict(
-      `Folder [${home.root}] is not empty, and it is not an svc home. Select another one with --home.`,
+      `Folder [${home.root}] is not empty and is not an svc home. Select another folder with --home.`,
     )
   }
   const format = formatOf(home.marker)
   if (format !== homeFormat) {
     throw conflict(
       `Home [${home.root}] is damaged: [${path.basename(home.marker)}] has format [${format}], expected [${homeFormat}]. ` +
-        'Use the version of svc that created it, or delete the folder.',
+        'Use the version of svc that created the home, or delete the folder of the home.',
     )
   }
 }

@@ -39,7 +39,7 @@ export function readRunFile(home: HomeLayout): RunFile | undefined {
   const content = parse(text)
   if (!content) {
     throw conflict(
-      `Home [${home.root}] is damaged: run file [${home.runFile}] is unreadable. Make sure that no process of this home is running, then delete that file.`,
+      `Home [${home.root}] is damaged: run file [${home.runFile}] is unreadable. Make sure that no process of this home is running, then delete the run file.`,
     )
   }
   return content

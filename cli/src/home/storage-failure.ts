@@ -14,14 +14,14 @@ export function storageFailure(error: unknown, root: string): unknown {
     case 'EPERM':
     case 'EROFS':
       return unavailable(
-        `Failed to write to the home [${root}]: ${describeError(error)}. Select another one with --home.`,
+        `Failed to write to the home [${root}]: ${describeError(error)}. Select another home with --home.`,
       )
     case 'ENOENT':
     case 'ENOTDIR':
     case 'ELOOP':
     case 'ENAMETOOLONG':
       return unavailable(
-        `Failed to create the home [${root}]: ${describeError(error)}. Select another one with --home.`,
+        `Failed to create the home [${root}]: ${describeError(error)}. Select another home with --home.`,
       )
     default:
       return error

@@ -48,8 +48,8 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
   return [
     {
       part: 'segments',
-      difference: 'have no data, and no bounds for hash and range partitions',
-      reason: 'virtual servers load segments without files, which queries and tasks cannot read',
+      difference: 'have no data, and their hash and range partitions have no bounds',
+      reason: 'virtual servers load segments without files, so queries and tasks cannot read them',
     },
     ...(leftOut === 0
       ? []
@@ -57,7 +57,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
           {
             part: 'unreadable parts',
             difference: `${leftOut} left out`,
-            reason: '--skip-bad skips unreadable parts; ./svc import listed them',
+            reason: 'skipped because of --skip-bad; the output of ./svc import lists them',
           },
         ]),
     ...(overshadowed === 0
@@ -67,7 +67,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
             part: 'overshadowed segments',
             difference: `${overshadowed} will stay used for ${(documents.config?.millisToWaitBeforeDeleting ?? 900_000) / 1000} s after each start of the rehearsal`,
             reason:
-              'as in Druid, a new leader waits for millisToWaitBeforeDeleting; the leader of the source may already have waited',
+              'as in Druid, a new leader waits millisToWaitBeforeDeleting before it marks them as unused; in the source, this wait may already be over',
           },
         ]),
     ...placementDifferences(stored),
@@ -91,7 +91,7 @@ function placementDifferences({ segments, placement }: StoredImport): ImportDiff
       part: 'replicas',
       difference: `${countOf(count, 'replica')} of ${listOf(replicas.map(([name]) => name))} left out`,
       reason:
-        'their segments are not in the list of used segments: servers are about to drop them, or they are new',
+        'their segments are not in the list of used segments, because the segments are either new or about to be dropped',
     },
   ]
 }
@@ -150,8 +150,8 @@ function securityDifferences({ snapshot, security }: StoredImport): ImportDiffer
       ? [
           {
             part: 'authenticators and authorizers',
-            difference: `${stores[0]} and ${stores[1]} of the source are merged into one${security.duplicateRoles.length === 0 ? '' : `; roles in several authorizers have the permissions from the first of these: ${listOf(security.duplicateRoles)}`}`,
-            reason: 'a home has only one of each',
+            difference: `the source has ${stores[0]} and ${stores[1]}, which are merged${security.duplicateRoles.length === 0 ? '' : `; these roles exist in several authorizers and have the permissions from the first one: ${listOf(security.duplicateRoles)}`}`,
+            reason: 'a home has only one authenticator and one authorizer',
           },
         ]
       : []),
@@ -164,7 +164,8 @@ function unseenDatasources(counts: Seen<SourceCounts> | undefined): UnseenPart[]
   return [
     {
       part: 'datasources that this user has no permission to read',
-      reason: 'the user lacks READ on some names, and a datasource that no server has leaves no other trace',
+      reason:
+        'the user does not have READ on all datasource names, and svc cannot detect a hidden datasource that no server has loaded',
     },
   ]
 }
@@ -181,7 +182,7 @@ function unseenSupervisors(
   return [
     {
       part: 'suspended supervisors',
-      reason: `this login cannot see compaction supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} (WRITE on each datasource may be required), so these supervisors run in the rehearsal`,
+      reason: `this login cannot see the compaction supervisors of ${listOf(unseen.map(({ dataSource }) => dataSource))} (WRITE on each datasource may be required), so these supervisors run in the rehearsal`,
     },
   ]
 }

@@ -70,7 +70,7 @@ export function readImportReport(home: HomeLayout): ImportReport {
 export function formatImportReport(report: ImportReport): string {
   const { source, readAt, partialView, differences, unseen } = report
   return [
-    `Fidelity report of the import from [${source}] at ${readAt}`,
+    `Fidelity report for the import from [${source}] at ${readAt}`,
     '',
     ...(partialView.length === 0
       ? []

@@ -52,7 +52,9 @@ function signsOfCounts(
     const listed = segments.get(dataSource) ?? 0
     // Servers keep segments that were marked unused for a while. These are among the unlisted replicas.
     if (listed > 0 && served > listed + (placement.unlisted.get(dataSource) ?? 0))
-      signs.push(`Segments of datasource [${dataSource}]: [${served}] served, but only [${listed}] listed`)
+      signs.push(
+        `Servers have [${served}] segments of datasource [${dataSource}], but only [${listed}] are listed`,
+      )
   }
   const missing = Object.entries(usedBytes)
     .filter(([server]) => !placement.serversWithUnlisted.has(server))

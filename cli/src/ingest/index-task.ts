@@ -68,7 +68,7 @@ function formatOf(file: string, written: string | undefined): FileFormat {
   const format = formatOfExtension[extension]
   if (format) return format
   throw invalidInput(
-    `Missing value for [--format]: expected one of [${fileFormats.join('], [')}], because the extension of [${file}] is unknown`,
+    `Unknown file extension of [${file}]: set --format to one of [${fileFormats.join('], [')}]`,
   )
 }
 

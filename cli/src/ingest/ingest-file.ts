@@ -63,7 +63,7 @@ export async function ingestFile(
     const status = await runToEnd(client, task, request)
     if (status.statusCode === 'FAILED') {
       throw unavailable(
-        `Task [${task}] failed: ${inTermsOfRequest(status.errorMsg ?? 'unknown reason', names)}. Show its log with ${taskLogCommand(home, task)}`,
+        `Task [${task}] failed: ${inTermsOfRequest(status.errorMsg ?? 'unknown reason', names)}. To show its log, run ${taskLogCommand(home, task)}`,
       )
     }
     if (status.progress?.phase === 'writing' && status.progress.rowsRead === 0) {
@@ -129,7 +129,7 @@ async function untilLoaded(client: ClusterClient, request: IngestRequest): Promi
     last = percent
     if (performance.now() - progressAt >= loadStallMs) {
       throw timedOut(
-        `Datasource [${dataSource}] was ingested, but loading is stuck at [${percent.toFixed(1)}] percent. See ./svc status and ./svc logs coordinator.`,
+        `Ingested the file into datasource [${dataSource}], but loading is stuck at [${percent.toFixed(1)}] percent. See ./svc status and ./svc logs coordinator.`,
       )
     }
     await delay(loadPollMs, undefined, { signal }).catch(() => signal.throwIfAborted())

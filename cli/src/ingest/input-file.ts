@@ -42,7 +42,7 @@ export async function provideInput(file: string, surroundings: InputSurroundings
   const input = await realpath(home.input)
   if (!roots.some((root) => isBelow(root, input))) {
     throw conflict(
-      `The overlord may only read files in [${allowedRoots.join('], [')}] (svc.ingestion.local.allowedRoots). Move file [${file}] there.`,
+      `The overlord can read only files in [${allowedRoots.join('], [')}] (svc.ingestion.local.allowedRoots). Move file [${file}] there.`,
     )
   }
   onCopy()

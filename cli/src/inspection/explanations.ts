@@ -71,9 +71,9 @@ async function datasourceOf(client: ClusterClient, segment: string): Promise<str
   const names = (await client.send('GET', `${base}/metadata/datasources?includeUnused`)) as readonly string[]
   const matching = names.filter((name) => parseSegmentId(name, segment) !== undefined)
   if (matching.length > 1)
-    throw invalidInput(`Segment [${segment}] may belong to [${matching.join('] or [')}]: add --datasource`)
+    throw invalidInput(`Segment [${segment}] could belong to [${matching.join('] or [')}]: add --datasource`)
   if (matching[0] === undefined)
-    throw notFound(`No datasource that you may read has a segment with the ID [${segment}]`)
+    throw notFound(`No datasource that you can read has a segment with the ID [${segment}]`)
   return matching[0]
 }
 

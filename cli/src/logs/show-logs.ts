@@ -88,7 +88,7 @@ function choose({ folder, role }: LogsRequest): string[] {
   )
   if (chosen.length > 0) return chosen
   if (role === undefined) throw notFound(`There are no logs in [${folder}]`)
-  throw notFound(`There is no log of [${role}]; expected one of [${instances.join('], [')}]`)
+  throw notFound(`There is no log for [${role}]: expected one of [${instances.join('], [')}]`)
 }
 
 function show({ asLogged, write }: LogsRequest, instance: string, line: string, isNamed: boolean): void {

@@ -18,12 +18,12 @@ export function parseHome(folder: string): string {
 }
 
 /** What to do when a home does not exist, for commands that have no use for a new one. */
-export const selectAnother = 'Select another one with --home.'
+export const selectAnother = 'Select another home with --home.'
 
 /** The home of a command, which must exist. Throws a Failure with `advice`, or with why an import failed, if it does not. */
 export function existingHome(
   folder: string | undefined,
-  advice = 'Create one with ./svc up, or select another one with --home.',
+  advice = 'Create one with ./svc up, or select another home with --home.',
 ): HomeLayout {
   const home = homeLayout(folder ?? defaultHome)
   if (isHome(home)) return home

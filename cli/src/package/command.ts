@@ -6,7 +6,7 @@ import { environment } from './environment.ts'
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
   process.stderr.write(
-    `svc: Node.js 22.18 or newer is required, but this is [${process.versions.node}]. Get a newer version from https://nodejs.org/en/download\n`,
+    `svc: Node.js 22.18 or newer is required, but the current version is [${process.versions.node}]. Get a newer version from https://nodejs.org/en/download\n`,
   )
   process.exit(1)
 }

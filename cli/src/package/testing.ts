@@ -110,7 +110,7 @@ async function reportOf(child: ChildProcess): Promise<ClusterProcessReport> {
     child.once('message', resolve)
     child.once('error', reject)
     child.once('exit', (status, signal) =>
-      reject(new Error(`The process of the cluster exited (${signal ?? `exit status ${status}`})`)),
+      reject(new Error(`The cluster process exited (${signal ?? `exit status ${status}`})`)),
     )
   })
 }

@@ -56,7 +56,7 @@ export async function writeBadSet(request: BadSetRequest): Promise<string[]> {
     issueIntermediate(authority, { ...valid, publicKey, name: 'svc development intermediate' }),
   )
   const server = await newAuthority(({ publicKey }) =>
-    issueCertificate(authority, { ...valid, publicKey, name: 'a server, no authority', hosts }),
+    issueCertificate(authority, { ...valid, publicKey, name: 'a server, not an authority', hosts }),
   )
   const root = authority.certificatePem
   const entries: Record<Entry, EntryContent> = {

@@ -133,6 +133,6 @@ function authorityOf(pki: PkiFolder): Authority {
 function checkName(name: string): void {
   if (!/^[\w][\w.-]{0,63}$/.test(name) || name === 'authority')
     throw invalidInput(
-      `Invalid certificate name [${name}]: expected up to 64 letters, digits, [.], [-], and [_], and not [authority]`,
+      `Invalid certificate name [${name}]: expected up to 64 letters, digits, [.], [-], and [_], but not [authority]`,
     )
 }

@@ -51,7 +51,7 @@ export async function remainingSteps(
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)
     throw forbidden(
-      `The configuration was changed after plan [${plan.id}] was made: [${conflicts.join('], [')}]. Create a new plan.`,
+      `Parts of the configuration were changed after plan [${plan.id}] was created: [${conflicts.join('], [')}]. Create a new plan.`,
     )
   const answer = await previewOf(open, preview)
   const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))

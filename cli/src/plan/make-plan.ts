@@ -104,7 +104,7 @@ function partsOf(
   if (unknown !== undefined) {
     const example = known[0] === undefined ? '' : `, such as [${fieldAt(known[0])}]`
     throw invalidInput(
-      `Invalid value [${unknown}] for [--target]: expected a part that is in the files or that the plan changes${example}`,
+      `Invalid value [${unknown}] for [--target]: expected a part that the files declare or the plan changes${example}`,
     )
   }
   return changes.filter((change) => parts.some((part) => isIn(part, change.path)))

@@ -44,6 +44,6 @@ export function findAppliedPlan(idOrFile: string, environment: Environment): Pla
   const file = path.join(recordFolder(environment), `${path.basename(idOrFile)}.json`)
   if (existsSync(file)) return readPlan(file)
   throw notFound(
-    `Unknown plan [${idOrFile}]: expected the file of a plan, or the ID of a plan that this user has applied on this machine`,
+    `Unknown plan [${idOrFile}]: expected a plan file, or the ID of a plan that this user has applied on this machine`,
   )
 }

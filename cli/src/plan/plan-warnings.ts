@@ -18,7 +18,7 @@ function warningsOfChange(change: Change): string[] {
   if (kind === 'rules') return warningsOfReplicas(change)
   if (kind === 'logins' && action === 'add' && readLogin(after, '').password === undefined)
     return [
-      `User [${name}] will have no password and cannot log in: add [password] with a [file] or [environment]`,
+      `User [${name}] will have no password and cannot log in: add the field [password] with [file] or [environment]`,
     ]
   if (kind === 'compactionCluster' && name === 'useSupervisors')
     return [

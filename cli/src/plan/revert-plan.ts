@@ -19,7 +19,7 @@ export function reversalOf({ changes }: Pick<Plan, 'changes'>): Reversal {
     const { kind, path, action, before, after } = change
     const field = fieldAt(path)
     if (isField(change) && before === undefined) {
-      warnings.push(`[${field}] had no value before the plan and keeps its current one`)
+      warnings.push(`[${field}] had no value before the plan was applied and keeps its current value`)
       return []
     }
     if (kind === 'logins' && action === 'change') {
@@ -57,7 +57,7 @@ export async function planReversal(
   const conflicts = progress.filter(({ state }) => state === 'conflict')
   if (conflicts.length > 0)
     throw forbidden(
-      `The configuration was changed after plan [${applied.id}] was applied: [${conflicts.map(({ change }) => fieldAt(change.path)).join('], [')}]. Nothing was reverted.`,
+      `Parts of the configuration were changed after plan [${applied.id}] was applied: [${conflicts.map(({ change }) => fieldAt(change.path)).join('], [')}]. Nothing was reverted.`,
     )
   const open = progress.filter(({ state }) => state === 'open').map(({ change }) => change)
   const since = await firstChangeId(client, applied)

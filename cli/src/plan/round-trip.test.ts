@@ -371,7 +371,7 @@ describe('apply', () => {
     const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }), now)
     await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 4 })), {
       code: 'forbidden',
-      message: /\[b\] has 4 segments marked unused instead of 3/,
+      message: /\[b\] has 4 segments marked as unused instead of 3/,
     })
     assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 2 }))).done, 0)
   })

@@ -53,11 +53,11 @@ export function unrestoredText(
   const groups: [segments: readonly SegmentKey[], reason: string][] = [
     [
       visible(later, used.length),
-      'because the plan does not list segments that were created or marked as used after it was made, for example by compaction, and Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
+      'because a plan does not list segments that are created or marked as used later (for example, by compaction), and Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
     ],
     [
       lost.filter((one) => existing.has(keyOf(one))),
-      'although listed in the plan: dropped by the current rules, or marked as unused in the meantime',
+      'although listed in the plan (either dropped by the current rules or marked as unused in the meantime)',
     ],
     [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted the data'],
   ]
@@ -93,7 +93,7 @@ export async function unrestoredSegments(client: ClusterClient, applied: Plan): 
     return unused === 0
       ? []
       : [
-          `${countOf(unused, 'segment')} stayed unused, because the plan marked too many segments to list, and Druid does not record why segments are unused. To mark them as used, run ./svc mark-used`,
+          `${countOf(unused, 'segment')} stayed unused, because the plan marked more segments as unused than a plan can list, and Druid does not record why segments are unused. To mark them as used, run ./svc mark-used`,
         ]
   }
   const createdAt = parseInstant(applied.createdAt)

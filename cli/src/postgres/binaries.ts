@@ -13,7 +13,7 @@ export function postgresBinaries(): string {
   try {
     entryPoint = createRequire(import.meta.url).resolve(name)
   } catch {
-    throw unavailable(`No Postgres for this platform: package [${name}] is not installed`)
+    throw unavailable(`Postgres is unavailable for this platform: package [${name}] is not installed`)
   }
   const folder = path.resolve(path.dirname(entryPoint), '../native')
   if (!existsSync(path.join(folder, 'bin/postgres'))) {

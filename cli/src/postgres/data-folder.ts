@@ -36,7 +36,7 @@ export function checkDataFolder(home: HomeLayout): void {
       : `was created with Postgres [${version}]: expected [${postgresMajor}]`
   throw conflict(
     `Home [${home.root}] ${problem}. ` +
-      'Delete all state of this home with ./svc reset, or select another one with --home.',
+      'Delete all state of this home with ./svc reset, or select another home with --home.',
   )
 }
 
@@ -98,7 +98,7 @@ function checkOwner(home: HomeLayout): void {
   if (uid === undefined || uid === 0 || owner === uid) return
   throw conflict(
     `Home [${home.root}] belongs to another user: [${home.postgres}] is owned by user ID [${owner}], expected [${uid}]. ` +
-      'Run ./svc as the user who created it, or select another home with --home.',
+      'Run ./svc as the user who created the home, or select another home with --home.',
   )
 }
 

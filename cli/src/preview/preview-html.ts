@@ -42,7 +42,7 @@ export function previewParts(report: PreviewReport): string[] {
     parts.push(
       '<h2>Data over time</h2>',
       previewSvg(buckets, bands),
-      `<p>Bytes of all replicas per ${widthText(buckets.widthMs)}, up to ${formatBytes(maxOf(buckets))}.
+      `<p>Bytes of all replicas per ${widthText(buckets.widthMs)} (maximum: ${formatBytes(maxOf(buckets))}).
 <span class="key" style="background:#8c959f"></span>before<span class="key" style="background:#0969da"></span>after
 <span class="key" style="background:#cf222e"></span>marked unused<span class="key" style="background:#fb8f44"></span>used without a replica</p>`,
     )

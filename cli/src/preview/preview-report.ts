@@ -31,7 +31,7 @@ export interface PreviewReport {
   readonly bands: RuleBands | undefined
 }
 
-const nothingLater = 'Within the horizon, time alone changes nothing more.'
+const nothingLater = 'Nothing else changes as time passes within the horizon.'
 
 /** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
 export function reportOf(

@@ -58,9 +58,7 @@ function previewsOfDruid(
   let reading: Promise<ReadInventory> | undefined
   return async (body) => {
     if (body.markUsedSince !== undefined)
-      throw invalidInput(
-        'Druid does not store which rules marked segments as unused: preview without --mark-used',
-      )
+      throw invalidInput('Druid does not store which rules marked segments as unused: omit --mark-used')
     reading ??= openHttp({ url: routerUrl, credentials, trusted }).then(readInventory)
     const { cluster, warnings, idsOf } = await reading
     const reader = { canRead: () => true, canReadTiers: true }

@@ -58,7 +58,7 @@ describe('a revert', () => {
       'all changes if there may be more than were read',
       Array.from({ length: maxRevertedChanges }, (_, index) => change(2000 - index, ['dropForever'], [])),
       0,
-      /have changed at least \[1000\] times, which is too many to undo at once\. Use --to with an ID/,
+      /have changed at least \[1000\] times, and svc cannot undo that many changes at once\. Use --to with an ID/,
     ],
     [
       'the newest change if it has restored earlier rules',

@@ -41,7 +41,7 @@ export function reversionOf(
   }
   if (to === 0 && changes.length >= maxRevertedChanges) {
     throw invalidInput(
-      `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, which is too many to undo at once. Use --to with an ID listed by ./svc rules history`,
+      `The rules of [${dataSource}] have changed at least [${maxRevertedChanges}] times, and svc cannot undo that many changes at once. Use --to with an ID listed by ./svc rules history`,
     )
   }
   if (to === undefined) refuseToRedo(known)
@@ -50,7 +50,7 @@ export function reversionOf(
   const rules = first.replaced ?? known[known.indexOf(first) + 1]?.payload
   if (rules === undefined)
     throw invalidInput(
-      `The history does not contain the rules of [${dataSource}] before change [${first.id}]`,
+      `The history does not contain the rules of [${dataSource}] from before change [${first.id}]`,
     )
   return { rules: JSON.parse(rules) as AnsweredRule[], first, target }
 }
@@ -61,7 +61,7 @@ function refuseToRedo([newest, undone, ...older]: readonly IdentifiedChange[]): 
   const earlier = [undone.replaced, ...older.map(({ payload }) => payload)]
   if (!earlier.includes(newest.payload)) return
   throw invalidInput(
-    `Change [${newest.id}] has already restored earlier rules, and to undo it would apply change [${undone.id}] again. To do that, use --to ${undone.id}. To go further back, use --to with an earlier ID listed by ./svc rules history`,
+    `Change [${newest.id}] restored earlier rules, so undoing that change would apply change [${undone.id}] again. To apply it again, use --to ${undone.id}. To go further back, use --to with an earlier ID listed by ./svc rules history`,
   )
 }
 
@@ -123,14 +123,16 @@ function restoredText(dataSource: string, { first, target }: Pick<Reversion, 'fi
   if (target === undefined)
     return `Undid change [${first.id}] (${first.auditTime}) to the rules of [${dataSource}].`
   const since =
-    target === 'first' ? 'before the first change' : `as of change [${target.id}] (${target.auditTime})`
-  return `Restored the rules of [${dataSource}] ${since}.`
+    target === 'first' ? 'before the first change' : `of change [${target.id}] (${target.auditTime})`
+  return `Restored the rules of [${dataSource}] to those ${since}.`
 }
 
 /** The comment for the audit history. */
 export function reversionComment({ first, target }: Reversion): string {
   if (target === undefined) return `Reverted change ${first.id}`
-  return target === 'first' ? 'Restored the first rules' : `Restored the rules of change ${target.id}`
+  return target === 'first'
+    ? 'Restored the rules from before the first change'
+    : `Restored the rules of change ${target.id}`
 }
 
 /** How many segments were marked as used, in a sentence. */

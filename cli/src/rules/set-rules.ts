@@ -25,7 +25,7 @@ function headerOf(option: string, name: string, value: string | undefined): Reco
   if (value === undefined) return {}
   if (/^[\x20-\x7e]*$/.test(value)) return { [name]: value }
   throw invalidInput(
-    `Invalid value [${value}] for [${option}]: expected printable ASCII characters, because it is sent as a header`,
+    `Invalid value [${value}] for [${option}]: expected printable ASCII characters, because the value is sent in an HTTP header`,
   )
 }
 

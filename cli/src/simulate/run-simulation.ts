@@ -221,7 +221,7 @@ async function timePlan(client: ClusterClient, { datasources }: SimulationSize):
   const declared = parseState([{ source: 'simulation', json }])
   const compared = await compareFiles(client, { files: [], declared }, { parts: [], create: false })
   const { plan } = await makePlan(client, compared, previewsOfSvc(client, { buckets: 100 }), new Date())
-  if (plan.changes.length !== datasources + 2) throw conflict('The plan does not have all changes')
+  if (plan.changes.length !== datasources + 2) throw conflict('The plan does not contain all changes')
   return performance.now() - startedAt
 }
 

@@ -50,7 +50,7 @@ export function openFolder(folder: string): SnapshotSource {
       (await checkSnapshotManifest(folder, filesOfSnapshot))
         ? []
         : [
-            `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last, so svc cannot check that its files are complete`,
+            `Folder [${folder}] has no [${snapshotManifestFile}], which ./svc export writes last, so svc cannot check that the export is complete`,
           ],
     document: async (name) => {
       const { file, needed } = documents[name]

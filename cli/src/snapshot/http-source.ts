@@ -138,7 +138,7 @@ async function get(address: string, access: HttpAccess): Promise<IncomingMessage
     // The password is only for the host that the user specified.
     if (next?.hostname !== url.hostname || next.protocol !== url.protocol) {
       throw unavailable(
-        `The source at [${address}] redirects to [${withoutLogin(location)}], but credentials are only sent to the original host. If the cluster is at the new URL, use that URL with --from.`,
+        `The source at [${address}] redirects to [${withoutLogin(location)}], but svc sends credentials only to the original host. If the cluster is at the new URL, use that URL with --from.`,
       )
     }
     url = next
@@ -211,7 +211,7 @@ async function readJson(response: IncomingMessage, url: string, { signal }: Http
   const chunks: Buffer[] = []
   let sizeBytes = 0
   const late = setTimeout(
-    () => response.destroy(new Error(`incomplete after ${maxDocumentMs} ms`)),
+    () => response.destroy(new Error(`the response was incomplete after ${maxDocumentMs} ms`)),
     maxDocumentMs,
   )
   try {

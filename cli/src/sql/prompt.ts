@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { describeError } from '@svc/domain/failure'
 import { maxHistory, openHistory } from './prompt-history.ts'
 
-const help = `End a query with ; (it can have several lines).
+const help = `End each query with ; (a query can span several lines).
   \\d         list tables       \\d NAME    list the columns of a table
   \\?         show this help    \\q         quit (or Ctrl-D)
 Ctrl-C cancels the running query, or clears the input.

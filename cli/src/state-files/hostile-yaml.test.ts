@@ -133,7 +133,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a password',
       'authenticators:\n  basic:\n    users:\n      alice:\n        password: secret',
-      'state.yaml:5:19: Invalid value for [authenticators.basic.users.alice.password]: expected an object with [file] or [environment]; these files never contain passwords',
+      'state.yaml:5:19: Invalid value for [authenticators.basic.users.alice.password]: expected an object with [file] or [environment]; YAML files never contain passwords',
     ],
     [
       'two passwords',

@@ -81,7 +81,7 @@ class Reading {
       const name = this.parse(token, 'the name of a field')
       if (typeof name !== 'string') throw this.unexpected(token, 'the name of a field')
       if (entries.has(name))
-        throw this.refuseAt(token.at, `Duplicate [${showValue(name)}]: expected it only once`)
+        throw this.refuseAt(token.at, `Duplicate [${showValue(name)}]: expected only one`)
       const colon = this.next()
       if (colon.text !== ':') throw this.unexpected(colon, '[:]')
       entries.set(name, this.readValue(this.next(), field === '' ? name : `${field}.${name}`, level + 1))

@@ -89,7 +89,7 @@ function jsonOf(node: ParsedNode | null, refuseAt: Refuse): unknown {
   for (const { key, value } of node.items) {
     const name = keyOf(key as ParsedNode | null, refuseAt, startOf(node))
     if (entries.has(name))
-      throw refuseAt(startOf(key as Node), `Duplicate [${showValue(name)}]: expected it only once`)
+      throw refuseAt(startOf(key as Node), `Duplicate [${showValue(name)}]: expected only one`)
     entries.set(name, jsonOf(value as ParsedNode | null, refuseAt))
   }
   return Object.fromEntries(entries)

@@ -44,7 +44,7 @@ function brokerRoutes(view: ServedView): Route[] {
       answers: [emptyAnswer],
       handle: () => {
         if (!view.isInitialized())
-          throw unavailable('The broker does not know the segments of every historical yet')
+          throw unavailable('The broker has not received the segment lists of all historicals yet')
       },
     }),
   ]

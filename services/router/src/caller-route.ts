@@ -15,7 +15,7 @@ const callerShape = z
     security: grantShape.describe('Permissions on users and roles'),
     datasource: grantShape
       .nullable()
-      .describe('Permissions on the datasource in the parameter dataSource; null without this parameter'),
+      .describe('Permissions on the datasource in the `dataSource` parameter; null without this parameter'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })
@@ -26,7 +26,7 @@ export const callerRoute = (context: Pick<ServiceContext, 'simulatedClock'>): Ro
     method: 'GET',
     path: '/svc/router/v1/caller',
     access: authenticated,
-    summary: 'Get the name of the caller and what the caller may read and write',
+    summary: 'Get the name and permissions of the caller',
     query: callerQuery,
     answers: [jsonAnswer(callerShape)],
     handle: ({ caller, query: { dataSource } }) => ({

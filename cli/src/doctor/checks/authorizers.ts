@@ -34,7 +34,7 @@ export const authorizerChecks: readonly Check[] = [
             fix:
               near === undefined
                 ? `Set [${prefixOf(name)}.type].`
-                : `Use [${near}], which has a type, or set [${prefixOf(name)}.type].`,
+                : `Use [${near}] instead, which has a type, or set [${prefixOf(name)}.type].`,
           }
         }),
   },
@@ -50,8 +50,8 @@ export const authorizerChecks: readonly Check[] = [
             ? placeOf(server, `${prefixOf(name)}.type`)
             : placeOf(server, authorizersProperty),
           problem: `The authorizer [${name}] has the type [allowAll]`,
-          effect: 'Every user who can log in may read, change, and delete everything.',
-          fix: `Set [${prefixOf(name)}.type] to basic, and give users roles.`,
+          effect: 'Every user with a login can read, change, and delete everything.',
+          fix: `Set [${prefixOf(name)}.type] to basic, and assign roles to users.`,
         })),
   },
   {
@@ -90,8 +90,8 @@ function unknownAuthorizers(server: Server): Hit[] {
       problem:
         authorizer === undefined
           ? `[${prefix}.authorizerName] is not set`
-          : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] is [${authorizers.join(', ')}]`,
-      effect: `No authorizer decides what users of [${name}] may do, so all their requests are refused, even though the login succeeds.`,
+          : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] contains only [${authorizers.join(', ')}]`,
+      effect: `No authorizer decides what users of [${name}] are allowed to do, so they can log in, but all their requests are refused.`,
       fix: `Set [${prefix}.authorizerName] to one of [${authorizers.join(', ')}].`,
     }))
 }
@@ -141,9 +141,9 @@ function withoutAdministrator(server: Server): Hit[] {
   return [
     {
       at: placeOf(server, `${prefixOf(names[0] as string)}.type`),
-      problem: `Neither [${user}] nor [${mapping}] is set, and all users are in a directory`,
+      problem: `Neither [${user}] nor [${mapping}] is set, although all users are in a directory`,
       effect:
-        'Only a directory user with the name admin is an administrator. If there is no such user, nobody can assign roles.',
+        'Only a directory user named admin is an administrator. If there is no such user, nobody can assign roles.',
       fix: `Set [${user}] to a directory user, or [${mapping}] to the group of administrators.`,
     },
   ]

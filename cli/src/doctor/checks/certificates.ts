@@ -190,7 +190,7 @@ export const tlsChecks: readonly Check[] = [
               at: placeOf(server, 'druid.enableTlsPort'),
               problem: '[druid.enableTlsPort] is true, but [druid.server.https.keyStorePath] is not set',
               effect: 'The server does not start.',
-              fix: 'Set [druid.server.https.keyStorePath], with its type and password.',
+              fix: 'Set [druid.server.https.keyStorePath], and the type and password of the key store.',
             },
           ]
         : [],
@@ -224,7 +224,7 @@ export const tlsChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.extensions.loadList'),
               problem:
-                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], which reads the [druid.client.https] properties',
+                '[druid.extensions.loadList] does not contain [simple-client-sslcontext], the extension that reads the [druid.client.https] properties',
               effect:
                 'The servers start, but cannot call each other over TLS: duties fail with [no sslContext].',
               fix: 'Add "simple-client-sslcontext" to [druid.extensions.loadList].',

@@ -33,7 +33,7 @@ export const chainChecks: readonly Check[] = [
           effect:
             type === 'anonymous'
               ? 'Anyone who can reach a server has the permissions of the anonymous user.'
-              : 'Anyone who can reach a server may read, change, and delete everything.',
+              : 'Anyone who can reach a server can read, change, and delete everything.',
           fix: `Remove [${name}] from the chain.`,
         })),
   },
@@ -101,7 +101,7 @@ function withoutChain(server: Server): Hit {
       : configured === undefined
         ? `[${chainProperty}] is not set`
         : `The authenticator [${configured}] is configured, but [${chainProperty}] is not set`,
-    effect: 'Anyone who can reach a server may read, change, and delete everything.',
+    effect: 'Anyone who can reach a server can read, change, and delete everything.',
     fix: `Set [${chainProperty}] to a JSON list of authenticators, such as ["${configured ?? 'metadata'}"].`,
   }
 }
@@ -119,7 +119,7 @@ function undefinedAuthenticators(server: Server): Hit[] {
         fix:
           near === undefined
             ? `Set [${prefix}.type], or remove [${name}] from the chain.`
-            : `Use [${near}], which has a type, or set [${prefix}.type].`,
+            : `Use [${near}] instead, which has a type, or set [${prefix}.type].`,
       }
     })
 }
@@ -137,7 +137,7 @@ function unreachable(server: Server): Hit[] {
     {
       at: server.properties.has(property) ? placeOf(server, property) : placeOf(server, chainProperty),
       problem: `[${property}] is false, so [${last.name}] rejects users that it does not know`,
-      effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: their logins stop at [${last.name}].`,
+      effect: `Users of [${missed.map(({ name }) => name).join(', ')}] cannot log in: [${last.name}] rejects them first.`,
       fix: `Set [${property}] to true.`,
     },
   ]

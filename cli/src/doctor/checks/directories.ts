@@ -28,7 +28,7 @@ export const directoryChecks: readonly Check[] = [
             problem: `The connection to the directory [${name}] at [${address.host}] is not encrypted`,
             effect:
               'Anyone on the network between the servers and the directory can read the password of every user who logs in.',
-            fix: 'Use ldaps:// with [druid.auth.basic.ssl.trustStorePath].',
+            fix: 'Use ldaps://, and set [druid.auth.basic.ssl.trustStorePath].',
           }),
         ],
   ),
@@ -56,7 +56,7 @@ export const directoryChecks: readonly Check[] = [
             ? `[${property('baseDn')}] is not set`
             : `[${property('baseDn')}] is [${baseDn}], which is not a distinguished name`,
         effect: nobodyLogsIn,
-        fix: 'Use the name of the entry that contains the users, such as ou=users,dc=example,dc=com.',
+        fix: 'Use the distinguished name of the entry that contains the users, such as ou=users,dc=example,dc=com.',
       }),
     ]
   }),
@@ -110,9 +110,9 @@ export const directoryChecks: readonly Check[] = [
         ? [
             {
               at: placeOf(server, 'druid.auth.basic.ssl.validateHostnames'),
-              problem: '[druid.auth.basic.ssl.validateHostnames] is false, which has no effect',
+              problem: '[druid.auth.basic.ssl.validateHostnames] is false, but the property has no effect',
               effect: 'Java still refuses a directory whose certificate is for another host.',
-              fix: 'In the URL of the directory, use a host name that its certificate contains.',
+              fix: 'In the URL of the directory, use a host name from the certificate of the directory.',
             },
           ]
         : [],

@@ -36,7 +36,7 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
     code: 'directory-base-unknown',
     end: 'baseDn',
     problem: ({ text }) => `The directory has no entry [${text('baseDn')}]`,
-    fix: 'Use the name of an existing entry that contains the users.',
+    fix: 'Use the distinguished name of an existing entry that contains the users.',
   },
   searchRefused: {
     code: 'directory-search-refused',
@@ -61,7 +61,7 @@ export const directoryProbeChecks: readonly Check[] = [
       ? []
       : [
           hit('userSearch', {
-            problem: `No entry below [${text('baseDn')}] matches [${property('userSearch')}] for any name`,
+            problem: `No entry below [${text('baseDn')}] matches [${property('userSearch')}] for any user name`,
             effect: nobodyLogsIn,
             fix: 'Check the attribute names and the object class in the filter, and the base DN.',
           }),
@@ -81,7 +81,7 @@ function lacksInternalUser({ hit, result }: Directory, server: Server): Hit[] {
       problem: `The directory has no user [${user}] (the value of [druid.escalator.internalClientUsername]), and no authenticator stores users`,
       effect:
         'Servers reject calls from other servers: segments are not loaded, tasks do not start, and queries fail.',
-      fix: 'Create the user in the directory, or put an authenticator that stores users, with skipOnFailure=true, before the directory authenticator.',
+      fix: 'Create the user in the directory, or add an authenticator that stores users (with skipOnFailure=true) before the directory authenticator.',
     }),
   ]
 }

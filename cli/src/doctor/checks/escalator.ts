@@ -32,7 +32,7 @@ export const escalatorChecks: readonly Check[] = [
           at: placeOf(server, server.properties.has(typeProperty) ? typeProperty : chainProperty),
           problem: `[${chainProperty}] requires a login, but [${typeProperty}] is ${server.properties.has(typeProperty) ? 'noop' : 'not set'}`,
           effect: cannotCall,
-          fix: `Set [${typeProperty}] to basic, with [${userProperty}], [${passwordProperty}], and [${authorizerProperty}].`,
+          fix: `Set [${typeProperty}] to basic, and also set [${userProperty}], [${passwordProperty}], and [${authorizerProperty}].`,
         },
       ]
     },
@@ -64,7 +64,7 @@ export const escalatorChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, userProperty),
-          problem: `[${userProperty}] is [${user}], but [initialInternalClientPassword] only creates the user [${createdInternalUser}]`,
+          problem: `[${userProperty}] is [${user}], but [initialInternalClientPassword] creates only the user [${createdInternalUser}]`,
           effect: `${cannotCall} This lasts until someone creates the user and gives it all permissions.`,
           fix: `Set [${userProperty}] to ${createdInternalUser}, unless the user already exists.`,
         },
@@ -81,8 +81,8 @@ export const escalatorChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, authorizerProperty),
-          problem: `[${authorizerProperty}] is [${name}], but [${authorizersProperty}] is [${known.join(', ')}]`,
-          effect: 'Requests that a server sends as itself, such as system queries, are refused.',
+          problem: `[${authorizerProperty}] is [${name}], but [${authorizersProperty}] contains only [${known.join(', ')}]`,
+          effect: 'Requests that a server sends on its own behalf, such as system queries, are refused.',
           fix: `Set [${authorizerProperty}] to one of [${known.join(', ')}].`,
         },
       ]
@@ -142,9 +142,9 @@ function wrongPassword(server: Server, input: CheckInput): Hit[] {
   return [
     {
       at: placeOf(server, passwordProperty),
-      problem: `[${passwordProperty}] is not the password in [${first.property}]`,
+      problem: `[${passwordProperty}] differs from the password in [${first.property}]`,
       effect: cannotCall,
-      fix: 'Use the same password in both properties. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store uses it again.',
+      fix: 'Use the same password in both properties. If you changed the password of the internal user through the API, change the initial password as well, because a new metadata store starts with the initial password.',
     },
   ]
 }
@@ -163,7 +163,7 @@ function differentLogins(server: Server, { configuration }: CheckInput): Hit[] {
       at: placeOf(server, chainProperty),
       problem: `The authenticators of [${server.name}] differ from those of the other servers, such as [${usual.name}]`,
       effect:
-        'A user who can log in to one server is rejected by another, because the router forwards credentials unchanged.',
+        'The router forwards credentials unchanged, so a user who can log in to one server can be rejected by another.',
       fix: `Configure authenticators only in [${configuration.commonFile}].`,
     },
   ]

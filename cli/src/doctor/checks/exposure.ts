@@ -27,7 +27,7 @@ export const exposureChecks: readonly Check[] = [
           at: placeOf(server, pathsProperty),
           problem: `[${pathsProperty}] contains [${path}], which matches no path`,
           effect: 'The intended paths still require a login.',
-          fix: 'Use a complete path, or a prefix that ends in /*.',
+          fix: 'Use a complete path, or a prefix followed by /*.',
         })),
   },
   {
@@ -43,7 +43,7 @@ export const exposureChecks: readonly Check[] = [
                   ? 'druid.enablePlaintextPort'
                   : 'druid.enableTlsPort',
               ),
-              problem: `[druid.enableTlsPort] is true, but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also true' : 'not set, which means true'}`,
+              problem: `[druid.enableTlsPort] is true, but [druid.enablePlaintextPort] is ${server.properties.has('druid.enablePlaintextPort') ? 'also true' : 'not set and defaults to true'}`,
               effect:
                 'The API is also available without TLS, so passwords and data can still be sent unencrypted.',
               fix: 'Set [druid.enablePlaintextPort] to false.',
@@ -106,7 +106,7 @@ export const exposureChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.auth.allowUnauthenticatedHttpOptions'),
               problem: '[druid.auth.allowUnauthenticatedHttpOptions] is true',
-              effect: 'OPTIONS requests need no login. They show which methods a path has.',
+              effect: 'OPTIONS requests need no login. They show which methods a path supports.',
               fix: 'Remove the property, unless a browser application needs it.',
             },
           ]

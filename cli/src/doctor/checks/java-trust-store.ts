@@ -3,7 +3,7 @@ import type { Check, CheckInput, Hit } from '../findings.ts'
 import { javaTrustStore, type StoreContent, type StoreUse, servedChain, trustIn } from '../stores.ts'
 
 const effect =
-  "Connections that use Java's trust store, such as those to the metadata store, S3, or an OpenID provider, fail. Druid does not use Java's trust store for connections between its servers or to LDAP directories."
+  "Connections that use Java's trust store fail, for example those to the metadata store, S3, or an OpenID provider. Druid does not use Java's trust store for connections between its servers or to LDAP directories."
 
 /** A check of the trust store of Java; `find` returns what is wrong with it and how to fix it. */
 const ofJavaTrustStore = (
@@ -31,7 +31,7 @@ export const javaTrustStoreChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The trust store [${path}] from [-D${property}] does not exist`,
-          fix: "Use the path of an existing file, or, to use Java's default authorities, remove the option. If the file is elsewhere on this machine, add --map.",
+          fix: "Use the path of an existing file, or remove the option to use Java's default CA certificates. If the file has a different path on this machine, add --map.",
         }
       : undefined,
   ),
@@ -66,7 +66,7 @@ export function javaTrustStoreNote(server: Server, { facts }: CheckInput): strin
   const use = javaTrustStore(server)
   return use === undefined || facts.storeOf(use)?.kind !== 'open'
     ? ''
-    : ` Druid does not fall back to the trust store [${use.path}] in [-D${use.property}].`
+    : ` Druid does not fall back to the trust store [${use.path}] from [-D${use.property}].`
 }
 
 /** The same for connections between servers, whose authority is known. */
@@ -77,5 +77,5 @@ export function javaTrustStoreNoteOfServers(server: Server, input: CheckInput): 
   const content = use && input.facts.storeOf(use)
   if (note === '' || served === undefined || content?.kind !== 'open') return note
   const isTrusted = trustIn(served.chain, content.trusted) === 'trusted'
-  return `${note} That trust store ${isTrusted ? 'contains' : 'does not contain'} the CA of the certificate in [${served.use.path}].`
+  return `${note} That trust store ${isTrusted ? 'contains' : 'does not contain'} the CA that issued the certificate in [${served.use.path}].`
 }

@@ -48,7 +48,7 @@ export const nameChecks: readonly Check[] = [
         return [
           {
             at: property,
-            problem: `[${property.name}] is not a Druid property; [${near}] is`,
+            problem: `[${property.name}] is not a Druid property, but [${near}] is`,
             effect: 'Druid silently ignores the property, so the default applies.',
             fix: `Use [${near}].`,
           },
@@ -64,7 +64,7 @@ export const nameChecks: readonly Check[] = [
         .map(({ file, name, line, lastLine }) => ({
           at: { file, line: lastLine },
           problem: `[${name}] is also set on line ${line} of the same file`,
-          effect: `Line ${lastLine} applies, and line ${line} has no effect.`,
+          effect: `Line ${lastLine} takes effect, and line ${line} is ignored.`,
           fix: 'Remove one of the two lines.',
         })),
   },

@@ -18,7 +18,7 @@ export const runningServerChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, keyStore),
-          problem: `The running server presents a different certificate from the one in [${use.path}]`,
+          problem: `The running server does not present the certificate in [${use.path}]`,
           effect: 'Changes to the key store are not in effect yet.',
           fix: 'Restart the server, or copy the key store to it.',
         },
@@ -40,9 +40,9 @@ export const runningServerChecks: readonly Check[] = [
       return [
         {
           at: placeOf(server, 'druid.tlsPort'),
-          problem: `A TLS connection to the running server fails (${reason})`,
+          problem: `TLS connections to the running server fail (${reason})`,
           effect: 'Other servers and clients cannot call this server.',
-          fix: 'Compare the certificate of the server with [druid.host] and with [druid.client.https.trustStorePath], and check the log of the server.',
+          fix: 'Check that the certificate of the server is valid for [druid.host] and trusted by [druid.client.https.trustStorePath]. Also check the log of the server.',
         },
       ]
     },

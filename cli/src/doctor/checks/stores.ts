@@ -6,7 +6,7 @@ const effects: Readonly<Record<`${StoreOwner} ${OwnedStoreUse['kind']}`, string>
   'druid.server.https key': 'The server does not start, or every TLS connection to it fails.',
   'druid.server.https trust': 'The server does not start, or rejects every client certificate.',
   'druid.client.https trust':
-    'The server cannot call other servers: its duties fail and it does not join the cluster.',
+    'The server cannot call other servers: its duties fail, and it does not join the cluster.',
   'druid.client.https key': 'The server has no certificate to present when it calls other servers.',
   'druid.auth.basic.ssl trust': 'No directory user can log in.',
   'druid.auth.basic.ssl key': 'No directory user can log in.',
@@ -69,7 +69,7 @@ export const storeChecks: readonly Check[] = [
     content?.kind === 'missing'
       ? {
           problem: `The ${purposeOf(use)} [${use.path}] from [${use.property}] does not exist`,
-          fix: 'Use the path of an existing file. If the file is elsewhere on this machine, add --map.',
+          fix: 'Use the path of an existing file. If the file has a different path on this machine, add --map.',
         }
       : undefined,
   ),
@@ -78,7 +78,7 @@ export const storeChecks: readonly Check[] = [
       ? {
           end: `${use.kind}StorePassword`,
           problem: `The password in [${use.owner}.${use.kind}StorePassword] does not open the ${purposeOf(use)} [${use.path}]`,
-          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store, or [${use.owner}.keyManagerPassword] if its key has a different password.`,
+          fix: `Set [${use.owner}.${use.kind}StorePassword] to the password of the store. If the key in the store has a different password, set [${use.owner}.keyManagerPassword] to that password.`,
         }
       : undefined,
   ),
@@ -135,7 +135,7 @@ export const storeChecks: readonly Check[] = [
     usedKey(content, use.alias) === undefined
       ? {
           end: 'certAlias',
-          problem: `The key store [${use.path}] has no key with the alias [${use.alias}]; it has [${content.keys.map(({ alias }) => alias).join(', ')}]`,
+          problem: `The key store [${use.path}] has no key with the alias [${use.alias}]: expected one of [${content.keys.map(({ alias }) => alias).join(', ')}]`,
           effect: 'Every TLS connection fails, although the server starts and reports no error.',
           fix: `Set [${use.owner}.certAlias] to the alias of a key in the store, or remove the property.`,
         }
@@ -145,7 +145,7 @@ export const storeChecks: readonly Check[] = [
     const key = use.kind === 'key' ? usedKey(content, use.alias) : undefined
     return key && !key.matches
       ? {
-          problem: `The private key [${key.alias}] in the key store [${use.path}] does not belong to its certificate`,
+          problem: `The private key [${key.alias}] in the key store [${use.path}] does not match its certificate`,
           fix: 'Import the key again together with the certificate that was issued for it.',
         }
       : undefined

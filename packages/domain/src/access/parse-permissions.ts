@@ -59,7 +59,7 @@ const namePatternReader = (isPattern: IsPattern): Reader<string> =>
     checked(
       readText,
       (name) => name.length <= maxNamePatternLength && !hasControlCharacter(name) && isPattern(name),
-      `a regular expression of at most ${maxNamePatternLength} characters (after repetitions are expanded) and without control characters`,
+      `a regular expression without control characters and with at most ${maxNamePatternLength} characters after repetitions are expanded`,
     ),
   )
 
@@ -105,7 +105,7 @@ export function parsePermissions(json: unknown, isPattern: IsPattern): Permissio
       throw refuse(
         `${path}.resource.name`,
         name,
-        `regular expressions with at most ${maxExpressionsLength} characters in total across all permissions of a role, counting ${lengthPerExpression} extra characters per expression`,
+        `regular expressions with at most ${maxExpressionsLength} characters in total across all permissions of a role, including ${lengthPerExpression} extra characters for each expression`,
       )
     }
     return permission

@@ -157,7 +157,7 @@ describe('the explanation of compaction', () => {
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.equal(
       textOf({ past: failed }, 2),
-      'not compacted yet. 1 task failed or changed nothing; the next one starts at 2026-02-01T00:00:59.000Z or later',
+      'not compacted yet. 1 task failed or changed nothing; the next task starts at 2026-02-01T00:00:59.000Z or later',
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),

@@ -137,14 +137,14 @@ function whyAwaiting(
   if (demand.floor > plan.slots)
     return [
       'TOO_FEW_SLOTS',
-      `Compacting this interval needs at least [${demand.floor}] task slots, but compaction may use only [${plan.slots}]`,
+      `Compacting this interval needs at least [${demand.floor}] task slots, but compaction can use only [${plan.slots}]`,
     ]
   if (postponed !== undefined)
     return [
       'RETRIED_LATER',
-      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next one starts at ${formatInstant(postponed.until)} or later`,
+      `${countOf(postponed.failures, 'task')} failed or changed nothing; the next task starts at ${formatInstant(postponed.until)} or later`,
     ]
-  const ahead = place === 1 ? '' : `, after ${formatBytes(bytesAhead)} in ${countOf(place - 1, 'interval')}`
+  const ahead = place === 1 ? '' : `, behind ${countOf(place - 1, 'interval')} (${formatBytes(bytesAhead)})`
   const taken = slotsTaken === undefined ? '' : `, and running tasks use ${slotsTaken} of ${plan.slots}`
   return [
     'WAITING',

@@ -17,12 +17,12 @@ describe('an interval that awaits compaction', () => {
     [
       'has a reason that mentions missing task slots',
       { compactionTaskSlotRatio: 0 },
-      'not compacted yet; compacting this interval needs at least [1] task slots, but compaction may use only [0]',
+      'not compacted yet; compacting this interval needs at least [1] task slots, but compaction can use only [0]',
     ],
     [
       'has a reason that mentions an engine that needs more task slots',
       { engine: 'msq', useSupervisors: true, maxCompactionTaskSlots: 1, compactionTaskSlotRatio: 1 },
-      'not compacted yet; compacting this interval needs at least [2] task slots, but compaction may use only [1]',
+      'not compacted yet; compacting this interval needs at least [2] task slots, but compaction can use only [1]',
     ],
   ]
   for (const [name, cluster, reason] of rows) {

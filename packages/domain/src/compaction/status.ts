@@ -70,4 +70,4 @@ export function describeIntervals(plan: CompactionPlan, { config, compactedInter
 
 /** Explains why a job cannot run although its interval awaits compaction. */
 const tooFewSlots = ({ floor }: SlotDemand, { slots }: CompactionPlan): string =>
-  `compacting this interval needs at least [${floor}] task slots, but compaction may use only [${slots}]`
+  `compacting this interval needs at least [${floor}] task slots, but compaction can use only [${slots}]`

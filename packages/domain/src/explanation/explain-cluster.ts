@@ -108,13 +108,15 @@ function serverQueueSentence(facts: ServerFacts): string {
   const { server, rate, oldestLoadAgeMs } = facts
   const left = rate === undefined ? '' : `, about ${formatDuration(timeLeftMs([facts]) ?? 0)} left`
   const oldest =
-    oldestLoadAgeMs === undefined ? '' : `. The oldest was requested ${formatDuration(oldestLoadAgeMs)} ago`
+    oldestLoadAgeMs === undefined
+      ? ''
+      : `. The oldest load was requested ${formatDuration(oldestLoadAgeMs)} ago`
   return `It is loading ${countOf(server.queuedLoads, 'segment')} (${formatBytes(server.loadingSizeBytes)})${left}${oldest}`
 }
 
 function obstacleSentences({ server, maxLoadsPerServer }: ServerFacts): string[] {
   const { type, maxSizeBytes, usedSizeBytes, loadingSizeBytes, queuedLoads } = server
-  if (maxSizeBytes === 0) return ['It has no storage for segments, so none are assigned to it']
+  if (maxSizeBytes === 0) return ['It has no storage for segments, so no segments are assigned to it']
   if (type === 'broker') return ['It is a broker, so it loads only broadcast segments']
   if (queuedLoads >= maxLoadsPerServer)
     return [`No more segments are assigned to it until its queue is shorter than [${maxLoadsPerServer}]`]

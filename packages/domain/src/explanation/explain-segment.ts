@@ -69,7 +69,7 @@ export function explainSegment(cluster: ExplainedCluster, row: number): SegmentE
 
 const overshadowedBy = (version: string): Cause => ({
   code: 'overshadowed',
-  text: `Segments of version [${version}] overshadow this segment, which is marked unused once they are served`,
+  text: `This segment is overshadowed by version [${version}] and is marked as unused once the segments of that version are served`,
 })
 
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
@@ -147,13 +147,13 @@ function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] 
   if (required === 0 || served >= required) return []
   if (servers === 0) return [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}`)]
   if (activeServers === 0)
-    return [cause('allDecommissioning', 'all its servers are decommissioning, so it loads nothing')]
+    return [cause('allDecommissioning', 'all servers are decommissioning, so none of them loads segments')]
   const causes: Cause[] = []
   if (activeServers < required)
     causes.push(
       cause(
         'tooFewServers',
-        `${countOf(activeServers, 'server')} for ${countOf(required, 'replica')}; a server loads at most one`,
+        `${countOf(activeServers, 'server')} for ${countOf(required, 'replica')}; a server loads at most one replica`,
       ),
     )
   if (loading > 0) causes.push(cause('loading', `${countOf(loading, 'replica')} in load queues`))
@@ -267,7 +267,7 @@ function nextEvents(
   }
   if (plan !== undefined && !cluster.isPaused) {
     if (wanted.action === 'drop')
-      events.push({ code: 'markUnused', text: 'The next run marks the segment unused' })
+      events.push({ code: 'markUnused', text: 'The next run marks the segment as unused' })
     request('load', plan.loads.servers, 'assigns the segment to')
     request('cancelLoad', plan.cancelledLoads.servers, 'cancels loading the segment on')
     request('drop', plan.drops.servers, 'drops the segment from')

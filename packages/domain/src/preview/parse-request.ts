@@ -150,7 +150,7 @@ const readMarkUsedSince = described(
   {
     ...schemaOf(readAuditId),
     description:
-      'Audit ID of a rule change (0 for the first): the preview counts segments as used if drop rules have marked them as unused since that change and the previewed rules keep them',
+      'Audit ID of a rule change (0 for the first). The preview treats segments as used if drop rules marked them as unused since this change and the previewed rules would keep them',
   },
   readAuditId,
 )
@@ -166,7 +166,7 @@ const readRequest = titled(
       rules: described(
         {
           anyOf: [rulesSchema(), { type: 'object', additionalProperties: rulesSchema() }],
-          description: 'One list for all datasources, or lists by datasource',
+          description: 'A list of rules for all datasources, or an object with a list for each datasource',
         },
         (json, field) => {
           if (typeof json === 'object' && json !== null) return json
@@ -205,7 +205,7 @@ function* readSegments(list: readonly unknown[]): Generator<undefined, GivenSegm
       throw refuse(
         path,
         given,
-        `a different dataSource, interval, version, or partitionNum than in [${place}]`,
+        `a different [dataSource], [interval], [version], or [partitionNum] than in [${place}]`,
       )
     places.set(key, path)
     read.push(segment)

@@ -59,7 +59,7 @@ export class Restorable {
     for (const { interval, segments, sizeBytes } of killed) this.killed.add(interval, segments, sizeBytes)
     if (this.included || own.interval === null) return
     const { segments, bytes, interval } = own
-    const message = `Datasource [${dataSource}]: ${countOf(segments, 'unused segment')} (${formatBytes(bytes)}) in [${interval}] would be loaded if marked used`
+    const message = `Datasource [${dataSource}]: ${countOf(segments, 'unused segment')} (${formatBytes(bytes)}) in [${interval}] would be loaded if marked as used`
     this.warnings.push({ type: 'unusedSegmentsStay', dataSource, segments, bytes, interval, message })
   }
 
@@ -67,7 +67,7 @@ export class Restorable {
   addRequested(dataSource: string, kept: readonly UnusedGroup[]): void {
     const { segments, bytes, interval } = addTo(this.requested, kept)
     if (interval === null) return
-    const message = `Datasource [${dataSource}]: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}], marked as unused by request, ${segments === 1 ? 'stays' : 'stay'} unused`
+    const message = `Datasource [${dataSource}]: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}] ${segments === 1 ? 'was marked as unused by request and remains' : 'were marked as unused by request and remain'} unused`
     this.warnings.push({ type: 'requestedSegmentsStay', dataSource, segments, bytes, interval, message })
   }
 

@@ -139,7 +139,7 @@ class Simulation {
     this.copies += held.length + wantedCopies
     if (this.copies > maxCopies) {
       throw invalidInput(
-        `The preview is too large: more than [${maxCopies}] replicas of segments in tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
+        `The preview is too large: more than [${maxCopies}] segment replicas in tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
       )
     }
   }

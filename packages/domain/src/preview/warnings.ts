@@ -286,18 +286,18 @@ function* warningsOfTiers(
       if (count === 0) {
         const similarTier = similarName(tier, tiersWithServers)
         const suggestion = similarTier === undefined ? '' : ` (did you mean [${similarTier}]?)`
-        const message = `${subject}, which has no servers, so none are loaded${suggestion}`
+        const message = `${subject}, which has no servers, so no replicas are loaded${suggestion}`
         const similar = similarTier === undefined ? {} : { similarTier }
         yield { type: 'tierWithoutServers', dataSource, tier, rule, ...similar, message }
       } else {
-        const message = `${subject}, which has only ${countOf(count, 'server')}, and a server loads at most one replica`
+        const message = `${subject}, but that tier has only ${countOf(count, 'server')}, and each server loads at most one replica`
         yield { type: 'replicasAboveServers', dataSource, tier, rule, replicas, servers: count, message }
       }
     }
   }
   if (broadcasts) {
     for (const { name, type } of cluster.unable.slice(0, maxServers)) {
-      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on it`
+      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on this server`
       yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }

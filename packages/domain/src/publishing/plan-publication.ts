@@ -98,7 +98,7 @@ function append<Chunk extends NewChunk>(
   const other = visible.find((segment) => !sameInterval(segment.interval, interval))
   if (other) {
     throw conflict(
-      `Cannot append rows of [${formatInterval(interval)}] to datasource [${input.dataSource}]: its segment [${other.id}] has a different interval. Use the same segmentGranularity, or replace existing data`,
+      `Cannot append rows of [${formatInterval(interval)}] to datasource [${input.dataSource}]: segment [${other.id}] has a different interval. Use the same [segmentGranularity], or replace the existing data`,
     )
   }
   const newest = visible.reduce<ExistingSegment | undefined>(

@@ -120,7 +120,7 @@ function lossViolations(
   if (percent > maxPercent)
     violations.push(
       used === undefined
-        ? `${lost}; without READ on STATE, svc cannot check whether that is more than ${maxPercent}% of the used data ([${percentName}])`
+        ? `${lost}; without [READ] on [STATE], svc cannot check whether that is more than ${maxPercent}% of the used data ([${percentName}])`
         : `${lost}, which is ${percent.toFixed(1)}% of the used data, but the limit is ${maxPercent}% ([${percentName}])`,
     )
   return violations

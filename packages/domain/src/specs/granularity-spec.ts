@@ -110,7 +110,7 @@ export const checkedGranularitySpec = <Spec extends GranularitySpec>(read: Reade
       throw refuse(
         `${field}.queryGranularity`,
         (json as JsonObject).queryGranularity,
-        'a granularity other than ALL when [segmentGranularity] is ALL',
+        'a granularity other than [ALL] when [segmentGranularity] is [ALL]',
       )
     }
     return spec

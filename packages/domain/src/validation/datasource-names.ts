@@ -18,7 +18,7 @@ const hasDotSegment = (text: string): boolean => /(^|\/)\.\.?(\/|$)/.test(text)
 export const isDatasourceName = (text: string): boolean => isName(text) && !text.includes('/')
 
 /** What `isDatasourceName` accepts, for error messages. */
-export const datasourceNameRule = `a name of 1 to ${maxLength} characters, not blank, without [/] or control characters, and not [.] or [..]`
+export const datasourceNameRule = `a non-blank name of 1 to ${maxLength} characters, other than [.] or [..], without [/] or control characters`
 
 /** Reads a datasource name. */
 export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, datasourceNameRule)
@@ -29,7 +29,7 @@ export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, d
  */
 export const readRulesName: Reader<string> = nameReader(
   isName,
-  `a datasource name of 1 to ${maxLength} characters, not blank, without control characters or the path segments [.] or [..]`,
+  `a non-blank datasource name of 1 to ${maxLength} characters without control characters and without the path segments [.] and [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {

@@ -100,11 +100,7 @@ export const readName = (maxLength = 255): Reader<string> =>
       json.length > maxLength ||
       hasControlCharacter(json)
     ) {
-      throw refuse(
-        field,
-        json,
-        `a name of 1 to ${maxLength} characters, not blank, without control characters`,
-      )
+      throw refuse(field, json, `a non-blank name of 1 to ${maxLength} characters without control characters`)
     }
     return json
   })

@@ -97,7 +97,7 @@ const forecastTotals = z.object({
   tasks: z.int(),
   segments: z.int(),
   bytes: z.int(),
-  slotSeconds: z.int().describe('Number of task slots multiplied by the seconds for which they are in use'),
+  slotSeconds: z.int().describe('Total time that task slots are in use, in slot-seconds'),
   endsAt: z.string().optional(),
 })
 const scheduleDifferences = {
@@ -111,12 +111,12 @@ const scheduleDifferences = {
       }),
     )
     .optional()
-    .describe('Datasources that are configured differently than in the first variant'),
+    .describe('Datasources whose configuration differs from the one in the first variant'),
   differences: z
     .array(z.object({ dataSource: z.string(), interval: z.string(), before: z.string(), after: z.string() }))
     .optional()
     .describe(
-      'Intervals that this variant (after) treats differently than the first one (before), with reason codes',
+      'Intervals that this variant treats differently from the first one; `before` (first variant) and `after` (this variant) are reason codes',
     ),
   omittedDifferences: z.int().optional(),
 }
@@ -127,7 +127,7 @@ export const compactionScheduleShape = z
     speed: z
       .enum(['measured', 'assumed'])
       .describe(
-        'measured: times are based on the speed of earlier tasks; assumed: there are no earlier tasks, so times are based on an assumed speed',
+        '`measured`: times are based on the speed of earlier tasks. `assumed`: there are no earlier tasks, so times are based on an assumed speed',
       ),
     msPerTask: z.int(),
     bytesPerSecond: z.int().nullable(),
@@ -136,7 +136,7 @@ export const compactionScheduleShape = z
         name: z
           .string()
           .describe(
-            'Name of the variant: current, given (the configuration in the request), a policy type, duty, or supervisors',
+            'Name of the variant: `current`, `given` (the configuration in the request), a policy type, `duty`, or `supervisors`',
           ),
         driver: z.enum(['duty', 'supervisors']),
         clusterConfig: z.looseObject({}),
@@ -144,7 +144,7 @@ export const compactionScheduleShape = z
         totals: forecastTotals,
         tooFewSlots: z
           .int()
-          .describe('Number of intervals whose compaction needs more task slots than compaction may use'),
+          .describe('Number of intervals that need more task slots than compaction may use'),
         runs: z.array(
           z.object({
             at: z.string(),

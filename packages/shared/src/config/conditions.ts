@@ -105,7 +105,7 @@ export const usesS3: readonly Condition[] = [
 export const usesTlsToS3: readonly Condition[] = [
   ...usesS3,
   {
-    text: '[svc.s3.endpoint.url] is not an http URL',
+    text: '[svc.s3.endpoint.url] does not start with [http:]',
     holds: (settings) => !String(settings.valueOf('svc.s3.endpoint.url', '') ?? '').startsWith('http:'),
   },
 ]
@@ -149,7 +149,7 @@ export const decides: readonly Condition[] = [
     holds: (settings, name) => listOf(settings, 'svc.auth.authorizers').includes(name),
   },
   {
-    text: 'an authenticator in [svc.auth.authenticatorChain] has the [authorizerName] [<name>]',
+    text: 'the [authorizerName] of an authenticator in [svc.auth.authenticatorChain] is [<name>]',
     holds: (settings, name) => authenticatorsOf(settings, name).length > 0,
   },
 ]

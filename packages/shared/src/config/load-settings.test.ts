@@ -202,9 +202,9 @@ describe('problems', () => {
     )
     assert.deepEqual(problems, [
       'FILE: Invalid value [none] for [svc.plaintextPort]: expected an integer from 1 to 65535',
-      'FILE: Unknown property [svc.coordinatr.period]; the closest known one is [svc.coordinator.period]',
+      'FILE: Unknown property [svc.coordinatr.period]; the closest match is [svc.coordinator.period]',
       'environment variable svc_server_priority: Invalid value [high] for [svc.server.priority]: expected an integer from -1000 to 1000',
-      'environment variable svc_tier: Unknown property [svc.tier]; the closest known one is [svc.host]',
+      'environment variable svc_tier: Unknown property [svc.tier]; the closest match is [svc.host]',
       'FILE: [svc.enablePlaintextPort] and [svc.enableTlsPort] are both false; at least one must be true',
     ])
   })
@@ -248,7 +248,7 @@ describe('problems', () => {
   for (const [written, meant] of nearest) {
     it(`suggest ${meant} for the unknown property ${written}, and do not show its value`, () => {
       const [problem] = problemsOf([`${written}=hunter2`])
-      assert.equal(problem, `FILE: Unknown property [${written}]; the closest known one is [${meant}]`)
+      assert.equal(problem, `FILE: Unknown property [${written}]; the closest match is [${meant}]`)
     })
   }
 })
@@ -420,7 +420,9 @@ describe('contradictions', () => {
     {
       name: 'an authenticator with an unknown authorizer',
       lines: loginWith('svc.auth.authenticator.a.authorizerName=y'),
-      problems: [/^FILE: .*a\.authorizerName\] is \[y\]; expected one of \[svc\.auth\.authorizers\]: \[z\]$/],
+      problems: [
+        /^FILE: .*a\.authorizerName\] is \[y\]; expected one of the authorizers in \[svc\.auth\.authorizers\]: \[z\]$/,
+      ],
     },
     {
       name: 'an authenticator without an authorizer',

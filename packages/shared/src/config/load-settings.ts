@@ -53,9 +53,7 @@ export function loadSettings(role: Role, files: readonly string[], environment: 
     if (!name.startsWith('svc.')) continue
     const { definition } = definitionOf(name) ?? {}
     if (!definition) {
-      problems.push(
-        `${source}: Unknown property [${name}]; the closest known one is [${nearestProperty(name)}]`,
-      )
+      problems.push(`${source}: Unknown property [${name}]; the closest match is [${nearestProperty(name)}]`)
       continue
     }
     try {
@@ -185,19 +183,19 @@ function portProblems(settings: Settings, at: SourceOf): string[] {
   }
   if (tls && settings.get('svc.server.https.keyStorePath') === undefined) {
     problems.push(
-      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; set it to the key store with the certificate of this server`,
+      `${at('svc.enableTlsPort')}: [svc.enableTlsPort] is true, but [svc.server.https.keyStorePath] is not set; set it to the path of the key store that contains this server's certificate`,
     )
   }
   if (!tls && settings.get('svc.server.https.requireClientCertificate')) {
     problems.push(
-      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false; clients could connect without a certificate`,
+      `${at('svc.server.https.requireClientCertificate')}: [svc.server.https.requireClientCertificate] is true, but [svc.enableTlsPort] is false, so clients could connect without a certificate`,
     )
   }
   for (const name of ['requireClientCertificate', 'requestClientCertificate'] as const) {
     const property = `svc.server.https.${name}` as const
     if (!tls || !settings.get(property) || settings.get('svc.server.https.trustStorePath')) continue
     problems.push(
-      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; set it to the trust store for client certificates`,
+      `${at(property)}: [${property}] is true, but [svc.server.https.trustStorePath] is not set; set it to the path of the trust store for client certificates`,
     )
   }
   return problems
@@ -236,13 +234,13 @@ function authenticatorProblems(name: string, settings: Settings, at: SourceOf): 
   const prefix = `svc.auth.authenticator.${name}`
   if (settings.getNamed('svc.auth.authenticator.<name>.type', name) === undefined) {
     problems.push(
-      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] contains [${name}], but [${prefix}.type] is not set; expected basic or allowAll`,
+      `${at('svc.auth.authenticatorChain')}: [svc.auth.authenticatorChain] contains [${name}], but [${prefix}.type] is not set; expected [basic] or [allowAll]`,
     )
   }
   const authorizer = settings.getNamed('svc.auth.authenticator.<name>.authorizerName', name)
   if (authorizer === undefined || !authorizers.includes(authorizer)) {
     problems.push(
-      `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; expected one of [svc.auth.authorizers]: [${authorizers.join(', ')}]`,
+      `${at(`${prefix}.authorizerName`)}: [${prefix}.authorizerName] is [${authorizer ?? ''}]; expected one of the authorizers in [svc.auth.authorizers]: [${authorizers.join(', ')}]`,
     )
   }
   if (settings.getNamed('svc.auth.authenticator.<name>.enableCacheNotifications', name) === false) {
@@ -258,7 +256,7 @@ function authorizerProblems(settings: Settings, at: SourceOf): string[] {
   for (const name of settings.get('svc.auth.authorizers')) {
     if (name !== 'allowAll' && settings.getNamed('svc.auth.authorizer.<name>.type', name) === undefined) {
       problems.push(
-        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] contains [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected basic or allowAll`,
+        `${at('svc.auth.authorizers')}: [svc.auth.authorizers] contains [${name}], but [svc.auth.authorizer.${name}.type] is not set; expected [basic] or [allowAll]`,
       )
     }
   }
@@ -270,12 +268,12 @@ function escalatorProblems(settings: Settings, at: SourceOf): string[] {
   if (settings.get('svc.escalator.type') === 'basic') {
     if (!settings.get('svc.escalator.internalClientPassword')) {
       problems.push(
-        `${at('svc.escalator.type')}: [svc.escalator.type] is basic, but [svc.escalator.internalClientPassword] is not set`,
+        `${at('svc.escalator.type')}: [svc.escalator.type] is [basic], but [svc.escalator.internalClientPassword] is not set`,
       )
     }
   } else if (requiresLogin(settings)) {
     problems.push(
-      `${at('svc.escalator.type')}: [svc.escalator.type] is noop, but [svc.auth.authenticatorChain] requires logins, so the servers could not call each other; expected basic`,
+      `${at('svc.escalator.type')}: [svc.escalator.type] is [noop], but [svc.auth.authenticatorChain] requires logins, so the servers could not call each other; expected [basic]`,
     )
   }
   return problems

@@ -16,7 +16,7 @@ export function loginProblems(settings: Settings, at: (property: string) => stri
       .filter((path) => !isUnsecuredPath(path) || isOfAlias(settings, path))
       .map(
         (path) =>
-          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] contains [${path}], which matches no path; expected a path such as [/status/health] or one that ends in [/*]. Use a path that starts with [/svc] instead of an alias: svc also applies it to every alias`,
+          `${at('svc.auth.unsecuredPaths')}: [svc.auth.unsecuredPaths] contains [${path}], which matches no path; expected a path such as [/status/health] or one that ends in [/*]. Start the path with [/svc] instead of an alias: such a path also matches every alias`,
       ),
     ...settings
       .get('svc.auth.internalClientAllowedNetworks')
@@ -73,7 +73,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   } else if (url.startsWith('ldaps:') && settings.get('svc.auth.basic.ssl.trustStorePath') === undefined) {
     problem(
       'url',
-      `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; set it to the trust store for directories`,
+      `is [${url}], but [svc.auth.basic.ssl.trustStorePath] is not set; set it to the path of the trust store for LDAP directories`,
     )
   }
   if (settings.getNamed(`${named}.baseDn`, name) === undefined)
@@ -86,7 +86,7 @@ function directoryProblems(settings: Settings, name: string, at: (property: stri
   const bindUser = settings.getNamed(`${named}.bindUser`, name)
   // RFC 4513 5.1.2: a bind with a name but without a password reports success, but is anonymous.
   if (bindUser !== undefined && !settings.getNamed(`${named}.bindPassword`, name)) {
-    problem('bindPassword', `is not set, but [${prefix}.bindUser] is`)
+    problem('bindPassword', `is not set, but [${prefix}.bindUser] is set`)
   }
   const verifySeconds = settings.getNamed(`${named}.credentialVerifyDuration`, name)
   const maxSeconds = settings.getNamed(`${named}.credentialMaxDuration`, name)

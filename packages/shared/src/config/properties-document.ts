@@ -22,8 +22,8 @@ This page lists every property of the servers.
 
 Every server reads \`common.runtime.properties\`, then its own \`runtime.properties\`, then environment variables
 (\`svc_plaintextPort\` sets \`svc.plaintextPort\`). Later sources override earlier ones. A server with an unknown property
-does not start. Some properties apply only if other properties have certain values: see the column "only if". If you set such a
-property and it does not apply, the server logs a warning at startup.
+does not start. Some properties apply only if other properties have certain values: see the "only if" column. If you set a
+property that does not apply, the server logs a warning at startup.
 
 \`./svc dev docs\` generates this page from \`packages/shared/src/config/properties.ts\`.
 

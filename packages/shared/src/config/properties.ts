@@ -77,7 +77,11 @@ const storeTypes = oneOf('jks', 'pkcs12', 'pem')
  */
 export const properties = {
   'svc.host': property(text, 'host name or address at which other servers reach this server', '127.0.0.1'),
-  'svc.bindOnHost': property(flag, 'whether to listen only on svc.host instead of on all addresses', 'true'),
+  'svc.bindOnHost': property(
+    flag,
+    'whether to listen only on [svc.host] instead of on all addresses',
+    'true',
+  ),
   'svc.service': property(text, 'name of the service in discovery', {
     router: 'svc/router',
     coordinator: 'svc/coordinator',
@@ -129,31 +133,31 @@ export const properties = {
   'svc.metadata.storage.connector.password': property(password, 'password for the metadata store', ''),
   'svc.metadata.storage.connector.tls.mode': property(
     oneOf('disable', 'require', 'verify-ca', 'verify-full'),
-    'TLS to the metadata store: disable (no TLS), require (encrypt, but do not verify the certificate), verify-ca (verify the certificate), verify-full (verify the certificate and its host name)',
+    'TLS mode of connections to the metadata store: disable (no TLS), require (encrypt, but do not verify the certificate), verify-ca (verify the certificate), verify-full (verify the certificate and its host name)',
     'disable',
   ),
   'svc.metadata.storage.connector.tls.caPath': onlyWhere(
     conditions.verifiesMetadataStore,
     property(
       text,
-      "PEM file with the certificate authorities trusted for the metadata store; if not set, the system's certificate authorities",
+      "PEM file with the certificate authorities trusted for the metadata store; if not set, the system's certificate authorities are trusted",
     ),
   ),
   'svc.queue.redis.host': property(text, 'host of Redis, which stores the queues', '127.0.0.1'),
   'svc.queue.redis.port': property(port, 'port of Redis', '6379'),
   'svc.queue.redis.password': property(password, 'password for Redis', ''),
-  'svc.queue.redis.user': property(text, 'user name for Redis; if not set, the user named default'),
+  'svc.queue.redis.user': property(text, 'user name for Redis; if not set, the user [default] is used'),
   'svc.queue.redis.tls.enabled': property(flag, 'whether to connect to Redis with TLS', 'false'),
   'svc.queue.redis.tls.caPath': onlyWhere(
     conditions.speaksTlsToRedis,
     property(
       text,
-      "PEM file with the certificate authorities trusted for Redis; if not set, the system's certificate authorities",
+      "PEM file with the certificate authorities trusted for Redis; if not set, the system's certificate authorities are trusted",
     ),
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
     conditions.speaksTlsToRedis,
-    property(flag, 'whether the certificate of Redis must be valid for svc.queue.redis.host', 'true'),
+    property(flag, 'whether the certificate of Redis must be valid for [svc.queue.redis.host]', 'true'),
   ),
   'svc.queue.prefix': property(
     text,
@@ -192,14 +196,14 @@ export const properties = {
     conditions.servesTls,
     property(
       text,
-      'alias of the certificate in the key store; if not set, the first certificate is used; PEM files have no aliases',
+      'alias of the certificate in the key store; if not set, the first certificate is used. PEM files have no aliases',
     ),
   ),
   'svc.server.https.requireClientCertificate': onlyWhere(
     conditions.servesTls,
     property(
       flag,
-      'whether to reject clients that do not present a certificate trusted by the store in svc.server.https.trustStorePath',
+      'whether to reject clients that do not present a certificate trusted by [svc.server.https.trustStorePath]',
       'false',
     ),
   ),
@@ -225,7 +229,7 @@ export const properties = {
   ),
   'svc.server.https.trustStorePath': onlyWhere(
     conditions.requestsCertificates,
-    property(text, 'trust store with the certificates that client certificates are verified against'),
+    property(text, 'trust store that client certificates are verified against'),
   ),
   'svc.server.https.trustStorePassword': onlyWhere(
     conditions.trustsClients,
@@ -242,7 +246,7 @@ export const properties = {
     conditions.hasStores,
     property(
       flag,
-      'whether to reload stores and revocation lists when their files change, including those of svc.client.https',
+      'whether to reload key stores, trust stores, and revocation lists when their files change; also applies to the files in [svc.client.https.*]',
       'true',
     ),
   ),
@@ -278,7 +282,7 @@ export const properties = {
   ),
   'svc.client.https.keyStorePath': property(
     text,
-    'key store with the certificate that this server presents as a client, when a server requests one',
+    'key store with the client certificate that this server presents when another server requests one',
   ),
   'svc.client.https.keyStorePassword': onlyWhere(
     conditions.hasClientKey,
@@ -341,16 +345,16 @@ export const properties = {
     conditions.ldapAuthenticator,
     property(
       text,
-      'distinguished name (DN) of the user that searches the directory; searches are anonymous if not set',
+      'distinguished name (DN) of the user that searches the directory; if not set, searches are anonymous',
     ),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.bindPassword': onlyWhere(
     conditions.bindsToSearch,
-    property(password, 'password of bindUser'),
+    property(password, 'password of [bindUser]'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.baseDn': onlyWhere(
     conditions.ldapAuthenticator,
-    property(text, 'base DN to search for users'),
+    property(text, 'base DN for user searches'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userSearch': onlyWhere(
     conditions.ldapAuthenticator,
@@ -362,11 +366,11 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.userAttribute': onlyWhere(
     conditions.ldapAuthenticator,
-    property(text, 'attribute of a directory entry that contains the user name', 'uid'),
+    property(text, 'directory attribute that contains the user name', 'uid'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.ldapAuthenticator,
-    property(text, 'base DN to search for groups by member, for directories without the attribute memberOf'),
+    property(text, 'base DN for group searches by member; for directories without the memberOf attribute'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
@@ -382,7 +386,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.readTimeout': onlyWhere(
     conditions.ldapAuthenticator,
-    property(periodMs, 'maximum time a login waits for the directory in total, including connecting', 'PT4S'),
+    property(periodMs, 'maximum total time a login waits for the directory, including connecting', 'PT4S'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.ldapAuthenticator,
@@ -410,11 +414,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.enableCacheNotifications': onlyWhere(
     conditions.basicAuthenticator,
-    property(
-      flag,
-      'whether to notify the other servers of changes to users immediately; must be true',
-      'true',
-    ),
+    property(flag, 'whether to notify the other servers immediately when users change; must be true', 'true'),
   ),
   'svc.auth.authorizers': onlyWhere(
     conditions.decidesAnything,
@@ -428,7 +428,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       text,
-      'name of an additional administrator, who gets the role that initialAdminRole names; the built-in user admin always has the role admin',
+      'name of an additional administrator, who gets the role in [initialAdminRole]; the built-in user admin always has the role admin',
       'admin',
     ),
   ),
@@ -440,7 +440,7 @@ export const properties = {
     conditions.mapsGroups,
     property(
       text,
-      'directory group whose members get the role that initialAdminRole names; the group mapping that grants this role is called adminGroupMapping',
+      'directory group whose members get the role in [initialAdminRole], through a group mapping named [adminGroupMapping]',
     ),
   ),
   'svc.auth.authorizer.<name>.roleProvider.type': onlyWhere(
@@ -455,7 +455,7 @@ export const properties = {
     conditions.mapsGroups,
     property(
       textList,
-      'patterns for the directory groups that grant roles: [*], a distinguished name, [*,suffix], or [prefix,*]; all groups if empty',
+      'patterns for the directory groups that grant roles: [*], a distinguished name, [*,suffix], or [prefix,*]; if empty, all groups can grant roles',
       '[]',
     ),
   ),
@@ -463,7 +463,7 @@ export const properties = {
     conditions.basicAuthorizer,
     property(
       flag,
-      "whether to use Druid 37's less strict access checks: lists are unfiltered, and CONFIG WRITE on any name makes a user an administrator",
+      "whether to use Druid 37's less strict access checks: lists are unfiltered, and WRITE on any CONFIG resource makes a user an administrator",
       'false',
     ),
   ),
@@ -503,7 +503,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       integer(0, 1_000_000),
-      'maximum number of failed logins per user and address; more throttle the logins: one per [svc.auth.throttle.delay] is verified, and the others get 429. The limit is ten times as high for all addresses together from which the user has never logged in. 0 turns throttling off',
+      'maximum number of failed logins per user and address before further logins are throttled: one login per [svc.auth.throttle.delay] is verified, and the others get 429. All addresses from which the user has never logged in share a limit that is ten times as high. 0 turns throttling off',
       '20',
     ),
   ),
@@ -523,7 +523,7 @@ export const properties = {
     conditions.anyBasicAuthenticator,
     property(
       textList,
-      'networks from which the internal user may log in, such as 10.0.0.0/8; all if empty',
+      'networks from which the internal user may log in, such as 10.0.0.0/8; if empty, all networks are allowed',
       '[]',
     ),
   ),
@@ -567,13 +567,13 @@ export const properties = {
   ),
   'svc.storage.storageDirectory': property(
     text,
-    'folder of deep storage, if its type is local',
+    'folder of deep storage if [svc.storage.type] is [local]',
     'var/svc/segments',
   ),
   'svc.storage.bucket': onlyWhere(conditions.storesInS3, property(text, 'bucket of deep storage')),
   'svc.storage.baseKey': onlyWhere(
     conditions.storesInS3,
-    property(keyPrefix, 'prefix of the keys of all segment files in the bucket; empty for none', ''),
+    property(keyPrefix, 'key prefix of all segment files in the bucket; empty for no prefix', ''),
   ),
   'svc.s3.accessKey': onlyWhere(
     conditions.usesS3,
@@ -587,7 +587,7 @@ export const properties = {
     conditions.usesS3,
     property(
       httpUrl,
-      'URL of the S3 service; if not set, AWS in the region that svc.s3.endpoint.signingRegion names',
+      'URL of the S3 service; if not set, the URL of AWS in the region [svc.s3.endpoint.signingRegion]',
     ),
   ),
   'svc.s3.endpoint.signingRegion': onlyWhere(
@@ -606,19 +606,23 @@ export const properties = {
     conditions.usesTlsToS3,
     property(
       text,
-      "PEM file with the certificate authorities trusted for S3; if not set, the system's certificate authorities",
+      "PEM file with the certificate authorities trusted for S3; if not set, the system's certificate authorities are trusted",
     ),
   ),
   'svc.s3.retryTimeout': onlyWhere(
     conditions.usesS3,
     property(
       periodMs,
-      'how long a request to S3 is retried while S3 is unavailable, before the operation fails',
+      'how long a request is retried while S3 is unavailable before the operation fails',
       'PT1M',
     ),
   ),
 
-  'svc.coordinator.startDelay': property(periodMs, 'delay between becoming leader and the first run', 'PT0S'),
+  'svc.coordinator.startDelay': property(
+    periodMs,
+    'delay between becoming the leader and the first run',
+    'PT0S',
+  ),
   'svc.coordinator.period': property(periodMs, 'time between runs of the coordinator duties', 'PT60S'),
   'svc.coordinator.load.timeout': property(
     periodMs,
@@ -633,7 +637,7 @@ export const properties = {
 
   'svc.coordinator.waitBeforeMarkingOvershadowed': property(
     flag,
-    'whether a new leader always waits for millisToWaitBeforeDeleting before it marks overshadowed segments as unused, as in Druid 37; otherwise, it waits only if the dynamic configuration sets millisToWaitBeforeDeleting to a value other than the default (15 minutes)',
+    'whether a new leader always waits for [millisToWaitBeforeDeleting] before marking overshadowed segments as unused, as in Druid 37; if false, the leader waits only if the dynamic configuration sets [millisToWaitBeforeDeleting] to a value other than the default (15 minutes)',
     'false',
   ),
 
@@ -713,7 +717,7 @@ export const properties = {
     conditions.simulates,
     property(
       text,
-      'file in which this process stores the segments of each virtual server when it stops, and from which it reads them when it starts; without this file, virtual servers start empty',
+      'file that preserves the segments of each virtual server across restarts; this process writes the file when it stops and reads it when it starts. Without this file, virtual servers start empty',
     ),
   ),
   'svc.simulation.compactionDuration': onlyWhere(
@@ -741,7 +745,7 @@ export const properties = {
 
   'svc.compaction.period': property(
     periodMs,
-    'time between searches for intervals to compact, by the coordinator duty or by supervisors',
+    'time between searches of the coordinator duty or the supervisors for intervals to compact',
     'PT10S',
   ),
 
@@ -757,13 +761,13 @@ export const properties = {
   ),
   'svc.indexer.logs.directory': property(
     text,
-    'folder for task logs, if svc.indexer.logs.type is file',
+    'folder for task logs if [svc.indexer.logs.type] is [file]',
     'var/svc/indexing-logs',
   ),
   'svc.indexer.logs.s3Bucket': onlyWhere(conditions.logsToS3, property(text, 'bucket for task logs')),
   'svc.indexer.logs.s3Prefix': onlyWhere(
     conditions.logsToS3,
-    property(keyPrefix, 'prefix of the keys of all task logs in the bucket; empty for none', ''),
+    property(keyPrefix, 'key prefix of all task logs in the bucket; empty for no prefix', ''),
   ),
   'svc.indexer.logs.kill.enabled': property(flag, 'whether to delete old task logs', 'false'),
   'svc.indexer.logs.kill.delay': onlyWhere(
@@ -816,7 +820,7 @@ export const properties = {
   ),
   'svc.ingestion.http.minBytesPerSecond': property(
     sizeBytes,
-    'minimum speed in bytes per second, averaged over svc.ingestion.http.idleTimeout; a task abandons slower HTTP sources',
+    'minimum speed in bytes per second, averaged over [svc.ingestion.http.idleTimeout]; a task abandons slower HTTP sources',
     '1k',
   ),
   'svc.ingestion.http.maxSize': property(
@@ -849,7 +853,7 @@ export const properties = {
   'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
-    'maximum memory for the running queries of one caller, where each query counts as svc.query.memoryLimit; further queries wait, but one query of each caller may always run',
+    'maximum memory for the running queries of one caller, where each query counts as [svc.query.memoryLimit]; further queries wait, but one query of each caller may always run',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),
@@ -858,7 +862,7 @@ export const properties = {
   ),
   'svc.query.maxQueued': property(
     integer(0, 100_000),
-    'maximum number of waiting queries; beyond it, the caller with the most waiting queries gets 429',
+    'maximum number of waiting queries; above this limit, the caller with the most waiting queries gets 429',
     '100',
   ),
   'svc.query.maxQueuedPerCaller': property(
@@ -873,13 +877,13 @@ export const properties = {
   ),
   'svc.query.maxTimePerCaller': property(
     periodMs,
-    'maximum total run time of the running queries of one caller; beyond it, the longest-running query ends with 504',
+    'maximum total run time of the running queries of one caller; above this limit, the longest-running query ends with 504',
     'PT20M',
   ),
   'svc.query.timeout': property(periodMs, 'default timeout of a query', 'PT5M'),
   'svc.query.maxTimeout': property(
     periodMs,
-    'maximum context.timeout of a query; also the timeout of queries that set 0',
+    'maximum [context.timeout] of a query, and the timeout of queries that set [context.timeout] to 0',
     'PT10M',
   ),
   'svc.query.maxRows': property(

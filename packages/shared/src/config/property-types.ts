@@ -34,12 +34,15 @@ export const httpUrl = propertyType('an http or https URL such as https://s3.exa
 )
 
 /** The start of the keys of objects; slashes at its ends are ignored. */
-export const keyPrefix = propertyType('a path such as svc/segments, without empty parts', (value) => {
-  const path = value.replace(/^\/|\/$/g, '')
-  const parts = path.split('/')
-  if (path !== '' && parts.some((part) => ['', '.', '..'].includes(part))) refuse()
-  return withoutControlCharacters(path)
-})
+export const keyPrefix = propertyType(
+  'a path such as svc/segments, in which no part is empty, [.], or [..]',
+  (value) => {
+    const path = value.replace(/^\/|\/$/g, '')
+    const parts = path.split('/')
+    if (path !== '' && parts.some((part) => ['', '.', '..'].includes(part))) refuse()
+    return withoutControlCharacters(path)
+  },
+)
 
 /** `true` or `false`. */
 export const flag = propertyType('true or false', (value) =>
@@ -72,7 +75,7 @@ export const sizeBytes = propertyType(
 /** A size in bytes of at least `minBytes`, which must be a multiple of 1 MiB. */
 export const sizeBytesFrom = (minBytes: number) =>
   propertyType(
-    `a size in bytes of at least ${minBytes / 2 ** 20}MiB, such as 1000000000, 300g, or 5GiB`,
+    `a size in bytes of at least ${minBytes / 2 ** 20} MiB, such as 1000000000, 300g, or 5GiB`,
     (value) => {
       const bytes = parseSizeBytes(value) ?? refuse()
       return bytes >= minBytes ? bytes : refuse()
@@ -117,7 +120,7 @@ export const textList = propertyType(
 
 /** A JSON list of words that can replace `svc` in a path. */
 export const aliasList = propertyType(
-  'a JSON list of words such as ["druid"]: lowercase letters and digits, but not a reserved word (svc, proxy, status, metrics, interface, main, memory, sys, system, temp)',
+  'a JSON list of words such as ["druid"]: each word starts with a lowercase letter, has at most 31 lowercase letters and digits, and is not a reserved word (svc, proxy, status, metrics, interface, main, memory, sys, system, temp)',
   (value): readonly string[] => {
     const list = parseJson(value)
     const isWord = (entry: unknown) =>
@@ -129,7 +132,7 @@ export const aliasList = propertyType(
 
 /** A YAML file with a policy for retention rules. It is read when the server starts. */
 export const rulesPolicyFile = propertyType(
-  'the path of a YAML file with a policy for rules',
+  'the path of a YAML file with a policy for retention rules',
   (value): RulesPolicy => {
     if (value === '') return refuse()
     // Without aliases, a file cannot expand to more than it contains.
@@ -179,7 +182,7 @@ export const maxVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
-  'a JSON list with one entry per tier and type (historical or broker) or per named server, for at most 10000 servers, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
+  'a JSON list with one entry per tier and type (historical or broker) or per named server, and at most 10000 servers in total, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
   (value): readonly VirtualServerGroup[] => readVirtualServerGroups(parseJson(value)),
 )
 
@@ -254,7 +257,7 @@ function readSecretFile(path: string): string {
 
 /** A JSON object that maps names to positive integers. */
 export const countsByName = propertyType(
-  'a JSON object of positive integers such as {"compact":2}',
+  'a JSON object that maps names to positive integers, such as {"compact":2}',
   (value): ReadonlyMap<string, number> => {
     const object = parseJson(value)
     if (typeof object !== 'object' || object === null || Array.isArray(object)) return refuse()

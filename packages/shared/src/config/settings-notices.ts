@@ -33,12 +33,12 @@ function chainNotices(settings: Settings): string[] {
     if (later.length === 0) return []
     if (allowsAnonymous(settings, name)) {
       return [
-        `These authenticators are never used: [${later.join(', ')}], because [${name}] comes first and accepts everyone`,
+        `Authenticator [${name}] accepts everyone, so the authenticators after it are never used: [${later.join(', ')}]`,
       ]
     }
     if (settings.getNamed('svc.auth.authenticator.<name>.skipOnFailure', name)) continue
     return [
-      `These authenticators are never used for logins: [${later.join(', ')}], because [svc.auth.authenticator.${name}.skipOnFailure] is [false], so [${name}] rejects users it does not know`,
+      `[svc.auth.authenticator.${name}.skipOnFailure] is [false], so authenticator [${name}] rejects users it does not know, and the authenticators after it are never used for logins: [${later.join(', ')}]`,
     ]
   }
   return []

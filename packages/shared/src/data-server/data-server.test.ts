@@ -358,7 +358,7 @@ describe('a data server', () => {
     await waitUntil('the valid batch', () => server.served.has(three.identifier))
     await request(sender, context, server, [load(one)], { term: 6 })
     const voided =
-      'Ignored a stale batch of requests: the leader revoked it, or it was sent by an earlier leader or to an earlier session of this server'
+      'Ignored a stale batch of requests: it was revoked, sent by an earlier leader, or meant for an earlier session of this server'
     await waitUntil('all stale batches', () => context.logger.having(voided).length === 4)
     assert.equal(server.served.has(one.identifier), false)
   })

@@ -72,7 +72,7 @@ export function createRequestExecutor(
     const { session, term, sentAtMs, turbo } = batch
     if (session !== served.session || leader.isVoid(batch) || stopping.aborted) {
       logger.info(
-        'Ignored a stale batch of requests: the leader revoked it, or it was sent by an earlier leader or to an earlier session of this server',
+        'Ignored a stale batch of requests: it was revoked, sent by an earlier leader, or meant for an earlier session of this server',
         { term },
       )
       return

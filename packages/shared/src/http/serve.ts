@@ -124,7 +124,7 @@ async function openPort(
   const host = settings.get('svc.bindOnHost') ? settings.get('svc.host') : undefined
   return await new Promise((resolve) => {
     const refused = (error: NodeJS.ErrnoException) =>
-      resolve(`Cannot open port [${port}] from [${property}] on [${host ?? '*'}] (${error.code})`)
+      resolve(`Cannot open port [${port}], set by [${property}], on [${host ?? '*'}] (${error.code})`)
     server.once('error', refused)
     server.listen({ port, host }, () => {
       server.off('error', refused)

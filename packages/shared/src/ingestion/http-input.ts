@@ -168,7 +168,7 @@ class TransferWatch {
     const total = setTimeout(
       () =>
         abandon(
-          `the download did not finish within ${seconds(timeoutMs)} of the start of the task's first download ([svc.ingestion.http.timeout])`,
+          `the task's downloads took longer than ${seconds(timeoutMs)} in total ([svc.ingestion.http.timeout])`,
         ),
       Math.max(0, timeoutMs - (performance.now() - startedAtMs)),
     )

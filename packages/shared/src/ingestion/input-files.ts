@@ -93,7 +93,7 @@ async function findLocal(
     const filter = source.filter ?? '*'
     const found = await findBelow(baseDir, filter, signal).catch((error) => {
       signal?.throwIfAborted()
-      throw storageFailure(`Cannot read folder [${baseDir}] from [${field}]`, baseDir, error)
+      throw storageFailure(`Cannot read folder [${baseDir}], specified in [${field}]`, baseDir, error)
     })
     for (const path of found) await add(path, field, relative(baseDir, path))
   }

@@ -43,7 +43,7 @@ export const metricDefinitions = {
     'all',
   ),
   svc_tls_certificate_expiry_seconds: gauge(
-    'time until a certificate expires, negative after it has expired, by certificate: server, client, authority (of the authorities trusted for outgoing connections, the first to expire)',
+    'time until a certificate expires (negative after it has expired), by certificate: server, client, authority (the first to expire among the authorities trusted for outgoing connections)',
     ['certificate'],
     'all',
   ),
@@ -60,7 +60,11 @@ export const metricDefinitions = {
     ['type', 'tier'],
     'coordinator',
   ),
-  svc_server_capacity_bytes: gauge('maximum bytes of segments on the historicals', ['tier'], 'coordinator'),
+  svc_server_capacity_bytes: gauge(
+    'maximum bytes of segments that the historicals can store',
+    ['tier'],
+    'coordinator',
+  ),
   svc_server_used_bytes: gauge('bytes of segments on the historicals', ['tier'], 'coordinator'),
   svc_segments_used: gauge('used segments, including overshadowed ones', ['datasource'], 'coordinator'),
   svc_segments_unavailable: gauge(
@@ -69,7 +73,7 @@ export const metricDefinitions = {
     'coordinator',
   ),
   svc_segment_copies_served: gauge(
-    'replicas of used segments that historicals serve, excluding overshadowed segments',
+    'replicas that historicals serve, counting only used segments that are not overshadowed',
     ['datasource', 'tier'],
     'coordinator',
   ),

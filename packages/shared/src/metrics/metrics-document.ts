@@ -10,7 +10,7 @@ export function metricsDocument(): string {
   )
   return `# Metrics
 
-This page lists every metric of the servers. For how to scrape a cluster, and for a dashboard and
+This page lists every metric of the servers. To scrape a cluster, and for a dashboard and
 alert rules, see [Monitoring](monitoring.md).
 
 \`GET /metrics\` on every server returns its metrics in the Prometheus text format. It requires the permission READ on
@@ -22,9 +22,9 @@ overlord leader reports tasks. Metrics that require an unavailable store are omi
 
 No label contains the name of a server, a caller, or a segment, so the number of series does not depend on how many
 servers, callers, or segments there are. At most ${maxNamedValues.datasource} datasources and ${maxNamedValues.tier} tiers get their own series; all others are combined under
-\`${otherValues}\`. The first ones to appear get their own series; if many appear at once, the largest ones do. They keep
-their series as long as they exist, so that a counter never decreases. Therefore, a metric by datasource and tier has at
-most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, whatever the cluster size.
+\`${otherValues}\`. The first ones to appear get their own series, or the largest ones if many appear at once. They keep
+their series as long as they exist, so that a counter never decreases. Therefore, a metric with both a datasource label and a tier label has at
+most ${((maxNamedValues.datasource + 1) * (maxNamedValues.tier + 1)).toLocaleString('en-US')} series, regardless of the cluster size.
 
 \`./svc dev docs\` generates this page from \`packages/shared/src/metrics/definitions.ts\`.
 

@@ -75,7 +75,5 @@ export async function assertLeads(transaction: Queries, role: string, term: numb
   const rows = await transaction.query(sql`
     SELECT 1 FROM leader_leases WHERE role = ${role} AND term = ${term} FOR SHARE`)
   if (rows.length === 0)
-    throw unavailable(
-      `This server is no longer the leader for the role [${role}]: another server has taken over`,
-    )
+    throw unavailable(`This server is no longer the [${role}] leader: another server has taken over`)
 }

@@ -17,7 +17,7 @@ export class LdapUnavailable extends Error {
   }
 }
 
-const leftAlone = () => new LdapUnavailable('No response to other logins', true)
+const leftAlone = () => new LdapUnavailable('The directory is not responding to other logins', true)
 const tooLate = (maxMs: number) => new LdapUnavailable(`No response within [${maxMs}] ms`, false)
 
 /** Keeps an unresponsive directory from blocking logins. */

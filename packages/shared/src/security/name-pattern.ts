@@ -8,7 +8,8 @@ const maxSteps = maxNamePatternLength + 100
 /** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */
 function compile(pattern: string): RE2JS {
   const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
-  if (compiled.programSize() > maxSteps) throw new RangeError('The pattern has too many steps')
+  if (compiled.programSize() > maxSteps)
+    throw new RangeError('The pattern is too long after its repetitions are expanded')
   return compiled
 }
 

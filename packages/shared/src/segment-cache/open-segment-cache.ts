@@ -141,10 +141,13 @@ async function checkSegments(
 async function removeFolder(location: Location, folderName: string, logger: Logger): Promise<void> {
   const discard = await takeOut(location, folderName)
   await discard().catch((error: unknown) => {
-    logger.warn('Failed to delete the files of a dropped segment; they stay on disk until the next start', {
-      location: location.path,
-      problem: errorCode(error),
-    })
+    logger.warn(
+      'Failed to delete the files of a dropped segment; they stay on disk until the server restarts',
+      {
+        location: location.path,
+        problem: errorCode(error),
+      },
+    )
   })
 }
 
@@ -242,7 +245,7 @@ function refuseSize({ serverName, locations, maxSizeBytes }: CacheParts, payload
     Math.min(maxSizeBytes - usedBytes(locations), Math.max(...locations.map(freeBytes))),
   )
   throw tooLarge(
-    `Segment [${payload.identifier}] needs [${payload.size}] bytes, but server [${serverName}] has only [${free}] of [${maxSizeBytes}] free`,
+    `Segment [${payload.identifier}] needs [${payload.size}] bytes, but server [${serverName}] has only [${free}] of its [${maxSizeBytes}] bytes free`,
     { server: serverName, segment: payload.identifier },
   )
 }

@@ -30,8 +30,7 @@ export function callRoutes(journal: CallJournal): Route[] {
       method: 'GET',
       path: '/svc/internal/v1/calls',
       access: state('READ'),
-      summary:
-        'List the most recent calls that this server sent to or received from other servers, newest first',
+      summary: 'List the most recent calls between this server and other servers, newest first',
       query: countQuery,
       answers: [jsonAnswer(z.array(callShape))],
       handle: ({ query }) => journal.last(query.count),

@@ -83,7 +83,7 @@ function readArguments(role: Role): Arguments {
 
 const usageOf = (role: Role): string => `Usage: main.ts [--common FILE] [--runtime FILE] [--routes]
 
-Runs the ${role} of a cluster, configured by two properties files and by environment variables such as svc_tlsPort.
+Runs the ${role} of a cluster. The configuration comes from two properties files and from environment variables such as svc_tlsPort.
 With --routes, prints the endpoints of the ${role} and their access rules as JSON, and exits.
 `
 

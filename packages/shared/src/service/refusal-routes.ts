@@ -38,7 +38,7 @@ const requestShape = z
     method: z.string(),
     path: z.string(),
     status: z.int(),
-    user: z.string().describe('The user name in the credentials; empty without credentials'),
+    user: z.string().describe('The user name in the credentials; empty if the request had no credentials'),
     message: z.string(),
   })
   .meta({ title: 'RefusedRequest' })
@@ -51,7 +51,7 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
       path: '/svc/internal/v1/refusedHandshakes',
       access: securityConfig('READ'),
       summary:
-        'List the most recent TLS handshakes that this server refused, newest first, or only the one with the given ID',
+        'List the most recent TLS handshakes that this server refused, newest first; with `id`, list only that handshake',
       query,
       answers: [jsonAnswer(z.array(handshakeShape))],
       handle: ({ query: { count, id } }) => matching(handshakes, count, id),
@@ -61,7 +61,7 @@ export function refusalRoutes({ handshakes, requests }: Refusals): Route[] {
       path: '/svc/internal/v1/refusedRequests',
       access: securityConfig('READ'),
       summary:
-        'List the most recent requests that this server refused because of a failed login or a missing permission, newest first, or only those with the given ID',
+        'List the most recent requests that this server refused because of a failed login or a missing permission, newest first; with `id`, list only the requests with that ID',
       query,
       answers: [jsonAnswer(z.array(requestShape))],
       handle: ({ query: { count, id } }) => matching(requests, count, id),

@@ -31,7 +31,7 @@ export function refusedLoginLog(logger: Logger, internalUser: string) {
     troubles.set(server, trouble)
     const cause =
       reason === 'network'
-        ? '[svc.auth.internalClientAllowedNetworks] of this server does not contain the address of that server'
+        ? '[svc.auth.internalClientAllowedNetworks] on this server does not include that address'
         : `invalid escalator user [${user}] or password; correct [svc.escalator.internalClientPassword] on that server`
     trouble.report(
       server === '' ? 'Rejected login' : `Rejected server [${server}] at [${address}]: ${cause}`,

@@ -24,7 +24,7 @@ export const resetRoute = (settings: Settings, reset: () => Promise<void>): Rout
     path: resetPath,
     access: internal,
     summary:
-      'Take part in a cluster reset: discard the known state, and start over once the state of the cluster has been replaced',
+      'Take part in a cluster reset: discard the state of this server, and start over once the state of the cluster has been replaced',
     answers: [jsonAnswer(z.object({}))],
     handle: async () => {
       assertTestable(settings)

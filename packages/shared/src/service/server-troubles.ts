@@ -67,7 +67,7 @@ export function logTroubles(database: Database, logger: Logger, self: () => stri
       troubled.add(server)
       const log = logs.get(server) ?? createTroubleLog(logger)
       logs.set(server, log)
-      log.report(`Server [${server}] cannot serve: ${trouble}`, { from: server })
+      log.report(`Server [${server}] reported a problem: ${trouble}`, { from: server })
     }
     for (const [server, log] of logs) {
       if (troubled.has(server)) continue

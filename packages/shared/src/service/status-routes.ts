@@ -126,7 +126,7 @@ function selfDiscoveryRoutes({
       method: 'GET',
       path: '/status/selfDiscovered',
       access: state('READ'),
-      summary: 'Check whether service discovery lists the server: status 200 if it does, 503 if not',
+      summary: 'Return 200 if service discovery lists the server, 503 otherwise',
       answers: [emptyAnswer],
       handle: () => {
         if (!isDiscovered()) throw unavailable('Service discovery does not list this server')

@@ -66,7 +66,7 @@ export async function prepareCompaction(database: Database, spec: CompactSpec): 
     const other = newestFirst[isVirtual.indexOf(false)]
     if (other !== undefined) {
       throw conflict(
-        `Datasource [${spec.dataSource}] has virtual segments and regular ones, such as [${other.id}]; they cannot be compacted together`,
+        `Datasource [${spec.dataSource}] has both virtual segments and regular segments such as [${other.id}]; they cannot be compacted together`,
       )
     }
     const names = [...payloads.values()]

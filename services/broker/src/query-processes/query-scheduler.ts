@@ -195,12 +195,12 @@ const overloaded = (suspended: number): string =>
 
 function expired({ maxRunMs }: QueryOwner, { maxRunMsPerCaller }: SchedulingLimits): string {
   return maxRunMs === undefined
-    ? `Your running queries took longer than [${maxRunMsPerCaller}] ms in total, the limit set by [svc.query.maxTimePerCaller]`
+    ? `Your running queries have taken longer than [${maxRunMsPerCaller}] ms in total, the limit set by [svc.query.maxTimePerCaller]`
     : `The query took longer than [${maxRunMs}] ms, the limit for callers without read access to any datasource`
 }
 
 function tooMany({ limit }: RefusedQuery, { maxQueued, maxQueuedPerCaller }: QueueLimits): string {
   return limit === 'caller'
     ? `Too many of your queries are waiting (the limit set by [svc.query.maxQueuedPerCaller] is [${maxQueuedPerCaller}]); try again later`
-    : `Too many queries are waiting (the limit set by [svc.query.maxQueued] is [${maxQueued}]), and no other caller has more of them than you; try again later`
+    : `Too many queries are waiting (the limit set by [svc.query.maxQueued] is [${maxQueued}]), and no other caller has more waiting queries than you; try again later`
 }

@@ -479,7 +479,7 @@ describe('queries of several callers', () => {
     await assert.rejects(waits.pop() as Promise<unknown>, {
       code: 'busy',
       message:
-        'Too many queries are waiting (the limit set by [svc.query.maxQueued] is [3]), and no other caller has more of them than you; try again later',
+        'Too many queries are waiting (the limit set by [svc.query.maxQueued] is [3]), and no other caller has more waiting queries than you; try again later',
     })
     assert.deepEqual(rejected, ['caller', 'all'])
     other.release()

@@ -301,7 +301,7 @@ async function bindValue(
     !Number.isSafeInteger(value)
   )
     throw refuse(
-      `a number from [-${maxExactInteger}] to [${maxExactInteger}], or a string, which keeps all digits`,
+      `a number from [-${maxExactInteger}] to [${maxExactInteger}], or a string to preserve all digits`,
     )
   if (value === null) prepared.bindNull(place)
   else if (textTypes.has(kind)) prepared.bindVarchar(place, String(value))
@@ -340,7 +340,7 @@ function failureOf(error: unknown, order: QueryOrder): Failure {
   const shownMessage = withoutPaths(message, paths).slice(0, maxMessageLength)
   if (/no space left|max_temp_directory_size|temporary directory/i.test(message)) {
     return tooLarge(
-      `The query needs more disk space than is available or than the [${order.spillLimitBytes}] bytes that [svc.query.maxSpillSize] allows`,
+      `The query needs more disk space than is available, or more than the [${order.spillLimitBytes}] bytes that [svc.query.maxSpillSize] allows`,
       {},
       error,
     )

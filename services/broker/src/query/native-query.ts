@@ -100,7 +100,7 @@ const readScanQuery = readFields({
   order: omittable(readOneOf(['none', 'ascending', 'descending']), 'none'),
   legacy: optional(
     described({ const: false }, (json, field) => {
-      if (json !== false) throw refuse(field, json, 'false')
+      if (json !== false) throw refuse(field, json, '[false]')
       return json
     }),
   ),

@@ -112,7 +112,7 @@ async function tryToPrepare(
   await view.catchUp()
   if (await refreshUsed(sources, dataSources)) throw new NotNow(unavailable('Segments are being published'))
   if (!view.isInitialized())
-    throw new NotNow(unavailable('The broker does not know the segments of every historical yet'))
+    throw new NotNow(unavailable('The broker has not received the segment lists of all historicals yet'))
   const plans = await Promise.all(dataSources.map((name) => planOf(sources, name, options)))
   const needed = plans.flatMap(({ plan: { answering } }) =>
     answering.map(

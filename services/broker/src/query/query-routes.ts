@@ -38,8 +38,7 @@ const readOfQuery = statedDatasource('READ', 'every datasource in the query')
 
 const sqlAnswer: Answer = {
   status: 200,
-  description:
-    'Rows in the resultFormat that the query requests: a JSON list of objects or lists, JSON lines, or CSV',
+  description: 'Rows in the requested `resultFormat`: a JSON list of objects or lists, JSON lines, or CSV',
   content: {
     'application/json': z.array(z.union([z.looseObject({}), z.array(z.unknown())])),
     'text/plain': z.string(),
@@ -55,7 +54,7 @@ const scanBatchShape = z
   })
   .meta({
     title: 'ScanBatch',
-    description: 'Events are objects or lists, depending on the resultFormat of the query',
+    description: 'Events are objects or lists, depending on the `resultFormat` of the query',
   })
 const timeResultShape = z
   .object({ timestamp: z.string(), result: z.record(z.string(), z.string()) })

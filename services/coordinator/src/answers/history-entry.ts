@@ -13,7 +13,10 @@ export const historyEntryShape = z
     payload: z.string(),
     auditTime: z.string(),
   })
-  .meta({ title: 'AuditEntry', description: 'The field payload contains the stored value as a JSON string' })
+  .meta({
+    title: 'AuditEntry',
+    description: 'The `payload` field contains the stored value as a JSON string',
+  })
 
 /** Returns a history entry as the endpoints show it. */
 export function historyEntry(entry: StoredAuditEntry) {
@@ -32,18 +35,16 @@ export function historyEntry(entry: StoredAuditEntry) {
 export const fullHistoryEntryShape = z
   .object({
     ...historyEntryShape.shape,
-    id: z.int().optional().describe('ID of the change; returned only with full'),
+    id: z.int().optional().describe('ID of the change; returned only with `full`'),
     replaced: z
       .string()
       .nullable()
       .optional()
-      .describe(
-        'Rules before the change as a JSON string, or null if they are unknown; returned only with full',
-      ),
+      .describe('Rules before the change as a JSON string, or null if unknown; returned only with `full`'),
   })
   .meta({
     title: 'RulesAuditEntry',
-    description: 'The field payload contains the stored rules as a JSON string',
+    description: 'The `payload` field contains the stored rules as a JSON string',
   })
 
 /** Returns an entry of the history of rules with its ID and the rules that it replaced. */

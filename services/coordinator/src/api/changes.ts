@@ -36,7 +36,7 @@ export function changesRoute({ leadership, context }: ClusterView, feed: ChangeF
       path: '/svc/coordinator/v1/changes',
       access: authenticated,
       summary:
-        'Follow changes to segments, rules, and servers as server-sent events. The stream covers datasources that the caller may read, and servers only with READ on STATE. With since, the ID of the last known event, the stream contains all later changes and lasts up to a minute. Without since, the only event is start, which contains the ID to start from. If the ID is unknown, the only event is reset: anything may have changed',
+        'Follow changes to segments, rules, and servers as server-sent events. The stream contains changes to the datasources that the caller may read; changes to servers require READ on STATE. With `since` (the ID of the last known event), the stream contains all later changes and lasts up to a minute. Without `since`, the only event is `start`, which contains the ID to start from. If the ID is unknown, the only event is `reset`: anything may have changed',
       query,
       answers: [textAnswer('text/event-stream')],
       failures: ['busy'],
@@ -88,12 +88,12 @@ async function follow(since: string, stream: Stream): Promise<void> {
         : stopping.aborted
           ? 'This server is stopping'
           : timeout.aborted
-            ? 'A stream lasts at most a minute: to continue, pass the last event ID as [since]'
+            ? 'The stream reached its time limit of one minute: to continue, pass the last event ID as [since]'
             : undefined
     if (reason !== undefined) return await writer.write({ name: 'end', data: { reason } })
     const changes = feed.since(last)
     if (changes === undefined) {
-      const data = { reason: 'The changes since this event are unknown' }
+      const data = { reason: 'The changes since the last event are not available' }
       return await writer.write({ name: 'reset', id: feed.lastId() ?? last, data })
     }
     if (changes.id !== last) {

@@ -58,8 +58,7 @@ function clockRoutes(context: Pick<ServiceContext, 'simulatedClock'>): Route[] {
       method: 'POST',
       path: path('/clock'),
       access: state('WRITE'),
-      summary:
-        'Move the simulated clock to a time or by a period, or change its speed; the clock cannot go back',
+      summary: 'Move the simulated clock forward (to a time or by a period), or change its speed',
       body: jsonBody(readLater(readClockChange)),
       answers: [jsonAnswer(clockShape)],
       handle: async ({ body, audit }) => {
@@ -81,7 +80,7 @@ const dutyRunRoute = (
     method: 'POST',
     path: path('/run'),
     access: state('WRITE'),
-    summary: "Run some or all duty groups now, at the cluster's time, and return what they did",
+    summary: 'Run some or all duty groups now, using the time of the cluster, and return what they did',
     body: jsonBody(omittable(readRun), { optional: true }),
     answers: [jsonAnswer(runShape)],
     handle: async ({ body }) => {

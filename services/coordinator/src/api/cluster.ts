@@ -72,7 +72,7 @@ function loadStatusRoutes(view: ClusterView): Route[] {
       path: `${base}/loadstatus`,
       access: state('READ'),
       summary:
-        'Get the load status of all datasources: percent loaded, segments left to load (simple), or replicas left to load by tier (full)',
+        'Get the load status of all datasources: percent loaded, segments left to load (`simple`), or replicas left to load by tier (`full`)',
       query: loadStatusQuery,
       answers: [jsonAnswer(loadStatusShape)],
       handle: async ({ query, caller }) => {

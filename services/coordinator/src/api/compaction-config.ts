@@ -83,7 +83,7 @@ function allConfigsRoutes({ database, clock }: Context): Route[] {
       method: 'POST',
       path,
       access: config('WRITE'),
-      summary: 'Set the compaction configuration of the datasource in the request body',
+      summary: 'Set the compaction configuration of the datasource that the request body names',
       body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),
@@ -148,7 +148,8 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
       method: 'DELETE',
       path: `${path}/:dataSource`,
       access: config('WRITE'),
-      summary: 'Delete the compaction configuration of a datasource, which stops its automatic compaction',
+      summary:
+        'Delete the compaction configuration of a datasource; the datasource is no longer compacted automatically',
       answers: [emptyAnswer],
       handle: async ({ params, audit }) => {
         const dataSource = params.dataSource as string
@@ -162,7 +163,7 @@ function oneConfigRoutes({ database, clock }: Context): Route[] {
       path: `${path}/:dataSource/history`,
       access: config('READ'),
       summary:
-        "Get the history of a datasource's compaction configuration, oldest change first; with count, only the newest changes, newest first",
+        "Get the history of a datasource's compaction configuration, oldest change first; with `count`, only the newest changes are listed, newest first",
       query: historyParameters,
       answers: [jsonAnswer(compactionHistoryShape)],
       handle: ({ params, query, caller }) => {

@@ -62,7 +62,7 @@ export function compactionStatusRoutes(
       method: 'GET',
       path: `${path}/progress`,
       access: state('READ'),
-      summary: 'Get the number of bytes of a datasource that await compaction',
+      summary: 'Get the number of bytes that await compaction in a datasource',
       query: progressQuery,
       answers: [jsonAnswer(z.object({ remainingSegmentSize: z.int() }))],
       handle: async ({ query: { dataSource }, caller }) => {
@@ -87,7 +87,7 @@ export function compactionStatusRoutes(
 
 const findingShape = z.object({
   interval: z.string(),
-  code: z.string().describe('A stable code, for example UP_TO_DATE or WAITING'),
+  code: z.string().describe('A stable code, for example `UP_TO_DATE` or `WAITING`'),
   reason: z.string(),
   segments: z.int(),
   bytes: z.int(),
@@ -97,7 +97,7 @@ const findingShape = z.object({
     .string()
     .optional()
     .describe(
-      'Expected time at which compaction of the interval finishes, unless segments are added or tasks fail',
+      'Expected completion time of the compaction, assuming that no segments are added and no tasks fail',
     ),
 })
 const explanationShape = z
@@ -108,7 +108,7 @@ const explanationShape = z
     speed: z
       .enum(['measured', 'assumed'])
       .describe(
-        'Expected times are based on the measured speed of earlier tasks, or on an assumed 10 MB/s if there are none',
+        '`measured`: expected times are based on the speed of earlier tasks. `assumed`: there are no earlier tasks, so expected times are based on 10 MB/s',
       ),
     intervals: z.array(findingShape),
   })

@@ -11,7 +11,7 @@ const base = '/svc/coordinator/v1/datasources/:dataSource'
 
 const causeShape = z
   .object({
-    code: z.string().describe('A stable code, for example noSpace or dropRule'),
+    code: z.string().describe('A stable code, for example `noSpace` or `dropRule`'),
     tier: z.string().optional(),
     text: z.string(),
   })
@@ -21,7 +21,9 @@ const ruleShape = z.object({
   number: z.int().describe('Position among all rules of the datasource, including the default rules'),
   place: z
     .int()
-    .describe('Position within the rules of the datasource or within the default rules, depending on source'),
+    .describe(
+      'Position within the rules of the datasource or within the default rules, depending on `source`',
+    ),
   source: z.enum(['dataSource', 'defaults', 'lastRule']),
   rule: z.looseObject({ type: z.string() }),
 })
@@ -39,7 +41,7 @@ const tierShape = z.object({
     .record(z.string(), z.int())
     .optional()
     .describe(
-      'Number of servers that neither serve nor load the segment, keyed by canLoad or by the reason why they cannot load it; requires READ on STATE',
+      'Number of servers that are neither serving nor loading the segment, keyed by `canLoad` or by the reason why they cannot load the segment; requires READ on STATE',
     ),
 })
 
@@ -147,7 +149,7 @@ export function explainRoutes(
       method: 'GET',
       path: '/svc/coordinator/v1/servers/:server/explain',
       access: state('READ'),
-      summary: 'Explain a server: what it has, what it is doing, and why no more loads are assigned to it',
+      summary: 'Explain a server: what it stores, what it is doing, and why no more loads are assigned to it',
       answers: [jsonAnswer(sentencesShape)],
       handle: ({ params, caller }) => explanations.ofServer(params.server as string, caller),
     }),

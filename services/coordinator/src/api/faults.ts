@@ -100,7 +100,8 @@ function injectionRoutes(
       method: 'POST',
       path: faultsPath,
       access: state('WRITE'),
-      summary: 'Inject a fault into a role or a server: latency, cut, kill, or slow-disk',
+      summary:
+        'Inject a fault into one server or all servers of a role: `latency`, `cut`, `kill`, or `slow-disk`',
       body: jsonBody(readLater(faultRequestSchema())),
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],

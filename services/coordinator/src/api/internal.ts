@@ -82,7 +82,7 @@ export function internalRoutes(
       path: knownDirectoryPath,
       access: internal,
       summary:
-        'Wait until all servers use a given version of users and roles; returns the servers that do not',
+        'Wait for all servers to use a given version of users and roles, and return the servers that still do not',
       query: { version },
       answers: [jsonAnswer(z.object({ silent: z.array(z.string()) }))],
       handle: async ({ query }) => ({ silent: await followers.untilKnown(query.version) }),

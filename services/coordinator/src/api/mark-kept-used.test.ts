@@ -244,7 +244,7 @@ describe('a preview of rules', () => {
       restorable: { included: false, ...unused, killed, requested },
       loaded: 0,
       warnings: [
-        `Datasource [wiki]: 2 unused segments (20 B) in [${unused.interval}] would be loaded if marked used`,
+        `Datasource [wiki]: 2 unused segments (20 B) in [${unused.interval}] would be loaded if marked as used`,
         requestedStay,
       ],
     })

@@ -65,7 +65,10 @@ const formatCursor = ({ dataSource, after: { interval, id } }: Cursor): string =
 const answerShape = z
   .object({
     ...segmentsMarkedShape.shape,
-    next: z.string().nullable().describe('Value of after for the next request; null if no segments are left'),
+    next: z
+      .string()
+      .nullable()
+      .describe('Value of `after` for the next request; null if no segments are left'),
   })
   .meta({ title: 'KeptSegmentsMarked' })
 
@@ -77,7 +80,7 @@ export function markKeptUsedRoute({ database, clock }: Pick<ServiceContext, 'dat
     isForRules: true,
     access: datasource('WRITE'),
     summary:
-      'Mark segments as used if drop rules marked them as unused, the rules keep them now, and they are not overshadowed; since is the audit ID of the first rule change whose drops are undone. With _default, all datasources that the caller may change are included. Returns after a few seconds; to continue, pass the value of next as after',
+      'Mark segments as used if drop rules marked them as unused, the current rules keep them, and they are not overshadowed. `since` is the audit ID of the first rule change whose drops are undone. With `_default`, all datasources that the caller may change are included. Returns after a few seconds; to continue, pass the value of `next` as `after`',
     query,
     answers: [jsonAnswer(answerShape)],
     handle: async ({ params, query: { since = 0, after }, caller, audit }) => {

@@ -56,7 +56,7 @@ const segmentWithStatusShape = segmentShape
   })
   .meta({
     title: 'SegmentWithStatus',
-    description: 'Status fields, such as overshadowed, are included only on request',
+    description: 'Status fields, such as `overshadowed`, are included only on request',
   })
 const unusedSegmentShape = z
   .object({

@@ -52,7 +52,7 @@ export function previewRulesRoutes(
     method: 'GET',
     path,
     access: { kind: 'permission', action: 'READ', type: 'DATASOURCE', name: namesake },
-    summary: `Get the rules of a datasource named ${namesake}; full appends the cluster default rules`,
+    summary: `Get the rules of a datasource named ${namesake}; \`full\` appends the cluster default rules`,
     query: { full: presence },
     answers: [jsonAnswer(rulesShape)],
     handle: ({ query: { full } }) => lists.show(namesake, full),
@@ -65,10 +65,10 @@ export function previewRulesRoutes(
       path,
       access: statedDatasource(
         'READ',
-        'the datasources in the body; datasources that the caller may not read are left out',
+        'the datasources in the body; datasources without this permission are left out',
       ),
       summary:
-        'Preview what rules would do to given segments and servers, or to those of the cluster; `full` adds a page of the segments of the cluster, and buckets adds bytes over time. If the body is a list, it replaces the rules of a datasource named simulate',
+        'Preview what rules would do to given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds bytes over time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,

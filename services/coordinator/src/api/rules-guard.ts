@@ -46,7 +46,7 @@ export function createRulesGuard(
     if (violations.length === 0) return audit
     if (!overridesPolicy)
       throw conflict(
-        `The policy of the cluster forbids this change. ${violations.join('. ')}. To change the rules anyway, add [overridePolicy] to the request, which requires WRITE on CONFIG [${overrideResource}].`,
+        `The policy of the cluster forbids this change. ${violations.join('. ')}. To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [${overrideResource}].`,
       )
     return { ...audit, comment: `${audit.comment} (overrides the policy: ${violations.join('. ')})`.trim() }
   }

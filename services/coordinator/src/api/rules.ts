@@ -178,7 +178,7 @@ export function rulesRoutes(
       path: `${rulesPath}/:dataSource`,
       isForRules: true,
       access: datasource('READ'),
-      summary: 'Get the rules of a datasource; full appends the cluster default rules',
+      summary: 'Get the rules of a datasource; `full` appends the cluster default rules',
       query: { full: presence },
       answers: [jsonAnswer(rulesShape)],
       handle: ({ params, query }) => lists.show(params.dataSource as string, query.full),
@@ -189,7 +189,7 @@ export function rulesRoutes(
       isForRules: true,
       access: datasource('WRITE'),
       summary:
-        'Replace the rules of a datasource, or, with _default, the cluster default rules. With If-Match, the rules are replaced only if the ETag is current. With overridePolicy, the rules are replaced even if the policy of the cluster forbids the change',
+        'Replace the rules of a datasource, or, with `_default`, the cluster default rules. With `If-Match`, the rules are replaced only if the ETag is current. With `overridePolicy`, the rules are replaced even if the policy of the cluster forbids the change',
       query: replaceRulesQuery,
       body: jsonBody(readLater(rulesSchema())),
       answers: [emptyAnswer],

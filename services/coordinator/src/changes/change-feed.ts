@@ -119,7 +119,7 @@ export function createChangeFeed(
     while (waiting.size > 0 || performance.now() - usedAtMs < idleMs) {
       await pause(periodMs, undefined, { ref: false })
       // While the metadata store is unavailable, nothing changes.
-      await look().catch((error) => state.context.logger.debug('Failed to look for changes', { error }))
+      await look().catch((error) => state.context.logger.debug('Failed to check for changes', { error }))
     }
     isFollowing = false
     session = undefined

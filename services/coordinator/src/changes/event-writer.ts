@@ -33,7 +33,7 @@ export function createEventWriter(
     } catch {
       if (signal.aborted) return
       isSlow = true
-      const reason = `The last event was not read within [${maxDrainMs}] ms: to continue, pass the last event ID as [since]`
+      const reason = `The client did not read the last event within [${maxDrainMs}] ms: to continue, pass the last event ID as [since]`
       response.end(textOf({ name: 'end', data: { reason } }))
       // It gets the reason only if it reads on.
       setTimeout(() => response.destroy(), maxDrainMs).unref()

@@ -127,7 +127,7 @@ async function unsettledReasons(
   const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
   const drops = queues.reduce((sum, queue) => sum + queue.drops, 0)
   if (loads + drops > 0)
-    reasons.push(`Load queues have ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
+    reasons.push(`Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
   if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
   // Runs may end while this waits for the configuration.
   const lastRun = readLastRun()

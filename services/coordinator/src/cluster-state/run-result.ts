@@ -39,7 +39,7 @@ export function shortagesOf(
         text:
           reason === 'noRoom'
             ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of load queue and replication limits`,
+            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits on load queues and replication`,
       }),
     ),
     ...[...run.tiersWithoutServers()].map(

@@ -93,9 +93,7 @@ export function createExplanations(state: ExplainedState): Explanations {
       )
       const isNamed = shortages.some((shortage) => shortage.tier === tier)
       if (members.length === 0 && !isNamed)
-        throw notFound(
-          `Tier [${tier}] does not exist: it has no servers, and no rule that applies refers to it`,
-        )
+        throw notFound(`Tier [${tier}] does not exist: it has no servers, and no rule in effect refers to it`)
       return { sentences: explainTierWork(tier, members, shortages) }
     },
   }
@@ -178,7 +176,7 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined) {
     if (!reportedServers.awaited().some((server) => server.name === name))
-      throw notFound(`Server [${name}] does not exist, or it stopped reporting`)
+      throw notFound(`Server [${name}] does not exist or has stopped reporting`)
     return { sentences: [`The leader is waiting for the first report from [${name}]`] }
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY

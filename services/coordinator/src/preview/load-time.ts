@@ -94,12 +94,12 @@ function assumptionsOf({
   replicationThrottleLimit,
 }: LoadTimeLimits): string[] {
   return [
-    'Servers load segments as fast as they did in earlier measurements; a server without measurements loads as fast as the others in its tier',
+    'Servers load segments at the rates measured earlier; a server without measurements loads as fast as the others in its tier',
     `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
       ? `Each load queue has space for up to ${countOf(maxLoadsPerServer, 'load')}`
       : 'Load queues have no size limit',
     `A run assigns up to ${countOf(replicationThrottleLimit, 'additional replica')} per tier; this limit does not apply to the first replica of a segment in a tier`,
-    'Nothing else is loaded: no balancing, decommissioning, or new data. Drops follow within two runs',
+    'No other segments are loaded, for example by balancing, decommissioning, or ingestion. Drops follow within two runs',
   ]
 }

@@ -116,7 +116,7 @@ export function createPreviews(
       const reasons =
         leadership.term() === undefined ? ['this server is not the leader'] : clusterState.unknownReasons()
       if (reasons.length > 0)
-        throw unavailable(`The effect of the rules is unknown, so they cannot be checked: ${reasons[0]}`)
+        throw unavailable(`The rules cannot be checked because their effect is unknown: ${reasons[0]}`)
       return await slices.run(() => summaryOfChange(live, dataSource, list), signal)
     },
     warningsOf: async (dataSource, signal) => {

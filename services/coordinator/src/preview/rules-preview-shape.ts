@@ -6,8 +6,7 @@ const ruleReferenceShape = z
   .object({ index: z.int(), type: z.enum(ruleTypes), source: z.enum(['datasource', 'default']) })
   .meta({
     title: 'RuleReference',
-    description:
-      'A rule, identified by its source and its index in the list of rules from that source, starting at 0',
+    description: 'A rule, identified by its source and its zero-based index among the rules from that source',
   })
 
 const segmentShape = z
@@ -24,7 +23,7 @@ const segmentShape = z
   })
   .meta({
     title: 'PreviewedSegment',
-    description: 'The field loaded contains the number of replicas by tier',
+    description: 'The `loaded` field contains the number of replicas by tier',
   })
 
 const tallyShape = z.object({ segments: z.int(), bytes: z.int() })
@@ -59,9 +58,9 @@ const effectsShape = z
         .describe('Number of unqueryable segments that have a replica before the change'),
     }),
     unused: affected('Segments that a drop rule marks unused'),
-    overshadowed: affected('Segments that are marked unused because newer versions cover them'),
+    overshadowed: affected('Segments that are marked unused because newer versions overshadow them'),
     underReplicated: affected(
-      'Queryable segments with fewer replicas than their rule requires, and the missing replicas',
+      'Queryable segments with fewer replicas than their rule requires; `copies` is the number of missing replicas',
       copies,
     ),
     doesNotFit: affected('Replicas that no server has space for', copies),
@@ -93,7 +92,7 @@ const tier = {
 const doesNotFitFrom = z
   .string()
   .nullable()
-  .describe('First time at which replicas do not fit, up to the horizon; null if all replicas fit')
+  .describe('Earliest time, up to the horizon, at which some replicas do not fit; null if all replicas fit')
 const bytesShape = z.array(z.int())
 const bucketsShape = z
   .object({
@@ -125,20 +124,22 @@ const restorableShape = z
     ...extentShape,
     killed: z
       .object(extentShape)
-      .describe('Segments that the rules would keep, but that kill tasks have already deleted'),
+      .describe('Segments that the rules would keep but that kill tasks have already deleted'),
     requested: z
       .object(extentShape)
       .optional()
-      .describe('Segments that requests marked as unused, and that the rules would keep: they stay unused'),
+      .describe(
+        'Segments that the rules would keep but that stay unused because requests marked them as unused',
+      ),
   })
   .meta({
     title: 'RestorableSegments',
-    description: 'Unused segments that drop rules marked as unused but that the previewed rules would keep',
+    description: 'Segments that drop rules marked as unused but that the previewed rules would keep',
   })
 const durationShape = z
   .int()
   .nullable()
-  .describe('Milliseconds; null if a tier has no server whose load rate was measured')
+  .describe('Estimated duration in milliseconds; null if a tier has no server with a measured load rate')
 const loadTimeShape = z
   .object({
     durationMs: durationShape,
@@ -179,7 +180,7 @@ export const rulesPreviewShape = z
     now: z.string(),
     known: z
       .boolean()
-      .describe('Whether the leader has a report from every server; there is no preview until then'),
+      .describe('Whether the leader has a report from every server; there is no preview until it does'),
     reasons: z.array(z.string()).optional().describe('Reasons why `known` is false'),
     segmentsTotal: z.int().optional(),
     segments: z.array(segmentShape).optional(),

@@ -70,7 +70,7 @@ export function createDirectoryFollowers(
       const servers = [...new Set(missing.flat())]
       if (servers.length > 0)
         logger.warn(
-          `The latest change to users and roles has not been applied yet on [${servers.join(', ')}]; a server keeps using the previous version until it reaches the coordinator`,
+          `Servers [${servers.join(', ')}] have not applied the latest change to users and roles yet; each one uses the previous version until it can reach the coordinator`,
         )
     },
   }

@@ -51,7 +51,7 @@ export async function createFirstUsers({
     for (const [user, property] of passwords) {
       const password = settings.getNamed(`svc.auth.authenticator.<name>.${property}`, authenticator)
       if (!password) {
-        logger.warn('Did not create a user, because no initial password is set', { authenticator, user })
+        logger.warn('User not created: no initial password is set', { authenticator, user })
         continue
       }
       await database.transaction(async (transaction) => {

@@ -68,7 +68,7 @@ function execute(cluster: VirtualCluster, server: VirtualServer, request: Segmen
     server.log.noteFailure({
       id,
       action: 'load',
-      message: 'Simulated failure, as configured by failureProbability',
+      message: 'Simulated failure (configured with [failureProbability])',
     })
     return
   }

@@ -72,7 +72,7 @@ export function compactionConfigRoutes({ database, clock }: Context, changed: ()
       path: `${oneConfig}/history`,
       access: datasource('READ'),
       summary:
-        "Get the history of a datasource's compaction configuration, oldest change first; with count, only the newest changes, newest first",
+        "Get the history of a datasource's compaction configuration, oldest change first; with `count`, only the newest changes are listed, newest first",
       query: historyParameters,
       answers: [jsonAnswer(z.object({ entries: compactionHistoryShape }))],
       handle: async ({ params, query }) => {
@@ -226,7 +226,8 @@ function changeConfigRoutes(configs: Configs, changed: () => void): Route[] {
       method: 'DELETE',
       path: oneConfig,
       access: datasource('WRITE'),
-      summary: 'Delete the compaction configuration of a datasource, which is then no longer compacted',
+      summary:
+        'Delete the compaction configuration of a datasource; the datasource is no longer compacted automatically',
       answers: [emptyAnswer],
       failures: ['conflict'],
       handle: async ({ params, audit, request }) => {

@@ -149,7 +149,7 @@ describe('the compaction status', () => {
       slots: 1,
       // There are no workers.
       reason:
-        'not compacted yet; compacting this interval needs at least [1] task slots, but compaction may use only [0]',
+        'not compacted yet; compacting this interval needs at least [1] task slots, but compaction can use only [0]',
     })
     assert.deepEqual(status, {
       dataSource: 'wiki',

@@ -41,7 +41,7 @@ export function compactionStatusRoutes(
       path: `${path}/status/datasources`,
       access: authenticated,
       summary:
-        'List the compaction status of each datasource that the caller may read; with full, include every interval',
+        'List the compaction status of each datasource that the caller may read; `full` adds every interval',
       query: statusQuery,
       answers: [jsonAnswer(z.object({ latestStatus: z.array(compactionStatusShape) }))],
       handle: async ({ caller, query }) => {

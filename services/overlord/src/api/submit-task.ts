@@ -70,7 +70,7 @@ async function submit(
 
 /** Parses a task of any type. Throws invalidInput for the first invalid value. */
 function readTask(body: unknown, access: InputAccess): Omit<NewTask, 'payload' | 'submittedBy'> {
-  if (!isJsonObject(body)) throw refuse('body', body, 'a task, which is a JSON object')
+  if (!isJsonObject(body)) throw refuse('body', body, 'a task (a JSON object)')
   const taskType = taskTypeOf(body.type)
   const spec = taskType.parse(body, access)
   const { type, priority } = taskType

@@ -193,7 +193,7 @@ const listRoute = ({ database }: Parts): Route =>
     path: path(),
     access: authenticated,
     summary:
-      'List the supervisors of datasources that the caller may write to. Returns IDs by default, or objects with full, system, or state=true',
+      'List the supervisors of datasources that the caller may write to. Returns IDs by default; with `full`, `system`, or `state=true`, returns objects',
     query: listQuery,
     answers: [jsonAnswer(z.union([namesShape, z.array(supervisorStatusShape)]))],
     handle: async ({ caller, query }) => {
@@ -241,7 +241,8 @@ const historyOfAllRoute = ({ database }: Parts): Route =>
     method: 'GET',
     path: path('/history'),
     access: authenticated,
-    summary: 'List all versions of the supervisors of datasources that the caller may read, newest first',
+    summary:
+      'List all versions of all supervisors, newest first, for the datasources that the caller may read',
     answers: [jsonAnswer(z.record(z.string(), versionsShape))],
     handle: async ({ caller }) =>
       new JsonPieces(
@@ -336,7 +337,7 @@ const historyOfOneRoute = ({ database }: Parts): Route =>
     method: 'GET',
     path: path('/:supervisor/history'),
     access: readsOne,
-    summary: 'List all versions of a supervisor, newest first, even if it was terminated',
+    summary: 'List all versions of a supervisor, newest first; also works for terminated supervisors',
     answers: [jsonAnswer(versionsShape)],
     handle: async ({ params, caller }) => {
       const id = params.supervisor as string
@@ -361,7 +362,7 @@ function changeOneRoutes({ database, clock, changed }: Parts): Route[] {
       },
     })
   return [
-    setSuspended('suspend', 'Suspend a supervisor, which then submits no more tasks', true),
+    setSuspended('suspend', 'Suspend a supervisor so that it submits no more tasks', true),
     setSuspended('resume', 'Resume a suspended supervisor', false),
     ...['terminate', 'shutdown'].map((name) =>
       route({

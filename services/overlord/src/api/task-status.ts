@@ -22,7 +22,7 @@ export const taskShape = z
     errorMsg: z.string().nullable(),
     progress: z.unknown().optional(),
   })
-  .meta({ title: 'Task', description: 'The duration is in milliseconds, or -1 until the task has finished' })
+  .meta({ title: 'Task', description: '`duration` is in milliseconds; it is -1 until the task has finished' })
 
 /** The shape of a short task status. */
 export const taskStatusShape = z

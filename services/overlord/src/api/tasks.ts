@@ -84,7 +84,7 @@ export const taskRoutes = (
   listRoute(
     context,
     'waitingTasks',
-    'List tasks that are waiting for a lock or because of a limit',
+    'List tasks that are waiting for a lock or are held back by a limit',
     'waiting',
   ),
   listRoute(context, 'completeTasks', 'List finished tasks', 'complete'),
@@ -128,7 +128,7 @@ const listRoute = ({ database }: Context, name: string, summary: string, state?:
     access: authenticated,
     summary:
       state === undefined || state === 'complete'
-        ? `${summary}, newest first. With \`max\`, returns at most that many tasks; without it, leaves out finished tasks that were created more than 24 hours ago`
+        ? `${summary}, newest first. With \`max\`, returns at most that many tasks; without \`max\`, leaves out finished tasks that were created more than 24 hours ago`
         : `${summary}, newest first. With \`max\`, returns at most that many tasks`,
     query: listQuery,
     answers: [jsonAnswer(z.array(taskShape))],

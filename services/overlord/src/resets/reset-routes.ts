@@ -13,7 +13,11 @@ const readSnapshotName = described(
   (json: unknown, field: string): string => {
     const name = readText(json, field)
     if (!new RegExp(namePattern).test(name))
-      throw refuse(field, name, 'up to 40 letters, digits, [_], [.], and [-], not beginning with [.] or [-]')
+      throw refuse(
+        field,
+        name,
+        'a name of up to 40 letters, digits, [_], [.], and [-] that does not begin with [.] or [-]',
+      )
     return name
   },
 )
@@ -34,7 +38,7 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'POST',
       path: path('/snapshots'),
       access: securityConfig('WRITE'),
-      summary: 'Store the state of the cluster under a name, so that tests can return to it',
+      summary: 'Save the state of the cluster as a named snapshot, so that tests can return to it',
       body: jsonBody(readSnapshot),
       answers: [emptyAnswer],
       handle: async ({ body }) => {
@@ -46,7 +50,7 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'POST',
       path: path('/resets'),
       access: securityConfig('WRITE'),
-      summary: 'Start replacing the state of the cluster with a snapshot, or with its initial state',
+      summary: 'Start resetting the cluster to a snapshot or to its initial state',
       body: jsonBody(readReset),
       answers: [jsonAnswer(begunShape)],
       failures: ['conflict', 'notFound'],
@@ -59,7 +63,7 @@ export function resetRoutes(context: ResetContext): Route[] {
       method: 'GET',
       path: path('/resets/:reset'),
       access: securityConfig('READ'),
-      summary: 'Get the state of the latest reset, which is complete when all servers are available again',
+      summary: 'Get the state of the latest reset; a reset is complete when all servers are available again',
       answers: [jsonAnswer(resetShape)],
       handle: async ({ params }) => {
         assertTestable(settings)

@@ -152,7 +152,7 @@ export function assertRunnableBy(
     throw refuse('engine', 'msq', '[native] unless [useSupervisors] is [true] in the cluster configuration')
   }
   const fail = (field: string, value: unknown, expected: string, condition = ''): never => {
-    throw refuse(field, value, `${expected} for the engine [msq]${condition}`)
+    throw refuse(field, value, `${expected} for engine [msq]${condition}`)
   }
   const { tuningConfig, granularitySpec, dimensionsSpec, metricsSpec, taskContext } = config
   const partitions = tuningConfig?.partitionsSpec
@@ -168,7 +168,7 @@ export function assertRunnableBy(
     const types = new Map(dimensionsSpec.dimensions.map(({ name, type }) => [name, type]))
     const other = partitions.partitionDimensions.find((name) => types.get(name) !== 'string')
     if (other !== undefined) {
-      fail(`${partitionsField}.partitionDimensions`, other, 'dimensions of type [string]')
+      fail(`${partitionsField}.partitionDimensions`, other, 'a dimension of type [string]')
     }
   }
   const hasMetrics = metricsSpec !== null && metricsSpec.length > 0
@@ -177,7 +177,7 @@ export function assertRunnableBy(
       'granularitySpec.rollup',
       granularitySpec.rollup,
       `[${hasMetrics}]`,
-      hasMetrics ? ' with metrics' : ' without metrics',
+      hasMetrics ? ' if [metricsSpec] has metrics' : ' if [metricsSpec] has no metrics',
     )
   }
   const renamedMetric = metricsSpec?.find(({ name, fieldName }) => name !== fieldName)

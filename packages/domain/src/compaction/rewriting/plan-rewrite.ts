@@ -56,7 +56,7 @@ export function planRewrite<Input extends Segment>(
   // Other data in such a bucket would be overshadowed without having been read.
   if (outside) {
     throw conflict(
-      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected an interval that contains all of it`,
+      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected an interval that covers it completely`,
     )
   }
   const buckets = intervals.flatMap((bucket): RewriteBucket<Input>[] => {
@@ -112,7 +112,7 @@ function bucketsOf(inputs: readonly RewriteInput<Segment>[], granularity: Granul
     for (const { start, end } of visible) {
       if (granularity !== 'ALL' && !(Number.isFinite(start) && Number.isFinite(end))) {
         throw conflict(
-          `Segment [${segment.id}] has an unbounded interval, which cannot be split by segment granularity [${granularity}]: expected [ALL]`,
+          `Segment [${segment.id}] has an unbounded interval, which cannot be split by segment granularity [${granularity}]: expected segment granularity [ALL]`,
           { segment: segment.id },
         )
       }

@@ -252,7 +252,7 @@ async function writeBucket(
   if (sum !== total) {
     throw new Failure(
       'internalServerError',
-      `Rewriting the [${total}] rows of an interval produced [${sum}] rows`,
+      `Expected [${total}] rows after rewriting an interval but found [${sum}]`,
     )
   }
   await engine.run(`DROP TABLE ${rowsTable}`)
@@ -288,7 +288,7 @@ function keyAliases(
     const index = dimensions.findIndex((dimension) => dimension.name.toLowerCase() === name.toLowerCase())
     if (index >= 0) return dimensionAlias(index)
     throw invalidInput(
-      `Invalid value [${name}] for [tuningConfig.partitionsSpec.partitionDimensions]: expected dimensions of the segments`,
+      `Invalid value [${name}] for [tuningConfig.partitionsSpec.partitionDimensions]: expected a dimension of the segments`,
       { field: 'tuningConfig.partitionsSpec.partitionDimensions' },
     )
   })

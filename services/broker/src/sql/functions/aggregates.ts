@@ -57,7 +57,7 @@ export function rewriteAggregate(
     return `Invalid number of arguments [${given.length}] for function [${written}]: expected ${min === max ? min : `${min} to ${max}`}`
   const { orders } = (node.order_bys ?? { orders: [] }) as { readonly orders: readonly unknown[] }
   if (aggregate.name.startsWith('arg_') && orders.length > 0)
-    return `Function [${written}] has an ORDER BY: expected none, because its rows are ordered by ${byTime ? '__time' : 'its second argument'}`
+    return `Function [${written}] has an ORDER BY: expected none, because the function already orders rows by ${byTime ? '__time' : 'its second argument'}`
   const [value] = given as readonly [Edit]
   const edits: Edit[] = [{ ...name, text: aggregate.name }]
   const insert = (start: number, inserted: string): void => {

@@ -220,7 +220,7 @@ function replacementOf(written: string): string {
     if (character === '$') {
       if (!/^\d(?!\d)/.test(written.slice(at + 1)))
         throw invalidInput(
-          `Invalid value [${written}] for [replacement]: expected groups from $0 to $9, and \\$ for a dollar sign`,
+          `Invalid value [${written}] for [replacement]: expected group references from $0 to $9, and \\$ for a literal dollar sign`,
         )
       text += `\\${next}`
       at += 1

@@ -77,7 +77,7 @@ function loginNotes(
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   const networks = settings.get('svc.auth.internalClientAllowedNetworks')
   const notes: string[] = []
-  if (identity !== user) notes.push(`[${user}] logs in as [${identity}]`)
+  if (identity !== user) notes.push(`User [${user}] is identified as [${identity}] at login`)
   if (identity === internalUser && networks.length > 0)
     notes.push(`[${internalUser}] can log in only from [${networks.join(', ')}]`)
   if (authorizer !== requestedAuthorizer)
@@ -114,5 +114,5 @@ function verdictForServer(settings: Settings, { authenticator, identity }: Known
   const internalUser = settings.get('svc.escalator.internalClientUsername')
   return identity === internalUser && !allowsAnonymous(settings, authenticator)
     ? allowed(`The endpoint is for servers, and [${identity}] is the internal user`)
-    : denied(`Only servers may call this endpoint, as the internal user [${internalUser}]`)
+    : denied(`Only servers may call this endpoint: the caller must be the internal user [${internalUser}]`)
 }

@@ -56,7 +56,7 @@ const auditShape = z
   })
   .meta({
     title: 'SecurityAudit',
-    description: 'To request the next page, pass the returned value of before',
+    description: 'To request the next page, pass the returned value of `before`',
   })
 
 /** Returns the endpoint that lists security events in pages, newest first. */

@@ -4,10 +4,10 @@ import type { Recognition, SecurityDirectory } from '@svc/shared/security'
 /** What an authenticator knows about a user. */
 const knowledgeTexts = {
   everyone: 'accepts everyone',
-  directory: 'queries its directory',
+  directory: 'looks up users in its directory',
   found: 'found the user in its directory',
   unknown: 'does not know the user',
-  withoutPassword: 'knows the user, who has no password yet',
+  withoutPassword: 'knows the user, but no password is set',
   known: 'knows the user',
 } as const
 

@@ -94,7 +94,7 @@ export function nameParameter(params: Readonly<Record<string, string>>, paramete
   const name = params[parameter] as string
   expect(
     name.trim() !== '' && name.length <= maxNameLength && !hasControlCharacter(name),
-    `Invalid value [${name.slice(0, maxNameLength)}] for [${parameter}]: expected a name of 1 to ${maxNameLength} characters, not blank, without control characters`,
+    `Invalid value [${name.slice(0, maxNameLength)}] for [${parameter}]: expected a non-blank name of 1 to ${maxNameLength} characters without control characters`,
   )
   return name
 }

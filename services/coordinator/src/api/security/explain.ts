@@ -32,11 +32,11 @@ const directoryStepShape = z.object({
   authenticator: z.string(),
   action: z.enum(['bind', 'searchUser', 'searchGroups']),
   url: z.string(),
-  bindUser: z.string().describe('User name for the bind to the directory; empty for an anonymous search'),
+  bindUser: z.string().describe('User name for binding to the directory; empty for an anonymous search'),
   baseDn: z.string().optional(),
   filter: z.string().optional().describe('Search filter that was sent'),
   found: z.array(z.string()).optional().describe('Distinguished names of the first entries that were found'),
-  memberOf: z.array(z.string()).optional().describe('Groups in the memberOf attribute of the user'),
+  memberOf: z.array(z.string()).optional().describe('Groups in the `memberOf` attribute of the user'),
   error: z.string().optional(),
 })
 

@@ -119,7 +119,7 @@ function createUserRoute(stored: StoredUsers, change: ChangeSecurity): Route {
     method: 'POST',
     path: `${usersPath}/:user`,
     access: securityConfig('WRITE'),
-    summary: 'Create a user, who cannot log in until a password is set',
+    summary: 'Create a user; the user cannot log in until a password is set',
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {
@@ -127,7 +127,7 @@ function createUserRoute(stored: StoredUsers, change: ChangeSecurity): Route {
       const user = nameParameter(input.params, 'user')
       expect(
         isLoginName(user),
-        `Invalid value [${user}] for [user]: expected a name without a colon, because a colon ends the name in a login`,
+        `Invalid value [${user}] for [user]: expected a name without a colon, because basic authentication uses a colon to separate the name from the password`,
       )
       await change(input, `${authenticator}/users/${user}`, { created: user }, async (transaction) => {
         expect(await addAuthenticationUser(transaction, authenticator, user), `User [${user}] already exists`)
