@@ -208,7 +208,7 @@ describe('at a URL', () => {
     const wrong = await runSvc('tiers', url, value, trust, file, '--user', 'reader:wrong')
     assert.match(wrong.stderr, /rejected the credentials: expected a valid --user/)
     const untrusted = await runSvc('tiers', url, value)
-    assert.match(untrusted.stderr, /Use --trust to select the CA certificates/)
+    assert.match(untrusted.stderr, /Use --trust to specify the CA certificates/)
   })
 })
 

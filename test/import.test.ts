@@ -284,7 +284,7 @@ describe('an import', () => {
       )
       const untrusting = await runSvc('import', '--from', cluster.routerUrl, ...login, '--home', at('none'))
       assert.equal(untrusting.status, 1)
-      assert.match(untrusting.stderr, /certificate.*\. Use --trust to select the CA certificates to trust/)
+      assert.match(untrusting.stderr, /certificate.*\. Use --trust to specify the CA certificates to trust/)
     })
   })
 

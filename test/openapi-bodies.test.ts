@@ -11,7 +11,7 @@ import { faultKinds, parseFaultRequest } from '@svc/domain/faults'
 import { parsePreviewRequest } from '@svc/domain/preview'
 import { parseRules } from '@svc/domain/rules'
 import { finish } from '@svc/domain/steps'
-import { isNamePattern } from '@svc/shared/security'
+import { countNamePatternSteps } from '@svc/shared/security'
 import { parseCompactSpec } from '@svc/shared/tasks'
 import { operationOf, problemOfBody, problemOfShape } from './support/check-answer.ts'
 
@@ -115,7 +115,7 @@ const shapes: readonly {
   {
     name: 'Permission',
     isList: true,
-    parse: (json) => parsePermissions(json, isNamePattern),
+    parse: (json) => parsePermissions(json, countNamePatternSteps),
     bodies: recorded(/\/permissions$/),
   },
   {

@@ -277,7 +277,7 @@ describe('plan and apply', () => {
     assert.equal(refused.status, 4)
     assert.match(
       refused.stderr,
-      /The configuration was changed after plan \[\w+\] was made: \[rules\.flights\]/,
+      /The configuration were changed after plan \[\w+\] was made: \[rules\.flights\]/,
     )
   })
 
@@ -308,7 +308,7 @@ describe('plan and apply', () => {
     assert.match(planned.stderr, /Policy: Datasource \[flights\]: 59 segments .* which is 100\.0%/)
     const refused = await svc('apply', ...args, '--yes')
     assert.equal(refused.status, 4)
-    assert.match(refused.stderr, /forbids this plan, and nothing was applied/)
+    assert.match(refused.stderr, /forbids this plan, so nothing was applied/)
     writeFileSync(policy, 'maxUnusedPercent: 50\nmaxUnusedByte: 1\n')
     const invalid = await svc('plan', ...args)
     assert.equal(invalid.status, 2)

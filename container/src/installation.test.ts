@@ -99,7 +99,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'data without its passwords',
     found: { ...first, hasData: true },
-    expect: /and its passwords are lost\. Start over with docker compose down --volumes/,
+    expect: /and the passwords are lost\. Start over with docker compose down --volumes/,
   },
   {
     name: 'volumes of another layout',

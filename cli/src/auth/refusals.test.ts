@@ -74,7 +74,10 @@ describe('a refused handshake', () => {
     const { instance: _, ...entry } = handshake
     const client = testClient({ ...answers('h1', [entry]), ...answers('h2', []) })
     assert.deepEqual(await refusedHandshakes({ client }, 'h1'), [{ ...entry, instance: 'overlord' }])
-    await assert.rejects(refusedHandshakes({ client }, 'h2'), /No server has a refused handshake with the ID/)
+    await assert.rejects(
+      refusedHandshakes({ client }, 'h2'),
+      /No server has recorded a refused handshake with the ID/,
+    )
   })
 
   it('is a row of the list', () => {

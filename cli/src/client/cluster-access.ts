@@ -37,9 +37,7 @@ export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAcc
     throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`, notReady)
   }
   const { routerUrl } = run
-  const authority = routerUrl.startsWith('https:')
-    ? () => readFileSync(trustStoreFile(home.pki), 'utf8')
-    : () => undefined
+  const authority = routerUrl.startsWith('https:') ? () => readTrustStore(home) : () => undefined
   const password = run.profile === 'secure' ? readSecret(home, 'admin-password') : undefined
   const stored = password === undefined ? undefined : `admin:${password}`
   const rejected =
@@ -52,6 +50,16 @@ export function accessToCluster(home: HomeLayout, login: Login = {}): ClusterAcc
     trusted: login.trusted ?? authority(),
     credentials: login.credentials ?? stored,
     rejectedLogin: login.credentials === undefined ? rejected : wrongLogin,
+  }
+}
+
+/** The certificate of the home. Throws a Failure if the first start has not created it yet. */
+function readTrustStore(home: HomeLayout): string {
+  try {
+    return readFileSync(trustStoreFile(home.pki), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw conflict(`The cluster in [${home.root}] is still starting`, notReady)
   }
 }
 

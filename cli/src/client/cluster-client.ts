@@ -69,6 +69,8 @@ const kindOfStatus: Readonly<Record<number, (message: string) => Failure>> = {
   403: forbidden,
   404: notFound,
   408: timedOut,
+  // A condition such as the policy for rules, or that someone can still change users, is not met.
+  409: (message) => conflict(message, { status: '409' }),
   // A condition of the request was not met.
   412: forbidden,
   504: timedOut,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readSync } from 'node:fs'
 import { describeError, invalidInput, notFound } from '@svc/domain/failure'
 
 const standardInput = '-'
@@ -10,10 +10,36 @@ export const inputName = (file: string): string =>
 /** The text of a file, or of standard input for `-`; `things` names its contents. Throws a Failure if it is unreadable. */
 export function readInputText(file: string, things: string): string {
   try {
-    return readFileSync(file === standardInput ? process.stdin.fd : file, 'utf8')
+    return file === standardInput ? readStandardInput() : readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw notFound(`File [${file}] does not exist`)
     throw notFound(`Failed to read the ${things} in [${file}]: ${describeError(error)}`)
+  }
+}
+
+/** Reads standard input to its end. If it does not block, as with some terminals and parents, waits for more. */
+function readStandardInput(): string {
+  const chunks: Buffer[] = []
+  for (;;) {
+    const chunk = Buffer.alloc(65_536)
+    const length = readOrWait(chunk)
+    if (length === 0) return Buffer.concat(chunks).toString()
+    if (length !== undefined) chunks.push(chunk.subarray(0, length))
+  }
+}
+
+const waitMs = 20
+
+/** Returns the number of bytes read, 0 at the end, or undefined after a wait. */
+function readOrWait(chunk: Buffer): number | undefined {
+  try {
+    return readSync(0, chunk)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EOF') return 0
+    if (code !== 'EAGAIN') throw error
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs)
+    return undefined
   }
 }
 

@@ -120,7 +120,7 @@ test('refuses more historicals than there are ports', () => {
   const tiers = Array.from({ length: 6 }, (_, tier) => `t${tier}=32`).join()
   assert.throws(() => plan({ historicals: tiers }), {
     code: 'invalidInput',
-    message: /\[--historicals\] with \[192\] servers in total: expected at most 180/,
+    message: /Too many servers \[192\] in \[--historicals\]: expected at most 180/,
   })
 })
 
@@ -233,7 +233,7 @@ test('refuses a setting for an instance that does not run', () => {
   assert.throws(() => plan({ set: ['historical-hot-1.svc.server.priority=1'] }), {
     code: 'invalidInput',
     message:
-      /^Invalid target \[historical-hot-1\] of .*: expected one of the instances \[router\].*\[historical-1\]/,
+      /^Invalid target \[historical-hot-1\] for .*: expected one of the instances \[router\].*\[historical-1\]/,
   })
 })
 

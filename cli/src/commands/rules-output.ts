@@ -14,14 +14,14 @@ export function pictureColumns(): number {
   return Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
 }
 
-/** Which rule applies over time, if the preview is about one list of rules. */
+/** Which rule applies over time, if the preview is about one list of rules: of a datasource, or of all of them. */
 export async function bandsOf(
   client: ClusterClient,
   { now, summary: { buckets } }: AnsweredPreview,
   datasource: string | undefined,
   list: readonly unknown[] | undefined,
 ): Promise<RuleBands | undefined> {
-  if (buckets === undefined || list === undefined || datasource === undefined) return undefined
+  if (buckets === undefined || list === undefined) return undefined
   const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
     import('../rules/index.ts'),
     import('@svc/domain/rules'),

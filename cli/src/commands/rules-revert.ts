@@ -77,7 +77,7 @@ Examples:
         await printPreview(answer, { json: json ?? false }, await bandsOf(client, answer, datasource, rules))
         return
       }
-      const headers = room.auditHeaders({ author, comment: comment ?? room.reversionComment(reversion) })
+      const headers = room.auditHeaders({ author, comment: room.reversionComment(reversion, comment) })
       // An interrupted revert has already restored the rules.
       if (changes[0]?.payload !== JSON.stringify(rules))
         await room.setRules(client, datasource, rules, { headers, overridesPolicy })

@@ -89,7 +89,7 @@ Examples:
     )
     .action(async ({ datasource, full, json, ...connection }: GetOptions) => {
       if (full && datasource === undefined) throw invalidInput('Option --full requires --datasource')
-      const { rulesTable } = await import('../rules/index.ts')
+      const { checkDatasourceIsKnown, rulesPath, rulesTable } = await import('../rules/index.ts')
       const client = await connect(connection)
       if (datasource === undefined) {
         const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
@@ -98,8 +98,9 @@ Examples:
       }
       const list = (await client.send(
         'GET',
-        `${allRulesPath}/${encodeURIComponent(datasource)}${full ? '?full' : ''}`,
+        `${rulesPath(datasource)}${full ? '?full' : ''}`,
       )) as AnsweredRule[]
+      if (list.length === 0) await checkDatasourceIsKnown(client, datasource)
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await printAnswer(json, list, rulesTable({ [datasource]: list }), none, { allRows: true })
       if (!json) await showTimeline(client, [datasource, list])
@@ -169,10 +170,16 @@ Examples:
       const reason = room.failureReason(answer.summary.effects, failOn)
       if (reason !== undefined) process.exitCode = exitStatus.refused
       const { datasource } = options
-      const list = Array.isArray(json) && datasource !== undefined ? json : undefined
+      const list = Array.isArray(json) ? json : undefined
       await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
-      if (list !== undefined && answer.summary.buckets === undefined && !options.json && !options.markdown)
-        await showTimeline(client, [datasource!, list], { now: answer.now })
+      if (
+        list !== undefined &&
+        datasource !== undefined &&
+        answer.summary.buckets === undefined &&
+        !options.json &&
+        !options.markdown
+      )
+        await showTimeline(client, [datasource, list], { now: answer.now })
       if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
     })
 }
@@ -197,6 +204,7 @@ Example:
       const { formatRule, parseRules } = await import('@svc/domain/rules')
       const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
       const client = await connect(connection)
+      await room.checkDatasourceIsKnown(client, datasource)
       const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
       const lines = room.diffOfRules(before, after)
       const isSame = lines.every(({ kind }) => kind === 'same')
@@ -281,12 +289,12 @@ Examples:
     )
     .action(async ({ datasource, count, json, ...connection }: HistoryOptions) => {
       if (count !== undefined) parsePositiveInteger('--count', count, 999_999)
-      const { historyTable } = await import('../rules/index.ts')
+      const { checkDatasourceIsKnown, historyTable, rulesPath } = await import('../rules/index.ts')
       const client = await connect(connection)
-      const path =
-        datasource === undefined ? allRulesPath : `${allRulesPath}/${encodeURIComponent(datasource)}`
+      const path = datasource === undefined ? allRulesPath : rulesPath(datasource)
       const query = count === undefined ? '?full' : `?full&count=${count}`
       const answered = (await client.send('GET', `${path}/history${query}`)) as RulesChange[]
+      if (datasource !== undefined && answered.length === 0) await checkDatasourceIsKnown(client, datasource)
       // Without a count the interface answers the oldest first.
       const changes = count === undefined ? answered.toReversed() : answered
       const none = count === undefined ? 'No rules were changed in the last week.' : 'No rules were changed.'

@@ -23,8 +23,8 @@ test('lists the users of the sample directory with their passwords', () => {
 
 test('mentions tiers that have no historicals anymore', () => {
   assert.deepEqual(unservedLines({ unservedTiers: [] }), [])
-  assert.match(unservedLines({ unservedTiers: ['hot'] })[0]!, /^Tier \[hot\] has no historicals/)
-  assert.match(unservedLines({ unservedTiers: ['a', 'hot'] })[0]!, /^Tiers \[a, hot\] have no/)
+  assert.match(unservedLines({ unservedTiers: ['hot'] })[0]!, /^Tier \[hot\] had historicals/)
+  assert.match(unservedLines({ unservedTiers: ['a', 'hot'] })[0]!, /^Tiers \[a, hot\] had historicals/)
 })
 
 /** What a start prints with two steps. */

@@ -29,7 +29,7 @@ import {
   withoutNulls,
 } from '@svc/domain/validation'
 import { readConfigChange } from '@svc/shared/coordinator-config'
-import { isNamePattern } from '@svc/shared/security'
+import { countNamePatternSteps } from '@svc/shared/security'
 import { checkLiteralRules } from './rule-sets.ts'
 
 /** The kinds of sections of a declared state. */
@@ -159,7 +159,7 @@ export const sectionDefinitions: readonly SectionDefinition[] = [
     readName: readName(),
     schema: () => entriesSchema(permissionsSchema()),
     check: (value, _, field) => void permissionsOf(value, field),
-    meaning: (value) => sortedByText(parsePermissions(value, isNamePattern)),
+    meaning: (value) => sortedByText(parsePermissions(value, countNamePatternSteps)),
   },
   {
     kind: 'users',
@@ -251,7 +251,7 @@ function optionalFields({ required: _, ...schema }: JsonObject): JsonObject {
 /** Reads permissions. They have their own names in messages, so their field is changed to the one in the file. */
 function permissionsOf(value: unknown, field: string): void {
   try {
-    parsePermissions(value, isNamePattern)
+    parsePermissions(value, countNamePatternSteps)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { field: inList = '' } = error.context

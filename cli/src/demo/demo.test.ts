@@ -94,7 +94,7 @@ describe('ingestion and rules in a running cluster', () => {
     assert.match(stdout, /^Task index_parallel_flights_/m)
     assert.match(
       stderr,
-      /^svc: Task \[.*\] failed: .*\[hour\].*input columns \[time, delay.*Show its log with \.\/svc logs --home .* --task index_parallel_flights_.*\n$/,
+      /^svc: Task \[.*\] failed: .*\[hour\].*input columns \[time, delay.*To show its log, run \.\/svc logs --home .* --task index_parallel_flights_.*\n$/,
     )
     assert.deepEqual(inputs(), [])
   })
@@ -149,7 +149,7 @@ describe('ingestion and rules in a running cluster', () => {
     try {
       for (const args of [['rules', 'get', ...home], ingest('--timestamp', 'time')]) {
         const { status, stdout, stderr } = await svc(args)
-        assert.deepEqual([status, stdout], [1, ''])
+        assert.deepEqual([status, stdout], [4, ''])
         assert.match(stderr, /^svc: .*(credentials|password).*\n$/i)
       }
     } finally {
@@ -180,7 +180,7 @@ test('without a cluster, commands say how to start one', async () => {
     ['ingest', flightsFile, '--datasource', 'a', '--timestamp', 'time'],
   ]) {
     const { status, stderr } = await svc([...args, '--home', none])
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /^svc: .*\.\/svc up.*\n$/)
   }
 })

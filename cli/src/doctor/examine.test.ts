@@ -187,7 +187,10 @@ describe('the trust store of Java', () => {
       )
       assert.equal(first?.code, 'client-trust-missing')
       const contains = authority === 'authority' ? 'contains' : 'does not contain'
-      assert.match(first.fix, new RegExp(`That trust store ${contains} the CA of the certificate in \\[`))
+      assert.match(
+        first.fix,
+        new RegExp(`That trust store ${contains} the CA that issued the certificate in \\[`),
+      )
     }
   })
 })

@@ -43,6 +43,7 @@ export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof Failure) {
     process.stderr.write(`svc: ${error.message}\n`)
     if (error.context.clusterState === 'notKnown') return exitStatus.notKnown
+    if (error.context.status === '409') return exitStatus.refused
     return statusOfCode[error.code] ?? exitStatus.failed
   }
   // An unexpected error is a bug; its stack helps to fix it.

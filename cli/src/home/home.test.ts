@@ -47,7 +47,7 @@ const refused: { name: string; prepare: (root: string) => void; message: RegExp 
   {
     name: 'a file',
     prepare: (root) => writeFileSync(root, ''),
-    message: /^Home \[.*home\] is a file, not a folder\. Select another one with --home\.$/,
+    message: /^Home \[.*home\] is a file, not a folder\. Select another home with --home\.$/,
   },
   {
     name: 'a folder below a file',
@@ -63,7 +63,7 @@ const refused: { name: string; prepare: (root: string) => void; message: RegExp 
       mkdirSync(root)
       writeFileSync(path.join(root, 'notes.txt'), '')
     },
-    message: /is not empty, and it is not an svc home/,
+    message: /is not empty and is not an svc home/,
   },
   {
     name: 'a folder whose entries have the names of ours',
@@ -71,7 +71,7 @@ const refused: { name: string; prepare: (root: string) => void; message: RegExp 
       mkdirSync(path.join(root, 'logs'), { recursive: true })
       mkdirSync(path.join(root, 'input'))
     },
-    message: /is not empty, and it is not an svc home/,
+    message: /is not empty and is not an svc home/,
   },
   {
     name: 'a home of another format',

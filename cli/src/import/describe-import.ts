@@ -70,6 +70,15 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
               'as in Druid, a new leader waits millisToWaitBeforeDeleting before it marks them as unused; in the source, this wait may already be over',
           },
         ]),
+    ...(seenValue(snapshot.restrictedParts?.unused)
+      ? [
+          {
+            part: 'unused segments',
+            difference: 'count as marked by request, so --mark-used does not include them',
+            reason: 'the source does not show why a segment is unused',
+          },
+        ]
+      : []),
     ...placementDifferences(stored),
     ...supervisorDifferences(stored),
     ...securityDifferences(stored),

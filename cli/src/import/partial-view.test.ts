@@ -57,7 +57,7 @@ const cases: readonly [name: string, change: Partial<ImportedParts>, signs: read
   [
     'of fewer segments than are served',
     { counts: { value: { ...counts, servedSegments: { wiki: 5 } } } },
-    [/^Segments of datasource \[wiki\]: \[5\] served, but only \[2\] listed$/],
+    [/^Servers have \[5\] segments of datasource \[wiki\], but only \[2\] are listed$/],
   ],
   [
     'of fewer bytes than servers have',

@@ -57,7 +57,7 @@ describe('rejects invalid options', () => {
   const cases: { file: string; given?: Partial<WrittenIngest>; message: RegExp }[] = [
     {
       file: 'README',
-      message: /^Failure: Missing value for \[--format\]: expected one of \[csv\], \[json\].* of \[README\]/,
+      message: /^Failure: Unknown file extension of \[README\]: set --format to one of \[csv\], \[json\]/,
     },
     {
       file: 'a.csv',

@@ -80,7 +80,7 @@ test('copies any other file into the home, and deletes the copy', async () => {
 })
 
 test('reports a file that cannot be provided, and leaves nothing behind', async () => {
-  await assert.rejects(provide(outside, [root]), /^Failure: The overlord may only read files in \[.*root\] /)
+  await assert.rejects(provide(outside, [root]), /^Failure: The overlord can read only files in \[.*root\] /)
   await assert.rejects(provide(path.join(folder, 'none.csv'), [root]), /none\.csv\] does not exist$/)
   await assert.rejects(provide(root, [root]), /root\] is not a file$/)
   await assert.rejects(provide(path.join(inside, 'x'), [root]), /^Failure: Failed to read file .*: ENOTDIR/)

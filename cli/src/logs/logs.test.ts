@@ -129,7 +129,7 @@ test('a role selects its instances, an instance only itself, and anything else i
   assert.deepEqual(byInstance.shown, [entry(1, 'info', 'historical-2')])
   await assert.rejects(showLogs(collecting('peon').request), {
     code: 'notFound',
-    message: 'There is no log of [peon]; expected one of [historical-1], [historical-2], [router]',
+    message: 'There is no log for [peon]: expected one of [historical-1], [historical-2], [router]',
   })
 })
 

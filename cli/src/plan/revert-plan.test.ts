@@ -145,7 +145,7 @@ describe('a reverted plan', () => {
     cluster.configuration.rules.a = [{ type: 'loadForever' }]
     await assert.rejects(planReversal(cluster, plan, preview, now), {
       code: 'forbidden',
-      message: `The configuration was changed after plan [${plan.id}] was applied: [rules.a]. Nothing was reverted.`,
+      message: `Parts of the configuration were changed after plan [${plan.id}] was applied: [rules.a]. Nothing was reverted.`,
     })
   })
 
@@ -191,7 +191,7 @@ describe('a reverted plan', () => {
     assert.deepEqual(changes, [{ kind: 'logins', path: at, action: 'add', before: undefined, after: {} }])
     assert.deepEqual(warnings, [
       '[authenticators.basic.users.ann] is created again without a password',
-      '[coordinator.newField] had no value before the plan and keeps its current one',
+      '[coordinator.newField] had no value before the plan was applied and keeps its current value',
     ])
   })
 })
@@ -218,7 +218,7 @@ describe('the record of applied plans', () => {
       [text.replace('dropForever', 'loadForever'), /^3:8: The plan \[\w+\] in .* was edited or is damaged/],
       [
         text.replace('"changes": [', '"changes": [],\n "changes": ['),
-        /^\d+:2: Duplicate \[changes\]: expected it only once$/,
+        /^\d+:2: Duplicate \[changes\]: expected only one$/,
       ],
       [
         text.replace('"version": 1', '"version": 2'),

@@ -362,7 +362,7 @@ describe('apply', () => {
     cluster.configuration.rules.c = [{ type: 'loadForever' }]
     await assert.rejects(remainingSteps(cluster, plan, preview), {
       code: 'forbidden',
-      message: `The configuration was changed after plan [${plan.id}] was made: [rules.b], [rules.c]. Create a new plan.`,
+      message: `Parts of the configuration were changed after plan [${plan.id}] was created: [rules.b], [rules.c]. Create a new plan.`,
     })
   })
 

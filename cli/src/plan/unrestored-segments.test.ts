@@ -27,7 +27,7 @@ describe('after a plan was reverted', () => {
       days,
       [unused(segment(month, newer), plannedAt)],
       [
-        /^1 segment of \[wiki\] in \[2001-01-01T00:00:00\.000Z\/2001-02-01T00:00:00\.000Z\] stayed unused, because the plan does not list segments that were created or marked as used after it was made, for example by compaction/,
+        /^1 segment of \[wiki\] in \[2001-01-01T00:00:00\.000Z\/2001-02-01T00:00:00\.000Z\] stayed unused, because a plan does not list segments that are created or marked as used later \(for example, by compaction\)/,
       ],
     ],
     [
@@ -35,14 +35,14 @@ describe('after a plan was reverted', () => {
       days,
       [],
       [unused(segment(month, newer), plannedAt)],
-      [/^1 segment of .* because the plan does not list/],
+      [/^1 segment of .* because a plan does not list/],
     ],
     [
       'so are appended segments',
       days,
       days,
       [unused(segment(second, old, 1), plannedAt)],
-      [/^1 segment of \[wiki\] in \[2001-01-02.* because the plan does not list/],
+      [/^1 segment of \[wiki\] in \[2001-01-02.* because a plan does not list/],
     ],
     [
       'segments that were unused before are not reported',
@@ -143,7 +143,7 @@ describe('a check of a Druid cluster', () => {
     const losses = { wiki: { unqueryable: 0, unused: 200_000 } }
     assert.match(
       (await unrestoredSegments(none, plan({ losses })))[0]!,
-      /^200,000 segments stayed unused, because the plan marked too many segments to list,/,
+      /^200,000 segments stayed unused, because the plan marked more segments as unused than a plan can list,/,
     )
     assert.deepEqual(await unrestoredSegments(none, plan({})), [])
     const svc = client(() => assert.fail(), 'svc')

@@ -46,7 +46,7 @@ export function lossSentences(effects: AnsweredEffects): string[] {
 
 function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): string {
   const { segments, queryableBefore } = unqueryable
-  const already = segments === 1 ? 'it already is' : 'they already are'
+  const already = segments === 1 ? 'it already was' : 'they already were'
   const now =
     queryableBefore === segments ? 'queryable now' : `${formatCount(queryableBefore)} of them queryable now`
   return `${amountOf(unqueryable)} will be unqueryable (${queryableBefore === 0 ? already : now}).`

@@ -161,8 +161,8 @@ describe('later changes', () => {
       12,
       3_600_000,
       12,
-      'time',
-      ['2026-06-15T01:00:00.000Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused'],
+      'until',
+      ['2026-06-15T01:00Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused'],
     ],
     [60, dayMs, 9, 'week of', ['2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
     [52, 7 * dayMs, 13, 'month', ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked unused']],
@@ -180,7 +180,7 @@ describe('later changes', () => {
   test('a horizon without changes is mentioned', () => {
     const sentencesWith = (summary: object) =>
       reportOf({ ...answer, summary: { ...answer.summary, ...summary } }, undefined).sentences.join(' ')
-    assert.match(sentencesWith({ steps: [] }), /Within the horizon, time alone changes nothing more\./)
+    assert.match(sentencesWith({ steps: [] }), /Nothing else changes as time passes within the horizon\./)
     assert.doesNotMatch(sentencesWith({}), /horizon/)
   })
 })

@@ -28,7 +28,7 @@ const monthOf = (now: string): string => now.slice(0, 7)
 const yearOf = (now: string): string => now.slice(0, 4)
 
 const periods: readonly (readonly [name: string, label: (now: string) => string])[] = [
-  ['time', (now) => now],
+  ['until', (now) => `${now.slice(0, 16)}Z`],
   ['week of', mondayOf],
   ['month', monthOf],
   ['year', yearOf],

@@ -126,14 +126,14 @@ test('lists only steps with changes', () => {
     },
   })
   const steps = [
-    { now: '1', datasources: summaryOf(none, none, 0) },
-    { now: '2', datasources: summaryOf(two, none, 0) },
-    { now: '3', datasources: summaryOf(none, two, 1) },
+    { now: '2026-06-16T00:00:00.000Z', datasources: summaryOf(none, none, 0) },
+    { now: '2026-06-17T00:00:00.000Z', datasources: summaryOf(two, none, 0) },
+    { now: '2026-06-18T12:30:00.000Z', datasources: summaryOf(none, two, 1) },
   ]
   const answer = { now: '0', summary: { datasources: {}, steps }, warnings: [] } as never
   assert.deepEqual(stepsTable(answer).rows, [
-    ['2', 'wiki', 'hot +2'],
-    ['3', 'wiki', 'hot -2, 1 segment marked unused'],
+    ['2026-06-17T00:00Z', 'wiki', 'hot +2'],
+    ['2026-06-18T12:30Z', 'wiki', 'hot -2, 1 segment marked unused'],
   ])
 })
 

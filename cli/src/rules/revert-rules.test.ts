@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { maxRevertedChanges, reversionOf, reversionRequest, revertedText } from './revert-rules.ts'
+import {
+  maxRevertedChanges,
+  reversionComment,
+  reversionOf,
+  reversionRequest,
+  revertedText,
+} from './revert-rules.ts'
 import type { RulesChange } from './rules-table.ts'
 
 const list = (...types: string[]) => types.map((type) => ({ type }))
-const change = (id: number, types: string[], replaced?: string[] | null): RulesChange => ({
+const change = (id: number, types: string[], replaced?: string[] | null, comment = ''): RulesChange => ({
   id,
   key: 'flights',
-  auditInfo: { author: '', identity: 'admin', comment: '' },
+  auditInfo: { author: '', identity: 'admin', comment },
   payload: JSON.stringify(list(...types)),
   auditTime: '2026-01-01T00:00:00.000Z',
   ...(replaced === undefined ? {} : { replaced: replaced && JSON.stringify(list(...replaced)) }),
@@ -52,7 +58,7 @@ describe('a revert', () => {
       'rules that were not stored',
       changes,
       0,
-      /does not contain the rules of \[flights\] before change \[3\]/,
+      /does not contain the rules of \[flights\] from before change \[3\]/,
     ],
     [
       'all changes if there may be more than were read',
@@ -60,12 +66,14 @@ describe('a revert', () => {
       0,
       /have changed at least \[1000\] times, and svc cannot undo that many changes at once\. Use --to with an ID/,
     ],
-    [
-      'the newest change if it has restored earlier rules',
-      [change(10, ['loadByPeriod'], ['dropForever']), ...changes],
-      undefined,
-      /^Failure: Change \[10\] has already restored earlier rules, and to undo it would apply change \[9\] again\. To do that, use --to 9\./,
-    ],
+    ...['Reverted change 9', 'Reverted change 9: too short', 'Restored the rules of change 8'].map(
+      (comment): [string, RulesChange[], undefined, RegExp] => [
+        `the newest change if it is a revert (${comment})`,
+        [change(10, ['loadByPeriod'], ['dropForever'], comment), ...changes],
+        undefined,
+        /^Failure: Change \[10\] is a revert, and undoing it would apply change \[9\] again\. To do that, use --to 9\./,
+      ],
+    ),
     ['an empty history', [], undefined, /have never been changed/],
   ]
   for (const [name, given, to, message] of refused)
@@ -95,12 +103,27 @@ describe('a revert', () => {
     )
     const textOf = (to: number, list = changes) =>
       revertedText('flights', reversionOf('flights', list, to), { marked: 0, killed: 0 })
-    assert.match(textOf(5), /^Restored the rules of \[flights\] as of change \[5\] \(2026-/)
-    assert.match(textOf(0, [change(4, ['dropForever'], [])]), /^Restored .* of \[flights\] before the first/)
+    assert.match(textOf(5), /^Restored the rules of \[flights\] to those of change \[5\] \(2026-/)
+    assert.match(
+      textOf(0, [change(4, ['dropForever'], [])]),
+      /^Restored .* of \[flights\] to those before the first/,
+    )
   })
 
   test('may apply again what a revert has undone, if asked by its ID', () => {
-    const undone = [change(10, ['loadByPeriod'], ['dropForever']), ...changes]
+    const undone = [change(10, ['loadByPeriod'], ['dropForever'], 'Reverted change 9'), ...changes]
     assert.deepEqual(reversionOf('flights', undone, 9).rules, list('dropForever'))
+  })
+
+  test('undoes a change to rules that were in force before', () => {
+    const again = [change(10, ['loadByPeriod'], ['dropForever'], 'as before'), ...changes]
+    assert.deepEqual(reversionOf('flights', again, undefined).rules, list('dropForever'))
+  })
+
+  test('says in its comment that it is one', () => {
+    const commentOf = (to: number | undefined, comment?: string) =>
+      reversionComment(reversionOf('flights', changes, to), comment)
+    assert.equal(commentOf(undefined), 'Reverted change 9')
+    assert.equal(commentOf(5, 'too short'), 'Restored the rules of change 5: too short')
   })
 })

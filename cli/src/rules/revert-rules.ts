@@ -55,13 +55,11 @@ export function reversionOf(
   return { rules: JSON.parse(rules) as AnsweredRule[], first, target }
 }
 
-/** Throws invalidInput if the newest change has restored earlier rules: to undo it would apply what it has undone. */
-function refuseToRedo([newest, undone, ...older]: readonly IdentifiedChange[]): void {
-  if (newest === undefined || undone === undefined) return
-  const earlier = [undone.replaced, ...older.map(({ payload }) => payload)]
-  if (!earlier.includes(newest.payload)) return
+/** Throws invalidInput if the newest change is a revert: to undo it would apply what it has undone. */
+function refuseToRedo([newest, undone]: readonly IdentifiedChange[]): void {
+  if (newest === undefined || undone === undefined || !isRevert.test(newest.auditInfo.comment)) return
   throw invalidInput(
-    `Change [${newest.id}] restored earlier rules, so undoing that change would apply change [${undone.id}] again. To apply it again, use --to ${undone.id}. To go further back, use --to with an earlier ID listed by ./svc rules history`,
+    `Change [${newest.id}] is a revert, and undoing it would apply change [${undone.id}] again. To do that, use --to ${undone.id}. To go further back, use --to with an earlier ID listed by ./svc rules history`,
   )
 }
 
@@ -127,13 +125,16 @@ function restoredText(dataSource: string, { first, target }: Pick<Reversion, 'fi
   return `Restored the rules of [${dataSource}] to those ${since}.`
 }
 
-/** The comment for the audit history. */
-export function reversionComment({ first, target }: Reversion): string {
-  if (target === undefined) return `Reverted change ${first.id}`
-  return target === 'first'
-    ? 'Restored the rules from before the first change'
-    : `Restored the rules of change ${target.id}`
+/** The comment for the audit history. Its beginning shows that the change is a revert. */
+export function reversionComment({ first, target }: Reversion, comment: string | undefined): string {
+  const what =
+    target === undefined
+      ? `Reverted change ${first.id}`
+      : `Restored the rules ${target === 'first' ? 'from before the first change' : `of change ${target.id}`}`
+  return comment === undefined ? what : `${what}: ${comment}`
 }
+
+const isRevert = /^(Reverted change \d+|Restored the rules (of change \d+|from before the first change))\b/
 
 /** How many segments were marked as used, in a sentence. */
 export function markedText(marked: number): string {

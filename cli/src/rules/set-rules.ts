@@ -8,8 +8,10 @@ export interface RulesAudit {
   readonly comment?: string | undefined
 }
 
-/** The path of the rules of a datasource. */
+/** The path of the rules of a datasource. Throws a Failure for a name that a path cannot contain. */
 export function rulesPath(dataSource: string): string {
+  if (['', '.', '..'].includes(dataSource.trim()))
+    throw invalidInput(`Invalid value [${dataSource}] for [--datasource]: expected the name of a datasource`)
   return `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
 }
 

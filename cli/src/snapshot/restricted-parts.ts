@@ -11,7 +11,7 @@ import {
   readName,
   readText,
 } from '@svc/domain/validation'
-import { isNamePattern } from '@svc/shared/security'
+import { countNamePatternSteps } from '@svc/shared/security'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import {
   type RestrictedPartName,
@@ -146,7 +146,7 @@ function readSecurity(document: unknown, problems: SnapshotProblems): SourceSecu
           roles: new Map(
             Object.entries(roles).flatMap(([role, permissions]) => {
               const read = attempt(problems, `${restrictedPartFiles.security} role [${role}]`, () =>
-                parsePermissions(permissions, isNamePattern),
+                parsePermissions(permissions, countNamePatternSteps),
               )
               return read && isValid(role) ? [[role, read] as const] : []
             }),

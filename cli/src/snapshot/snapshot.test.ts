@@ -378,7 +378,7 @@ describe('a source cluster', () => {
       })
       await assert.rejects(
         openHttp({ url: misleading, credentials: 'a:b' }),
-        /redirects to .* credentials are only sent to the original host/,
+        /redirects to .* sends credentials only to the original host/,
       )
     }
     const round = await listen((request, response) => {
@@ -565,7 +565,7 @@ describe('a source folder', () => {
     assert.equal(segments, 6)
     assert.match(
       notices[0] ?? '',
-      /has no \[snapshot.json\].*, so svc cannot check that its files are complete$/,
+      /has no \[snapshot.json\].*, so svc cannot check that the export is complete$/,
     )
     assert.match(notices[1] ?? '', /has no \[config.json\]: using the defaults$/)
     assert.equal(notices.length, 2)

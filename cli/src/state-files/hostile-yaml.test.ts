@@ -77,7 +77,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a duplicate datasource',
       'rules:\n  wiki: []\n  "wiki": []',
-      'state.yaml:3:3: Duplicate [wiki]: expected it only once',
+      'state.yaml:3:3: Duplicate [wiki]: expected only one',
     ],
     [
       'an invalid value',
@@ -148,7 +148,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a control character in a name',
       'rules:\n  "a\\e[2J": []',
-      /^state\.yaml:2:3: Invalid value \[a\\u001b\[2J\] for \[.*expected a datasource name/,
+      /^state\.yaml:2:3: Invalid value \[a\\u001b\[2J\] for \[.*expected a non-blank datasource name/,
     ],
     [
       'a price that is not a number',
@@ -215,7 +215,7 @@ test('the same entry in two files is refused, with both files', () => {
   const { message } = problemsFailure(files, parseState(files).problems)
   assert.equal(
     message,
-    `${two}/b.yml:3:3: Duplicate [rules.wiki]: expected it only once, but it is also in [${two}/a.yaml]`,
+    `${two}/b.yml:3:3: Duplicate [rules.wiki]: expected only one, but another one is in [${two}/a.yaml]`,
   )
 })
 

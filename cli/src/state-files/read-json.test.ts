@@ -40,7 +40,7 @@ describe('a JSON file', () => {
     ['{"a" 1}', '1:6: Invalid JSON: unexpected [1], expected [:]'],
     ['[1 2]', '1:4: Invalid JSON: unexpected [2], expected [,] or []]'],
     ['{} {}', '1:4: Invalid JSON: unexpected [{], expected the end of the file'],
-    ['{"a": 1,\n "\\u0061": 2}', '2:2: Duplicate [a]: expected it only once'],
+    ['{"a": 1,\n "\\u0061": 2}', '2:2: Duplicate [a]: expected only one'],
     ['["\u001b[2J"]', '1:2: Invalid JSON: unexpected ["\\u001b[2J"], expected a value'],
     [`${'['.repeat(100_000)}`, '1:66: Values are nested too deeply: expected at most [64] levels'],
     [`${'{"a":'.repeat(100_000)}`, '1:326: Values are nested too deeply: expected at most [64] levels'],

@@ -43,7 +43,11 @@ export async function openUserStore(client: ClusterClient, names: StoreNames = {
   const authorizer = names.authorizer ?? (await onlyName(client, 'authorization', '--authorizer'))
   const logins = `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
   const accounts = `${base}/authorization/db/${encodeURIComponent(authorizer)}/users`
-  const at = (path: string, user: string, rest = '') => `${path}/${encodeURIComponent(user)}${rest}`
+  const at = (path: string, user: string, rest = '') => {
+    if (['', '.', '..'].includes(user.trim()))
+      throw invalidInput(`Invalid user name [${user}]: expected a non-blank name other than [.] or [..]`)
+    return `${path}/${encodeURIComponent(user)}${rest}`
+  }
 
   async function read(user: string): Promise<User | undefined> {
     const [login, account] = await Promise.all([

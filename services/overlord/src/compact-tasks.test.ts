@@ -162,7 +162,7 @@ describe('a compact task of virtual segments', () => {
     await store(2, local)
     const worker = await startWorker(scope, stores, folders)
     const task = await ended(stores, await worker.submit(compactTask()))
-    assert.match(task?.errorMessage ?? '', /virtual segments and regular ones, such as \[wiki_2026-01-02/)
+    assert.match(task?.errorMessage ?? '', /virtual segments and regular segments such as \[wiki_2026-01-02/)
     assert.equal((await used()).length, 2)
   })
 })

@@ -5,20 +5,23 @@ import { parsePermissions } from './index.ts'
 const permissions = (count: number, name: string) =>
   Array.from({ length: count }, () => ({ resource: { type: 'DATASOURCE', name }, action: 'READ' }))
 
-test('allows 10,000 long names per role, but only 80,000 characters of regular expressions', () => {
-  const parse = (count: number, name: string) => parsePermissions(permissions(count, name), () => true)
+test('allows 10,000 long names per role, but only 20,000 steps of regular expressions', () => {
+  const parse = (count: number, name: string, steps = name.length) =>
+    parsePermissions(permissions(count, name), () => steps)
   assert.equal(parse(10_000, 'x'.repeat(90)).length, 10_000)
-  for (const [count, name] of [
-    [80, `${'x'.repeat(989)}.`],
+  for (const [count, name, steps] of [
+    [20, `${'x'.repeat(989)}.`, undefined],
     // Compiling many short expressions takes long, too.
-    [4000, '(a|b|c).*x'],
+    [1000, '(a|b|c).*x', undefined],
+    // Repetitions are expanded.
+    [25, '.{0,500}', 790],
   ] as const) {
-    assert.equal(parse(count, name).length, count)
+    assert.equal(parse(count, name, steps).length, count)
     assert.throws(
-      () => parse(count + 1, name),
+      () => parse(count + 1, name, steps),
       ({ message }: Error) =>
         message.includes(
-          `for [permissions[${count}].resource.name]: expected regular expressions with at most 80000 characters in total across all permissions of a role, counting 10 extra characters per expression`,
+          `for [permissions[${count}].resource.name]: expected regular expressions with at most 20000 characters in total across all permissions of a role, after repetitions are expanded and including 10 extra characters for each expression`,
         ),
     )
   }

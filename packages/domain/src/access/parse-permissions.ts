@@ -14,17 +14,19 @@ import {
 } from '../validation/index.ts'
 import { type Action, actions, type Permission, resourceTypes } from './permission.ts'
 
-type IsPattern = (text: string) => boolean
+/** Number of steps of a compiled pattern; undefined if the text is not a valid pattern. */
+type CountSteps = (text: string) => number | undefined
 
 /** Maximum number of permissions of a role. */
 const maxPermissions = 10_000
 /**
- * Max total length of the regular expressions of a role, in characters. Every server compiles them for each caller with
- * the role, which takes about 2 microseconds per character, and for short ones as long as for 10 characters more. Names
- * without special characters do not count.
+ * Max total number of steps of the regular expressions of a role: one per character, with repetitions expanded. Every
+ * server compiles them for each caller with the role, which takes about 2 microseconds per step, and for short ones as
+ * long as for 10 steps more. To match a name, a server may take each step for each of its characters. Names without
+ * special characters do not count.
  */
-const maxExpressionsLength = 80_000
-const lengthPerExpression = 10
+const maxExpressionSteps = 20_000
+const stepsPerExpression = 10
 /** Max length of a resource name pattern, in characters. */
 export const maxNamePatternLength = 1024
 
@@ -38,13 +40,13 @@ const readAction: Reader<Action> = described(
 )
 
 /** Returns a reader of permissions as clients post them. */
-const permissionReader = (isPattern: IsPattern): Reader<Permission> =>
+const permissionReader = (countSteps: CountSteps): Reader<Permission> =>
   titled(
     'Permission',
     readFields(
       {
         resource: readFields(
-          { name: namePatternReader(isPattern), type: readOneOf(resourceTypes) },
+          { name: namePatternReader(countSteps), type: readOneOf(resourceTypes) },
           { expected: 'an object with [type] and [name]' },
         ),
         action: readAction,
@@ -53,18 +55,19 @@ const permissionReader = (isPattern: IsPattern): Reader<Permission> =>
     ),
   )
 
-const namePatternReader = (isPattern: IsPattern): Reader<string> =>
+const namePatternReader = (countSteps: CountSteps): Reader<string> =>
   described(
     { type: 'string', maxLength: maxNamePatternLength, description: 'A regular expression' },
     checked(
       readText,
-      (name) => name.length <= maxNamePatternLength && !hasControlCharacter(name) && isPattern(name),
+      (name) =>
+        name.length <= maxNamePatternLength && !hasControlCharacter(name) && countSteps(name) !== undefined,
       `a regular expression without control characters and with at most ${maxNamePatternLength} characters after repetitions are expanded`,
     ),
   )
 
 /** JSON schema of a permission as clients post it. */
-export const permissionSchema = (): JsonObject => schemaOf(permissionReader(() => true))
+export const permissionSchema = (): JsonObject => schemaOf(permissionReader(() => 0))
 
 /** JSON schema of a permission as the API returns it. */
 export const shownPermissionSchema = (): JsonObject => ({
@@ -85,27 +88,27 @@ export const permissionsSchema = (): JsonObject => ({
 })
 
 /**
- * Parses a JSON list of permissions, as clients post them or as the API returns them. `isPattern` checks whether a
- * string is a valid regular expression. Throws invalidInput for the first error.
+ * Parses a JSON list of permissions, as clients post them or as the API returns them. `countSteps` returns the size
+ * of a regular expression. Throws invalidInput for the first error.
  */
-export function parsePermissions(json: unknown, isPattern: IsPattern): Permission[] {
+export function parsePermissions(json: unknown, countSteps: CountSteps): Permission[] {
   if (!Array.isArray(json)) throw refuse('permissions', json, 'a list of permissions')
   if (json.length > maxPermissions)
     throw refuse('permissions', `${json.length} entries`, `a list of at most ${maxPermissions} permissions`)
-  const read = permissionReader(isPattern)
-  let expressionLength = 0
+  const read = permissionReader(countSteps)
+  let steps = 0
   return json.map((entry, index) => {
     const path = `permissions[${index}]`
     // The API returns the posted permission as [resourceAction], next to its pattern.
     const isShown = isJsonObject(entry) && isJsonObject(entry.resourceAction)
     const permission = isShown ? read(entry.resourceAction, `${path}.resourceAction`) : read(entry, path)
     const { name } = permission.resource
-    if (!isPlainName(name)) expressionLength += name.length + lengthPerExpression
-    if (expressionLength > maxExpressionsLength) {
+    if (!isPlainName(name)) steps += (countSteps(name) ?? 0) + stepsPerExpression
+    if (steps > maxExpressionSteps) {
       throw refuse(
         `${path}.resource.name`,
         name,
-        `regular expressions with at most ${maxExpressionsLength} characters in total across all permissions of a role, including ${lengthPerExpression} extra characters for each expression`,
+        `regular expressions with at most ${maxExpressionSteps} characters in total across all permissions of a role, after repetitions are expanded and including ${stepsPerExpression} extra characters for each expression`,
       )
     }
     return permission

@@ -161,7 +161,7 @@ describe('the explanation of compaction', () => {
     )
     assert.equal(
       textOf({ cluster: { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 } }, 0),
-      'not compacted yet. This interval is number [3] in the queue, after 200 B in 2 intervals. It needs 1 task slot, and running tasks use 0 of 1',
+      'not compacted yet. This interval is number [3] in the queue, behind 2 intervals (200 B). It needs 1 task slot, and running tasks use 0 of 1',
     )
   })
 
@@ -175,7 +175,7 @@ describe('the explanation of compaction', () => {
     const [oldest] = explainCompaction(withHidden, eternity, reader)
     assert.equal(
       oldest!.reason,
-      'not compacted yet. This interval is number [3] in the queue, after 200 B in 2 intervals. It needs 1 task slot',
+      'not compacted yet. This interval is number [3] in the queue, behind 2 intervals (200 B). It needs 1 task slot',
     )
     assert.equal(explainCompaction(withHidden, eternity)[0]!.place, 4)
   })

@@ -134,7 +134,7 @@ const serverCases: [name: string, facts: ServerFacts, sentences: string[]][] = [
     ),
     [
       first,
-      'It is loading 5 segments (5.0 MB), about 10 s left. The oldest was requested 1 min 30 s ago',
+      'It is loading 5 segments (5.0 MB), about 10 s left. The oldest load was requested 1 min 30 s ago',
       'It is dropping 1 segment',
       'No more segments are assigned to it until its queue is shorter than [5]',
     ],

@@ -884,7 +884,7 @@ describe('warnings', () => {
       rule: { index: 0, type: 'loadForever', source: 'datasource' },
       similarTier: 'hot',
       message:
-        'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so none are loaded (did you mean [hot]?)',
+        'Datasource [preview]: rule [0] [loadForever] requires 1 replica in tier [hott], which has no servers, so no replicas are loaded (did you mean [hot]?)',
     })
   })
 
@@ -941,7 +941,7 @@ describe('an invalid request fails with its field', () => {
       /^Too many rules \[12000\] .* across all lists$/,
     ],
     [{ rules: { a: [{ type: 'x' }] } }, 'rules.a[0].type', /\[x\]/],
-    [{ rules: { '': [] } }, 'rules', /a datasource name of 1 to 255/],
+    [{ rules: { '': [] } }, 'rules', /a non-blank datasource name of 1 to 255/],
     [{ rules: [], horizon: 'P10000Y' }, 'horizon', /\[P10000Y\].*at most ten years/],
     [{ rules: [], horizon: 'P10YT0.001S' }, 'horizon', /at most ten years/],
     [{ rules: [], horizon: 5 }, 'horizon', /\[5\]/],
@@ -969,7 +969,7 @@ describe('an invalid request fails with its field', () => {
         ],
       },
       'segments[2]',
-      /or partitionNum than in \[segments\[0\]\]/,
+      /or \[partitionNum\] than in \[segments\[0\]\]/,
     ],
     [{ rules: [], segments: [null] }, 'segments[0]', /\[null\]/],
     [{ rules: [], segments: {} }, 'segments', /a list/],

@@ -180,8 +180,8 @@ describe('values', () => {
     ['svc.storage.type', 'hdfs', /one of \[local, s3\]$/],
     ['svc.indexer.logs.type', 'hdfs', /one of \[file, s3\]$/],
     ['svc.s3.endpoint.url', 's3.example.com', /an http or https URL such as/],
-    ['svc.storage.baseKey', 'a//b', /a path such as svc\/segments, without empty parts/],
-    ['svc.storage.baseKey', '../b', /a path such as svc\/segments, without empty parts/],
+    ['svc.storage.baseKey', 'a//b', /a path such as svc\/segments, in which no part is empty/],
+    ['svc.storage.baseKey', '../b', /a path such as svc\/segments, in which no part is empty/],
     ['svc.server.https.keyStoreType', 'bks', /one of \[jks, pkcs12, pem\]$/],
     ['svc.server.priority', '1001', /from -1000 to 1000$/],
   ]
@@ -437,7 +437,7 @@ describe('contradictions', () => {
     {
       name: 'logins without an escalator',
       lines: login.filter((line) => !line.includes('escalator')),
-      problems: [/^defaults: \[svc.escalator.type\] is noop, but .*requires logins/],
+      problems: [/^defaults: \[svc.escalator.type\] is \[noop\], but .*requires logins/],
     },
     {
       name: 'an authorizer without a login',
@@ -462,7 +462,7 @@ describe('contradictions', () => {
     {
       name: 'an escalator without a password',
       lines: login.filter((line) => !line.includes('internalClientPassword')),
-      problems: [/^FILE: \[svc.escalator.type\] is basic, but .*Password\] is not set$/],
+      problems: [/^FILE: \[svc.escalator.type\] is \[basic\], but .*Password\] is not set$/],
     },
     {
       name: 'disabled notifications',
@@ -495,7 +495,7 @@ describe('contradictions', () => {
         /a\.type\] is not set/,
         /a\.authorizerName/,
         /z\.type\] is not set/,
-        /is noop/,
+        /is \[noop\]/,
       ],
     },
   ]

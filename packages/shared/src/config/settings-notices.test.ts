@@ -257,8 +257,8 @@ describe('warnings at startup', () => {
         'svc.auth.authorizer.y.initialAdminRole': 'r',
       },
       [
-        /authorizer\.y\.type\].* only if an authenticator in \[svc.auth.authenticatorChain\] has the \[authorizerName\] \[y\]$/,
-        /authorizer\.y\.initialAdminRole\].* has the \[authorizerName\] \[y\]$/,
+        /authorizer\.y\.type\].* only if the \[authorizerName\] of an authenticator in \[svc.auth.authenticatorChain\] is \[y\]$/,
+        /authorizer\.y\.initialAdminRole\].* only if the \[authorizerName\] of an authenticator in .* is \[y\]$/,
       ],
     ],
     [
@@ -307,7 +307,7 @@ describe('warnings at startup', () => {
         'svc.auth.authenticator.b.type': 'basic',
         'svc.auth.authenticator.b.authorizerName': 'z',
       },
-      [/^These authenticators are never used for logins: \[b\]/],
+      [/are never used for logins: \[b\]/],
     ],
     [
       'for networks that do not contain this server',

@@ -874,7 +874,10 @@ describe('a path', () => {
     it(`cannot name the datasource [${name}]`, async () => {
       const answer = await call(`/things/${name}`)
       assert.equal(answer.status, 400)
-      assert.match(errorOf(answer).errorMessage, /a name of 1 to 255 characters, not blank, without \[\/\]/)
+      assert.match(
+        errorOf(answer).errorMessage,
+        /a non-blank name of 1 to 255 characters, other than \[\.\] or \[\.\.\], without \[\/\]/,
+      )
     })
   }
 

@@ -179,7 +179,7 @@ describe('the ports', () => {
       'svc.plaintextPort': String(port),
     })
     await assert.rejects(listen(settings, hello), {
-      problems: [`Cannot open port [${port}] from [svc.plaintextPort] on [127.0.0.1] (EADDRINUSE)`],
+      problems: [`Cannot open port [${port}], set by [svc.plaintextPort], on [127.0.0.1] (EADDRINUSE)`],
     })
     await assert.rejects(requestText(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
   })
@@ -196,7 +196,7 @@ describe('the ports', () => {
     const settings = testSettings('router', { 'svc.host': '192.0.2.1' })
     await assert.rejects(
       listen(settings, hello),
-      /^ConfigurationError: .*Cannot open port \[.*\] on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s,
+      /^ConfigurationError: .*Cannot open port \[.*\], set by .*, on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s,
     )
   })
 })

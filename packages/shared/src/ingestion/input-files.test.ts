@@ -420,13 +420,13 @@ describe('HTTP sources that exceed a limit', async () => {
       path: '/drips.csv',
       limits: { timeoutMs: 500 },
       code: 'unavailable',
-      message: /the download did not finish within \[0\.5\] seconds .*\(\[svc\.ingestion\.http\.timeout\]\)/,
+      message: /downloads took longer than \[0\.5\] seconds .*\(\[svc\.ingestion\.http\.timeout\]\)/,
     },
     {
       path: '/redirects-slowly.csv',
       limits: { timeoutMs: 300 },
       code: 'unavailable',
-      message: /did not finish within \[0\.3\] seconds/,
+      message: /took longer than \[0\.3\] seconds/,
     },
     {
       path: '/endless.csv',

@@ -249,7 +249,7 @@ describe('an invalid task', () => {
         [`${schema}.granularitySpec`]: { segmentGranularity: 'ALL', queryGranularity: 'all' },
       }),
       expect:
-        'Invalid value [all] for [spec.dataSchema.granularitySpec.queryGranularity]: expected a granularity other than ALL when [segmentGranularity] is ALL',
+        'Invalid value [all] for [spec.dataSchema.granularitySpec.queryGranularity]: expected a granularity other than [ALL] when [segmentGranularity] is [ALL]',
     },
     {
       name: 'a granularitySpec of another type',

@@ -113,8 +113,7 @@ describe('a fenced transaction', () => {
     await acquireLease(database, b, leaseMs)
     await assert.rejects(write(1), {
       code: 'unavailable',
-      message:
-        'This server is no longer the leader for the role [coordinator]: another server has taken over',
+      message: 'This server is no longer the [coordinator] leader: another server has taken over',
     })
     await write(2)
     assert.deepEqual(await written(), ['by 1', 'by 2'])

@@ -16,6 +16,7 @@ describe('a header with a login', () => {
     [`Basic ${encode('ann:>>>???', 'base64url')}`, 'ann', '>>>???'],
     [`Basic ${encode('ann:x').replace(/=+$/, '')}`, 'ann', 'x'],
     [basicHeader('€'.repeat(255), '€'.repeat(1024)), '€'.repeat(255), '€'.repeat(1024)],
+    [basicHeader('ann', 'x'.repeat(9000)), 'ann', 'x'.repeat(9000)],
   ]
   for (const [header, user, password] of rows) {
     it(`[${header.slice(0, 60)}] contains the user [${user.slice(0, 60)}] and the password [${password.slice(0, 60)}]`, () => {
@@ -72,7 +73,6 @@ describe('a header without a login', () => {
     `Basic ${encode(':')}`,
     'ann:secret',
     `Negotiate Basic ${encode('ann:x')}`,
-    `Basic ${encode(`ann:${'x'.repeat(3840)}`)}`,
   ]
   for (const header of rows) {
     it(`[${header?.slice(0, 60)}]`, () => assert.equal(readBasicHeader(header), undefined))

@@ -1,19 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import { maxNameLength, maxPasswordLength } from '@svc/domain/access'
-
-// One UTF-16 code unit takes at most three bytes in UTF-8, which are four in base64, so every valid login fits.
-const maxHeaderLength = 'Basic '.length + 4 * (maxNameLength + ':'.length + maxPasswordLength)
 
 const colon = 0x3a
 
 /**
  * Returns the user name and password of an Authorization header (RFC 7617, UTF-8); undefined if it contains none. The
  * scheme must be exactly `Basic` and one space, as in Druid 37. In a name or password that is not valid UTF-8, bytes
- * above 0x7f become unpaired surrogates, which no stored name or password contains.
+ * above 0x7f become unpaired surrogates, which no stored name or password contains. The length is not limited.
  */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
-  const match =
-    header !== undefined && header.length <= maxHeaderLength && /^Basic ([\w+/=-]+) *$/.exec(header)
+  const match = header !== undefined && /^Basic ([\w+/=-]+) *$/.exec(header)
   if (!match) return undefined
   const bytes = Buffer.from(match[1] as string, 'base64')
   const end = bytes.indexOf(colon)

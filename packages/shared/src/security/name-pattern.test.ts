@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { catastrophicExpressions, namesOfAttack } from '../testing/index.ts'
-import { compileNamePattern, isNamePattern } from './name-pattern.ts'
+import { compileNamePattern, countNamePatternSteps } from './name-pattern.ts'
 
 describe('a pattern', () => {
   const rows: readonly [pattern: string, matching: string[], others: string[]][] = [
@@ -46,16 +46,34 @@ describe('a pattern', () => {
 
   it('may be as long with its repetitions expanded as without any', () => {
     for (const pattern of ['a'.repeat(1024), '(ab|cd)'.repeat(146), '[^_]*'.repeat(204), 'a{1000}'])
-      assert.equal(isNamePattern(pattern), true, pattern)
+      assert.ok(countNamePatternSteps(pattern) !== undefined, pattern)
     for (const pattern of ['(a{100}){13}', '(ab{0,400}){3}']) {
-      assert.equal(isNamePattern(pattern), false)
+      assert.equal(countNamePatternSteps(pattern), undefined)
       assert.equal(compileNamePattern(pattern)('a'), false)
     }
   })
 
+  it('has as many steps as characters after its repetitions are expanded', () => {
+    for (const [pattern, least, most] of [
+      ['wiki', 1, 1],
+      ['wiki.*', 6, 12],
+      ['.{0,255}', 255, 600],
+      ['(.?){200}', 200, 900],
+    ] as const) {
+      const steps = countNamePatternSteps(pattern) ?? 0
+      assert.ok(steps >= least && steps <= most, `${pattern}: ${steps}`)
+    }
+  })
+
+  it('does not match names that are longer than any resource', () => {
+    const matches = compileNamePattern('a+')
+    assert.deepEqual([matches('a'.repeat(255)), matches('a'.repeat(256))], [true, false])
+  })
+
   it('is validated before it is stored', () => {
-    for (const [pattern] of rows) assert.equal(isNamePattern(pattern), true)
-    for (const pattern of ['(', '[a', '*', '(?=a)', '\\']) assert.equal(isNamePattern(pattern), false)
+    for (const [pattern] of rows) assert.ok(countNamePatternSteps(pattern) !== undefined)
+    for (const pattern of ['(', '[a', '*', '(?=a)', '\\'])
+      assert.equal(countNamePatternSteps(pattern), undefined)
   })
 
   it('is tested with at least 50 expressions that make other engines backtrack forever', () => {
@@ -64,7 +82,7 @@ describe('a pattern', () => {
     // The others are evaluated below.
     const tooLong = ['(a{1,30}){1,30}b', '(.{0,99}){0,10}b', '(a{0,50}){0,20}b']
     assert.deepEqual(
-      catastrophicExpressions.filter((pattern) => !isNamePattern(pattern)).sort(),
+      catastrophicExpressions.filter((pattern) => countNamePatternSteps(pattern) === undefined).sort(),
       tooLong.sort(),
     )
   })

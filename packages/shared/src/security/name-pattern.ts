@@ -4,6 +4,8 @@ import { RE2JS } from 're2js'
 // A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
 // Matching one character takes time proportional to the number of steps.
 const maxSteps = maxNamePatternLength + 100
+// No resource has a longer name. Matching takes time proportional to the length of the name, too.
+const maxMatchedLength = 255
 
 /** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */
 function compile(pattern: string): RE2JS {
@@ -23,19 +25,18 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   if (pattern.length > maxNamePatternLength) return () => false
   try {
     const compiled = compile(pattern)
-    return (name) => compiled.matches(name)
+    return (name) => name.length <= maxMatchedLength && compiled.matches(name)
   } catch {
     return () => false
   }
 }
 
-/** Returns whether a string is a valid name pattern. */
-export function isNamePattern(pattern: string): boolean {
-  if (isPlainName(pattern)) return pattern.length <= maxNamePatternLength
+/** Returns how many steps matching one character with a pattern may take; undefined if the pattern is invalid. */
+export function countNamePatternSteps(pattern: string): number | undefined {
+  if (isPlainName(pattern)) return pattern.length <= maxNamePatternLength ? 1 : undefined
   try {
-    compile(pattern)
-    return true
+    return Math.max(pattern.length, compile(pattern).programSize())
   } catch {
-    return false
+    return undefined
   }
 }

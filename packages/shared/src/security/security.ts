@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { maxNameLength, maxPasswordLength } from '@svc/domain/access'
 import { allowsAnonymous, internalNetworks, requiresLogin, type Settings } from '../config/index.ts'
 import { type LoginThrottle, noThrottle } from '../login-throttle/index.ts'
 import { basicHeader, readBasicHeader } from './basic-header.ts'
@@ -61,12 +62,13 @@ export function createSecurity(
   const metadata = createMetadataLogins(options.onOutdated)
   const logins = createChainLogins(loginChain(settings), metadata, directories, callers)
   const sources = createKnownSources()
+  const knownName = (user: string, current: SecurityDirectory): string | undefined =>
+    user === internalUser || hasUser(current, user) ? user : foundName(directories, user)
   const attempts = createLoginAttempts({
     logins,
     throttle: options.throttle ?? noThrottle,
     isOwnEscalator: escalatorCheck(options.escalator ?? createEscalator(settings)),
-    knownName: (user, current) =>
-      user === internalUser || hasUser(current, user) ? user : foundName(directories, user),
+    knownName,
     onRefused,
     onVerified: ({ user }, origin, caller) => {
       sources.add(user, origin.address)
@@ -90,6 +92,11 @@ export function createSecurity(
     const current = directory.current()
     if ('missing' in current) return { kind: 'unavailable', message: current.missing }
     if (!login || (first !== undefined && open.has(first))) return withoutLogin(current)
+    // No login is that long, so it is not verified, but it may be a guess at a real name.
+    if (login.user.length > maxNameLength || login.password.length > maxPasswordLength) {
+      onRefused(login.user, origin, 'login', knownName(login.user, current))
+      return withoutLogin(current)
+    }
     // From a new address, a cached password may be a guess, so it counts as an attempt.
     const known = sources.has(login.user, origin.address) ? logins.remembered(login, current) : undefined
     const outcome: Authentication = known

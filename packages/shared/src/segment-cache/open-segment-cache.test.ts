@@ -256,7 +256,7 @@ describe('space', () => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')
     assert.match(
       String(refused?.reason.message),
-      /^Segment \[s\d\] needs \[1000\] bytes, but server \[historical:8083\] has only \[500\] of \[3500\] free$/,
+      /^Segment \[s\d\] needs \[1000\] bytes, but server \[historical:8083\] has only \[500\] of its \[3500\] bytes free$/,
     )
     assert.equal(refused?.reason.code, 'tooLarge')
     await cache.drop(cache.list()[0]?.identifier as string)
@@ -281,7 +281,7 @@ describe('space', () => {
     )
     // 2000 bytes are free, but not in one location.
     await assert.rejects(cache.load(await bench.segment('d', 1500)), {
-      message: /has only \[1000\] of \[5000\] free$/,
+      message: /has only \[1000\] of its \[5000\] bytes free$/,
     })
   })
 
@@ -291,7 +291,7 @@ describe('space', () => {
     assert.equal(cache.maxSizeBytes, 1500)
     await cache.load(await bench.segment('a'))
     await assert.rejects(cache.load(await bench.segment('b')), {
-      message: /has only \[500\] of \[1500\] free$/,
+      message: /has only \[500\] of its \[1500\] bytes free$/,
     })
   })
 
@@ -302,7 +302,7 @@ describe('space', () => {
     const smaller = await bench.open({ locations: [{ path: bench.cacheFolder, maxSizeBytes: 1200 }] })
     assert.equal(smaller.list().length, 2)
     await assert.rejects(smaller.load(await bench.segment('c')), {
-      message: /has only \[0\] of \[1200\] free$/,
+      message: /has only \[0\] of its \[1200\] bytes free$/,
     })
   })
 

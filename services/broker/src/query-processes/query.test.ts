@@ -549,7 +549,7 @@ describe('queries of several callers', () => {
     await assert.rejects(over.read(reads), {
       code: 'timedOut',
       message:
-        'Your running queries took longer than [3000] ms in total, the limit set by [svc.query.maxTimePerCaller]',
+        'Your running queries have taken longer than [3000] ms in total, the limit set by [svc.query.maxTimePerCaller]',
     })
     for (const one of [first, second, other]) one.release()
   })

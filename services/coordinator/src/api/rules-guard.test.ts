@@ -49,7 +49,7 @@ describe('the guard of rules', () => {
     await assert.rejects(guardWith({ protectedDatasources: ['wiki'] })(change), {
       code: 'conflict',
       message:
-        'The policy of the cluster forbids this change. Datasource [wiki] is protected, but 2 segments would be marked unused ([protectedDatasources]). To change the rules anyway, add [overridePolicy] to the request, which requires WRITE on CONFIG [rulesOverride].',
+        'The policy of the cluster forbids this change. Datasource [wiki] is protected, but 2 segments would be marked unused ([protectedDatasources]). To change the rules anyway, add the parameter [overridePolicy], which requires permission [WRITE] on [CONFIG] [rulesOverride].',
     })
   })
 

@@ -161,7 +161,7 @@ describe('rules', () => {
       'a%2f..%2fb',
       dropAll,
       400,
-      /\[a\/\.\.\/b\] for .*expected a datasource name/,
+      /\[a\/\.\.\/b\] for .*expected a non-blank datasource name/,
     ],
     ['a blank name', '%20', dropAll, 400, /1 to 255 characters/],
     [
@@ -169,7 +169,7 @@ describe('rules', () => {
       'x'.repeat(256),
       dropAll,
       400,
-      /\[x{120}…\] for .*expected a datasource name of 1 to 255 characters/,
+      /\[x{120}…\] for .*expected a non-blank datasource name of 1 to 255 characters/,
     ],
     ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],
     ['a name of two lines', 'a%0Ab', dropAll, 400, /\[a\\u000ab\] for \[dataSource\].*without control/],

@@ -10,7 +10,7 @@ it('limits streams per caller and in total, until some end', () => {
   limit.enter(caller('ann'))
   assert.throws(() => limit.enter(caller('ann')), {
     code: 'busy',
-    message: 'Too many streams of user [ann]: expected at most [2]',
+    message: 'Too many streams for user [ann]: expected at most [2]',
   })
   limit.enter(caller('ben'))
   assert.throws(() => limit.enter(caller('ben')), {

@@ -148,7 +148,7 @@ describe('a cluster is settled', () => {
     await run()
     const load = { action: 'load', sizeBytes: 10, sentAtMs: performance.now() } as const
     servers.note('a', new Map([[segment(1).id, load]]))
-    assert.deepEqual(await reasons(), ['Load queues have 1 load and 0 drops'])
+    assert.deepEqual(await reasons(), ['Load queues contain 1 load and 0 drops'])
     report({ segments: null, changes: [{ id: segment(1).id, change: 'loaded' }] })
     assert.deepEqual(await reasons(), changed)
     await run()

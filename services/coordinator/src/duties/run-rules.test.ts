@@ -219,7 +219,7 @@ describe('a run of the rules', () => {
     await lead()
     await assert.rejects(duty.run(1), {
       code: 'unavailable',
-      message: /no longer the leader for the role \[coordinator\]/,
+      message: /no longer the \[coordinator\] leader/,
     })
     assert.equal((await used()).length, 2)
     assert.deepEqual(requested(), [])

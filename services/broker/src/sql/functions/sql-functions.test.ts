@@ -427,7 +427,7 @@ describe('rejects', () => {
     [`svc_first_bytes('a', 1)`, /Unsupported function \[svc_first_bytes\]/],
     [
       `EARLIEST('a' ORDER BY 1)`,
-      /Function \[earliest\] has an ORDER BY: expected none, because its rows are ordered by __time/,
+      /Function \[earliest\] has an ORDER BY: expected none, because the function already orders rows by __time/,
     ],
     [`svc_1_time_floor(${july}, 'P1D')`, /Unsupported function \[svc_1_time_floor\]/],
     [`svc_0_body(${july})`, /Unsupported function \[svc_0_body\]/],

@@ -72,7 +72,7 @@ describe('the explanation of access', () => {
       '/svc-internal/v1/segments',
       both,
       false,
-      /Only servers may call this endpoint, as the internal user \[svc_system\]/,
+      /Only servers may call this endpoint: the caller must be the internal user \[svc_system\]/,
     ],
     ['svc_system', '/svc-internal/v1/segments', both, true, /\[svc_system\] is the internal user/],
     ['svc_system', '/svc-internal/v1/open', both, false, /callers are not identified as servers/],

@@ -2,7 +2,7 @@ import { parsePermissions, permissionsSchema } from '@svc/domain/access'
 import { described } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
 import { addRole, removeRole, replacePermissions } from '@svc/shared/postgres'
-import { type AuthorizerDirectory, isNamePattern } from '@svc/shared/security'
+import { type AuthorizerDirectory, countNamePatternSteps } from '@svc/shared/security'
 import { namesShape } from '@svc/shared/shapes'
 import { type Authorizers, authorizerPath, entryOf } from './authorizers.ts'
 import { expect, nameParameter } from './change-security.ts'
@@ -82,7 +82,7 @@ function permissionsRoute(authorizers: Authorizers): Route {
     path: `${authorizerPath}/roles/:role/permissions`,
     access: securityConfig('WRITE'),
     summary: 'Replace the permissions of a role',
-    body: jsonBody(described(permissionsSchema(), (json) => parsePermissions(json, isNamePattern))),
+    body: jsonBody(described(permissionsSchema(), (json) => parsePermissions(json, countNamePatternSteps))),
     answers: [emptyAnswer],
     failures: ['conflict'],
     handle: async (input) => {
