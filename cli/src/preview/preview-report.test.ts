@@ -157,13 +157,7 @@ describe('later changes', () => {
     },
   })
   const cases: [count: number, stepMs: number, rows: number, header: string, first: string[]][] = [
-    [
-      12,
-      3_600_000,
-      12,
-      'until',
-      ['2026-06-15T01:00Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused'],
-    ],
+    [12, 3_600_000, 12, 'until', ['2026-06-15T01:00Z', 'wiki', 'hot +1, hot -2, 1 segment marked unused']],
     [60, dayMs, 9, 'week of', ['2026-06-15', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],
     [52, 7 * dayMs, 13, 'month', ['2026-06', 'wiki', 'hot +2, hot -4, 2 segments marked unused']],
     [120, 30 * dayMs, 11, 'year', ['2026', 'wiki', 'hot +6, hot -12, 6 segments marked unused']],

@@ -23,6 +23,10 @@ export interface Budgets {
   readonly servers: BodyBudgets
 }
 
+// A long body of a user counts as at least this many bytes, because even one of 1 MiB may take long to process: so a user
+// has at most eight of them processed at the same time, and the others wait.
+const minLongBytes = 8 * mebibyte
+
 const waits = { maxWaitingPerCaller: 64, maxWaiting: 512, maxWaitMs: 20_000 }
 
 /** Creates the budgets of one server. */
@@ -91,7 +95,9 @@ export async function readJsonBody(
       scan: new JsonScan(isServer ? unlimited(body) : body, length),
       assertLength,
       takeBytes: async () => {
-        releases.push(await bytes.take(name, length ?? body.limitBytes))
+        releases.push(
+          await bytes.take(name, Math.max(length ?? body.limitBytes, isServer ? 0 : minLongBytes)),
+        )
       },
     })
     return { json: await parseText(text), release }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, request as sendRequest } from 'node:http'
+import { createServer, type IncomingMessage, request as sendRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { waitUntil } from '../testing/index.ts'
 import { drain } from './receive-body.ts'
 
 test('the rest of a body is drained while an iterator still waits for a chunk of it', async () => {
@@ -30,5 +32,35 @@ test('the rest of a body is drained while an iterator still waits for a chunk of
   } finally {
     server.closeAllConnections()
     server.close()
+  }
+})
+
+test('refused bodies are drained slowly enough for other requests', async () => {
+  let drainedBytes = 0
+  const endless = () => {
+    const stream = new Readable({ read: () => void stream.push(Buffer.alloc(65_536)) })
+    stream.on('data', (chunk: Buffer) => {
+      drainedBytes += chunk.length
+    })
+    return Object.assign(stream, { complete: false, socket: { destroy: () => undefined } })
+  }
+  const bodies = [endless(), endless()]
+  try {
+    for (const body of bodies) drain(body as unknown as IncomingMessage)
+    await waitUntil(
+      'all are paused',
+      () => bodies.every((body) => body.isPaused()),
+      (arePaused) => arePaused,
+      { pollMs: 1 },
+    )
+    assert.ok(drainedBytes <= 8 * 1024 * 1024, `${drainedBytes} bytes`)
+    const before = drainedBytes
+    await waitUntil(
+      'they are drained further',
+      () => drainedBytes > before + 4 * 1024 * 1024,
+      (isFurther) => isFurther,
+    )
+  } finally {
+    for (const body of bodies) body.destroy()
   }
 })

@@ -17,6 +17,9 @@ const minBytesPerSecond = 32 * 1024
 const maxZstdWindowLog = 23
 // How long the rest of a request is read after an early response. Otherwise, the sender may not see the response.
 const drainMs = 10_000
+// All requests together are drained at 40 MiB per second.
+const drainTickMs = 50
+const drainBytesPerTick = 2 * 1024 * 1024
 
 type Decompressor = ReturnType<typeof createGunzip>
 const decompressors: Readonly<Record<string, () => Decompressor>> = {
@@ -112,8 +115,33 @@ export function drain(request: IncomingMessage): void {
   const stop = () => clearTimeout(timer)
   request.once('end', stop).once('close', stop)
   // Without a listener for data, an iterator that ends later leaves the request paused.
-  request.on('data', () => undefined).resume()
+  request.on('data', (chunk: Buffer) => drainPace.drained(request, chunk.length)).resume()
 }
+
+/** Limits how fast all requests together are drained: reading many of them at once would delay all other requests. */
+function createDrainPace() {
+  const paused = new Set<IncomingMessage>()
+  let leftBytes = drainBytesPerTick
+  let timer: NodeJS.Timeout | undefined
+  const tick = () => {
+    timer = undefined
+    leftBytes = drainBytesPerTick
+    const resumed = [...paused]
+    paused.clear()
+    for (const request of resumed) request.resume()
+  }
+  return {
+    drained(request: IncomingMessage, bytes: number): void {
+      leftBytes -= bytes
+      timer ??= setTimeout(tick, drainTickMs).unref()
+      if (leftBytes > 0) return
+      request.pause()
+      paused.add(request)
+    },
+  }
+}
+
+const drainPace = createDrainPace()
 
 /** Detects bytes that arrive too slowly. */
 export function createPace() {
