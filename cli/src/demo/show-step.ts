@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { timedOut } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
 import { retry } from '@svc/shared/retry'
@@ -39,7 +40,7 @@ export async function showStep(
   const startedAt = performance.now()
   const answers = () => observe(client, demoSpec.dataSource, cluster.home.deepStorage)
   const view = async () => viewOf(await retry(answers, retries), demoSpec.dataSource, days, demoTiers)
-  const before = (await view()).deepStorage
+  const before = await view()
   await retry(() => client.send('POST', rulesPath, step.rules), retries)
   const { historicals } = parseOptions({ historicals: demoHistoricals })
   const tierSizes = [...historicals].map(([tier, servers]) => ({ tier, servers }))
@@ -48,14 +49,16 @@ export async function showStep(
     const seen = await view()
     const afterMs = performance.now() - startedAt
     const missing = missingFor(target, seen)
-    if (seen.deepStorage.files !== before.files || seen.deepStorage.sizeBytes !== before.sizeBytes) {
-      missing.push(`deep storage has [${seen.deepStorage.files}] files, expected [${before.files}]`)
+    const { files, sizeBytes } = before.deepStorage
+    if (seen.deepStorage.files !== files || seen.deepStorage.sizeBytes !== sizeBytes) {
+      missing.push(`deep storage has [${seen.deepStorage.files}] files, expected [${files}]`)
     }
     if (missing.length === 0) {
       display.settle(seen, afterMs)
       return afterMs
     }
-    display.show(seen, afterMs)
+    // Until something has changed, this would be the state of the step before.
+    if (!isDeepStrictEqual(seen, before)) display.show(seen, afterMs)
     if (afterMs >= stepTimeoutMs) {
       throw timedOut(
         `Step timed out after ${formatSeconds(stepTimeoutMs)}: ${step.title}; ${missing.join(', ')}. Use --keep to keep the home with its logs.`,

@@ -33,6 +33,16 @@ describe('sqlOuterLimit', () => {
   })
 })
 
+describe('the text of a statement', () => {
+  for (const query of ['SELECT \u0000', 'SELECT 1 AS "a\ud800b"'])
+    it(`is refused with a character that no name may contain: ${JSON.stringify(query)}`, () => {
+      assert.throws(() => readSqlRequest({ query }, ''), {
+        code: 'invalidInput',
+        message: /expected a string without the character U\+0000 and without unpaired surrogates$/,
+      })
+    })
+})
+
 describe('the id of a query', () => {
   const sql = (context: object) => readSqlRequest({ query: 'SELECT 1', context }, '')
   const scan = (context: object) => readNativeQuery({ queryType: 'scan', dataSource: 'wiki', context }, '')

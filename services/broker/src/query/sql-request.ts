@@ -114,7 +114,8 @@ const readParameter: Reader<Parameter> = readFields({
 
 const readQueryText: Reader<string> = described({ type: 'string' }, (json, field) => {
   if (typeof json !== 'string') throw refuse(field, json, 'a string with one SELECT statement')
-  if (json.includes('\0')) throw refuseSecret(field, 'a string without the character U+0000')
+  if (json.includes('\0') || !json.isWellFormed())
+    throw refuseSecret(field, 'a string without the character U+0000 and without unpaired surrogates')
   return json
 })
 
