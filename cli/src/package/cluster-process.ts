@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describeError, unavailable } from '@svc/domain/failure'
 import { type Cluster, type FreePortsOptions, startAtFreePorts } from '../cluster/index.ts'
+import { takeStartTurn } from './start-turn.ts'
 
 /** Options that can be sent to another process. Without a home, the cluster has a temporary one. */
 export type ClusterProcessOptions = Pick<
@@ -40,11 +41,12 @@ const { home, ...options } = await new Promise<ClusterProcessOptions>((resolve) 
 const temporaryHome = home === undefined ? mkdtempSync(path.join(tmpdir(), 'svc-testing-')) : undefined
 let cluster: Cluster | undefined
 try {
+  const endTurn = await takeStartTurn(stop.signal)
   cluster = await startAtFreePorts({
     ...options,
     home: home ?? temporaryHome!,
     signal: stop.signal,
-  })
+  }).finally(endTurn)
   if (cluster.notReady.length > 0) {
     const problems = cluster.notReady.map(({ instance, problem }) => `${instance}: ${problem}`)
     throw unavailable(`Some servers are not ready: ${problems.join('; ')}`)
