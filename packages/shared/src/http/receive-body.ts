@@ -122,9 +122,9 @@ export function drain(request: IncomingMessage): void {
 function createDrainPace() {
   const paused = new Set<IncomingMessage>()
   let leftBytes = drainBytesPerTick
-  let timer: NodeJS.Timeout | undefined
+  let isTicking = false
   const tick = () => {
-    timer = undefined
+    isTicking = false
     leftBytes = drainBytesPerTick
     const resumed = [...paused]
     paused.clear()
@@ -133,7 +133,8 @@ function createDrainPace() {
   return {
     drained(request: IncomingMessage, bytes: number): void {
       leftBytes -= bytes
-      timer ??= setTimeout(tick, drainTickMs).unref()
+      if (!isTicking) setTimeout(tick, drainTickMs).unref()
+      isTicking = true
       if (leftBytes > 0) return
       request.pause()
       paused.add(request)
