@@ -142,46 +142,49 @@ Examples:
   ./svc rules preview flights-rules.json --datasource flights --html preview.html
   echo '[{"type":"dropForever"}]' | ./svc rules preview - --datasource _default --json`,
     )
-    .action(async (file: string, options: PreviewCommandOptions) => {
-      checkPreviewFormat(options)
-      if (options.full && !options.json) throw invalidInput('Option --full requires --json')
-      const [{ checkDatasourceIsKnown, readJson }, room] = await Promise.all([
-        import('../rules/index.ts'),
-        import('../preview/index.ts'),
-      ])
-      const json = readJson(file)
-      const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
-      const body = {
-        ...room.previewRequestOf(json, options),
-        ...(options.markUsed ? { markUsedSince: 0 } : {}),
-      }
-      const access = await accessOf(options)
-      const { clientOf } = await import('../client/index.ts')
-      const client = clientOf(access)
-      if (options.datasource !== undefined) await checkDatasourceIsKnown(client, options.datasource)
-      const page = { buckets: room.bucketsIn(pictureColumns()), full: options.full }
-      const answer = await room.previewsOf(client, access, page)(body)
-      if (!room.isKnown(answer)) {
-        process.exitCode = exitStatus.notKnown
-        if (options.json) printJson(answer)
-        process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
-        return
-      }
-      const reason = room.failureReason(answer.summary.effects, failOn)
-      if (reason !== undefined) process.exitCode = exitStatus.refused
-      const { datasource } = options
-      const list = Array.isArray(json) ? json : undefined
-      await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
-      if (
-        list !== undefined &&
-        datasource !== undefined &&
-        answer.summary.buckets === undefined &&
-        !options.json &&
-        !options.markdown
-      )
-        await showTimeline(client, [datasource, list], { now: answer.now })
-      if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
-    })
+    .action(previewRules)
+}
+
+/** Previews the rules in a file. */
+async function previewRules(file: string, options: PreviewCommandOptions): Promise<void> {
+  checkPreviewFormat(options)
+  if (options.full && !options.json) throw invalidInput('Option --full requires --json')
+  const [{ checkDatasourceIsKnown, readJson }, room] = await Promise.all([
+    import('../rules/index.ts'),
+    import('../preview/index.ts'),
+  ])
+  const json = readJson(file)
+  const failOn = options.failOn === undefined ? [] : room.parseFailOn(options.failOn)
+  const body = {
+    ...room.previewRequestOf(json, options),
+    ...(options.markUsed ? { markUsedSince: 0 } : {}),
+  }
+  const access = await accessOf(options)
+  const { clientOf } = await import('../client/index.ts')
+  const client = clientOf(access)
+  if (options.datasource !== undefined) await checkDatasourceIsKnown(client, options.datasource)
+  const page = { buckets: room.bucketsIn(pictureColumns()), full: options.full }
+  const answer = await room.previewsOf(client, access, page)(body)
+  if (!room.isKnown(answer)) {
+    process.exitCode = exitStatus.notKnown
+    if (options.json) printJson(answer)
+    process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+    return
+  }
+  const reason = room.failureReason(answer.summary.effects, failOn)
+  if (reason !== undefined) process.exitCode = exitStatus.refused
+  const { datasource } = options
+  const list = Array.isArray(json) ? json : undefined
+  await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
+  if (
+    list !== undefined &&
+    datasource !== undefined &&
+    answer.summary.buckets === undefined &&
+    !options.json &&
+    !options.markdown
+  )
+    await showTimeline(client, [datasource, list], { now: answer.now })
+  if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
 }
 
 function addDiff(rules: Command): void {

@@ -43,12 +43,6 @@ export async function openUserStore(client: ClusterClient, names: StoreNames = {
   const authorizer = names.authorizer ?? (await onlyName(client, 'authorization', '--authorizer'))
   const logins = `${base}/authentication/db/${encodeURIComponent(authenticator)}/users`
   const accounts = `${base}/authorization/db/${encodeURIComponent(authorizer)}/users`
-  const at = (path: string, user: string, rest = '') => {
-    if (['', '.', '..'].includes(user.trim()))
-      throw invalidInput(`Invalid user name [${user}]: expected a non-blank name other than [.] or [..]`)
-    return `${path}/${encodeURIComponent(user)}${rest}`
-  }
-
   async function read(user: string): Promise<User | undefined> {
     const [login, account] = await Promise.all([
       client.send('GET', at(logins, user)).catch(undefinedIfMissing),
@@ -110,6 +104,13 @@ export async function openUserStore(client: ClusterClient, names: StoreNames = {
       if (!deleted.includes(true)) throw unknownUser(user)
     },
   }
+}
+
+/** The path of a user. Throws a Failure for a name that a path cannot contain. */
+function at(path: string, user: string, rest = ''): string {
+  if (['', '.', '..'].includes(user.trim()))
+    throw invalidInput(`Invalid user name [${user}]: expected a non-blank name other than [.] or [..]`)
+  return `${path}/${encodeURIComponent(user)}${rest}`
 }
 
 const unknownUser = (user: string): Failure =>

@@ -62,7 +62,7 @@ export function createSecurity(
   const metadata = createMetadataLogins(options.onOutdated)
   const logins = createChainLogins(loginChain(settings), metadata, directories, callers)
   const sources = createKnownSources()
-  const knownName = (user: string, current: SecurityDirectory): string | undefined =>
+  const knownName = (user: string, current: SecurityDirectory) =>
     user === internalUser || hasUser(current, user) ? user : foundName(directories, user)
   const attempts = createLoginAttempts({
     logins,
@@ -76,13 +76,7 @@ export function createSecurity(
     },
   })
 
-  /** Returns the result for a request without credentials: accepted if an authenticator accepts everyone. */
-  function withoutLogin(current: SecurityDirectory): Authentication {
-    const [name] = open
-    if (name === undefined) return { kind: 'refused' }
-    // The identity is the name of the authenticator, and its authorizer decides as usual.
-    return { kind: 'known', caller: callers(name, name, [], current) }
-  }
+  const withoutLogin = withoutLoginBy(open, callers)
 
   async function authenticate(header: string | undefined, origin: LoginOrigin): Promise<Authentication> {
     const [first] = chain
@@ -92,8 +86,7 @@ export function createSecurity(
     const current = directory.current()
     if ('missing' in current) return { kind: 'unavailable', message: current.missing }
     if (!login || (first !== undefined && open.has(first))) return withoutLogin(current)
-    // No login is that long, so it is not verified, but it may be a guess at a real name.
-    if (login.user.length > maxNameLength || login.password.length > maxPasswordLength) {
+    if (isTooLong(login)) {
       onRefused(login.user, origin, 'login', knownName(login.user, current))
       return withoutLogin(current)
     }
@@ -121,6 +114,20 @@ export function createSecurity(
     openOptions: settings.get('svc.auth.allowUnauthenticatedHttpOptions'),
   }
 }
+
+/** Returns the result for a request without credentials: accepted if an authenticator accepts everyone. */
+const withoutLoginBy =
+  (open: ReadonlySet<string>, callers: ReturnType<typeof createCallerCache>) =>
+  (current: SecurityDirectory): Authentication => {
+    const [name] = open
+    if (name === undefined) return { kind: 'refused' }
+    // The identity is the name of the authenticator, and its authorizer decides as usual.
+    return { kind: 'known', caller: callers(name, name, [], current) }
+  }
+
+/** Whether no user can have such a login. It is not verified, but may be a guess at a real name. */
+const isTooLong = ({ user, password }: Login): boolean =>
+  user.length > maxNameLength || password.length > maxPasswordLength
 
 // As in Druid 37, a path that requires no login requires no permission either. Its caller is never internal.
 const unsecuredCaller: Caller = unrestricted('anonymous', '')
