@@ -208,7 +208,7 @@ describe('a backup', () => {
     assert.equal(status, 0, stderr)
     assert.match(
       stderr,
-      /Notice: The backup uses an older format.*, restored \[secrets\/admin-password\] without verifying/,
+      /Notice: The backup uses an older format.*; restored \[secrets\/admin-password\] without verifying/,
     )
     const none = path.join(folder, 'none')
     assert.equal(readFileSync(path.join(none, 'secrets/admin-password'), 'utf8'), cluster.adminPassword)

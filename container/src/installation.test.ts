@@ -99,7 +99,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'data without its passwords',
     found: { ...first, hasData: true },
-    expect: /and the passwords are lost\. Start over with docker compose down --volumes/,
+    expect: /and the passwords of that installation are lost\. Start over with docker compose down --volumes/,
   },
   {
     name: 'volumes of another layout',

@@ -144,7 +144,7 @@ describe('a policy', () => {
     const { used: _, ...summary } = summaryOf({ wiki })
     assert.match(
       policyViolations(readRulesPolicy({ maxTotalUnusedPercent: 50 }, ''), new Map(), summary)[0]!,
-      /without [READ] on [STATE], svc cannot check/,
+      /without \[READ\] on \[STATE\], svc cannot check/,
     )
   })
 

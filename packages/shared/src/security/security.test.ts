@@ -125,6 +125,13 @@ describe('a chain', () => {
     assert.deepEqual(refused, [])
   })
 
+  it('reports refused logins that are longer than any login, because they may be guesses at real names', async () => {
+    const { outcome, refused } = setUp({ authenticators: { A: inA } })
+    assert.equal(await outcome('right', 'x'.repeat(9000)), 'refused')
+    assert.equal(await outcome('n'.repeat(5000), 'x'), 'refused')
+    assert.deepEqual(refused, ['right from 192.0.2.7', `${'n'.repeat(5000)} from 192.0.2.7`])
+  })
+
   const open = {
     'svc.auth.authenticatorChain': '["A","open"]',
     'svc.auth.authenticator.open.type': 'allowAll',
