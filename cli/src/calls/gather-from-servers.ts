@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { conflict, describeError } from '@svc/domain/failure'
-import { errorMessageOf, sendRequest } from '../client/index.ts'
+import { conflict, describeError, invalidInput } from '@svc/domain/failure'
+import { errorMessageOf, notReady, sendRequest } from '../client/index.ts'
 import { type HomeLayout, processesOf, readRunFile, readSecret } from '../home/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
 
@@ -25,10 +25,10 @@ export async function gatherFromServers<Entry extends { readonly time: string }>
   const servers = processesOf(home).filter(({ url }) => url.startsWith('http'))
   const selected = servers.filter(({ instance }) => only === undefined || instance === only)
   if (selected.length === 0) {
-    throw conflict(
-      only === undefined
-        ? `No cluster is running in [${home.root}]. Start it with ./svc up.`
-        : `Invalid value [${only}] for [--instance]: expected one of [${servers.map(({ instance }) => instance).join(', ')}]`,
+    if (only === undefined)
+      throw conflict(`No cluster is running in [${home.root}]. Start it with ./svc up.`, notReady)
+    throw invalidInput(
+      `Invalid value [${only}] for [--instance]: expected one of [${servers.map(({ instance }) => instance).join(', ')}]`,
     )
   }
   const isSecure = run?.profile === 'secure'

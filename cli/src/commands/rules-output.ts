@@ -1,4 +1,4 @@
-import { invalidInput } from '@svc/domain/failure'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import { printJson, writeFileOf } from '../output/index.ts'
 import type { AnsweredPreview, PreviewReport } from '../preview/index.ts'
@@ -28,8 +28,9 @@ export async function bandsOf(
     import('@svc/domain/time'),
   ])
   const own = parseRules(list)
-  const defaults =
-    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
+  const answered = await defaultsFor(client, datasource)
+  if (answered === undefined) return undefined
+  const defaults = parseRules(answered)
   return ruleBandsOf(buckets, {
     own: own.length,
     all: [...own, ...defaults, defaultRule],
@@ -98,7 +99,16 @@ export function printWarnings(messages: readonly string[]): void {
   for (const message of messages) process.stderr.write(`svc: Warning: ${message}\n`)
 }
 
-/** Draws which tiers a list of rules, followed by the cluster defaults, loads over time. */
+/** Returns the rules that follow those of a datasource; undefined if the user may not read them, so that a picture is impossible. */
+async function defaultsFor(client: ClusterClient, datasource: string | undefined): Promise<unknown> {
+  if (datasource === '_default') return []
+  return await client.send('GET', `${allRulesPath}/_default`).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'forbidden') return undefined
+    throw error
+  })
+}
+
+/** Draws which tiers a list of rules, followed by the cluster defaults, loads over time. Draws nothing if the user may not read them. */
 export async function showTimeline(
   client: ClusterClient,
   [datasource, list]: readonly [string, readonly unknown[]],
@@ -109,9 +119,10 @@ export async function showTimeline(
     import('@svc/domain/rules'),
     import('@svc/domain/time'),
   ])
+  const answered = await defaultsFor(client, datasource)
+  if (answered === undefined) return
   const now = shown.now ?? (await timeOf(client))
-  const defaults =
-    datasource === '_default' ? [] : parseRules(await client.send('GET', `${allRulesPath}/_default`))
+  const defaults = parseRules(answered)
   const lines = timelinePicture({
     rules: [...parseRules(list), ...defaults, defaultRule],
     now: parseInstant(now),
