@@ -138,7 +138,7 @@ const contradictions: { name: string; lines: string[]; names: string[] }[] = [
   {
     name: 'logins without an escalator',
     lines: loginWithout('svc.escalator.type'),
-    names: ['svc.escalator.type', 'noop', 'expected basic'],
+    names: ['svc.escalator.type', 'noop', 'expected [basic]'],
   },
   {
     name: 'an escalator without a password',

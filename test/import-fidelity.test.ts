@@ -222,7 +222,7 @@ describe('an import from a folder that was exported completely', () => {
     const args = ['--from', at('inventory'), '--unused', '--home', at('source')]
     const { status, stdout, stderr } = await runSvc('import', ...args)
     assert.equal(status, 0, stderr)
-    assert.match(stdout, /^Fidelity report of the import from /)
+    assert.match(stdout, /^Fidelity report for the import from /)
     source = await start('source')
     relay = await startDruidRelay(source.cluster)
   })

@@ -362,7 +362,7 @@ describe('nothing is created', () => {
     [
       'with a wrong password',
       ['--from', sourceUrl, '--user', 'reader:wrong'],
-      2,
+      4,
       /status \[401\]: .* Use --user/,
     ],
     [
@@ -383,7 +383,7 @@ describe('nothing is created', () => {
       2,
       /Invalid value \[fast\] for \[--load-bytes-per-second\]: expected a size/,
     ],
-    ['from a server that is down', ['--from', 'http://127.0.0.1:1'], 1, /Failed to read .*ECONNREFUSED/],
+    ['from a server that is down', ['--from', 'http://127.0.0.1:1'], 3, /Failed to read .*ECONNREFUSED/],
   ]
   for (const [name, args, status, message] of refused) {
     test(name, async () => {

@@ -49,7 +49,7 @@ test('reports a missing timestamp column with its option', async () => {
   assert.equal(status, 1)
   assert.match(
     stderr,
-    /failed: Invalid value \[t\] for \[--timestamp\]: expected one of the input columns \[a, b\]\. Show its log with /,
+    /failed: Invalid value \[t\] for \[--timestamp\]: expected one of the input columns \[a, b\]\. To show its log, run /,
   )
 })
 
@@ -58,11 +58,11 @@ test('reports an invalid row with the file name that the user gave, and prints i
   assert.equal(status, 1)
   assert.ok(
     stderr.includes(
-      `failed: Invalid value [never] for timestamp column [t] (--timestamp) in row [2] of file [${file}]: expected format [auto] (--timestamp-format). Show its log with `,
+      `failed: Invalid value [never] for timestamp column [t] (--timestamp) in row [2] of file [${file}]: expected format [auto] (--timestamp-format). To show its log, run `,
     ),
     stderr,
   )
-  const [, args = ''] = /Show its log with \.\/svc (.*)\n$/.exec(stderr) ?? []
+  const [, args = ''] = /To show its log, run \.\/svc (.*)\n$/.exec(stderr) ?? []
   const log = await runSvc(...args.split(' '))
   assert.equal(log.status, 0, log.stderr)
   assert.match(

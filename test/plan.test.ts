@@ -277,7 +277,7 @@ describe('plan and apply', () => {
     assert.equal(refused.status, 4)
     assert.match(
       refused.stderr,
-      /The configuration were changed after plan \[\w+\] was made: \[rules\.flights\]/,
+      /Parts of the configuration were changed after plan \[\w+\] was created: \[rules\.flights\]/,
     )
   })
 

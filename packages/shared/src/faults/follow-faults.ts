@@ -118,7 +118,7 @@ export function followFaults(
       const self = aim()
       if (!self) return
       await refresh()
-      trouble.over('Resumed reading faults')
+      trouble.over('Resumed reading the list of injected faults')
       for (const fault of faultsAt(all, Date.now()).filter(kills)) {
         if (faultsAimedAt([fault], self).length === 0) {
           notifyKilled(fault.target)
@@ -130,7 +130,9 @@ export function followFaults(
     },
     (error) => {
       if (wasRead)
-        trouble.report('Failed to read faults; keeping the last known ones', { error: describeError(error) })
+        trouble.report('Failed to read the list of injected faults; keeping the last known ones', {
+          error: describeError(error),
+        })
     },
   )
   return {

@@ -218,7 +218,8 @@ function allIntervalsRoutes(reader: ServedReader, segments: SegmentInventory): R
       method: 'GET',
       path: `${base}/intervals`,
       access: authenticated,
-      summary: 'List all served intervals with sizes by datasource; `full` returns segments instead',
+      summary:
+        'List all served intervals, with sizes by datasource; with `full`, lists the segments instead of the sizes',
       query: detail,
       answers: [jsonAnswer(byDatasourceShape)],
       handle: async ({ caller, query }) => {

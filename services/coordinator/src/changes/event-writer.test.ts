@@ -42,7 +42,7 @@ describe('server-sent events', () => {
     await writer.write(changes)
     const text = (await response.toArray()).join('')
     assert.match(text, /^event: changes\n/)
-    assert.match(text, /event: end\ndata: {"reason":"The client did not read the last event within \[50\] ms/)
+    assert.match(text, /event: end\ndata: {"reason":"The client did not read an event within \[50\] ms/)
     assert.equal(text.match(/event: changes/g)!.length, 1)
   })
 
