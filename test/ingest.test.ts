@@ -70,5 +70,5 @@ test('reports an invalid row with the file name that the user gave, and prints i
     /^\S+ INFO {2}Task started \{"task":"[^"\\]+","attempt":1\}\n\S+ ERROR Task failed .*never.*\n$/,
   )
   const unknown = await runSvc('logs', '--task', 'unknown', '--home', cluster.home.root)
-  assert.deepEqual([unknown.status, /Task \[unknown\] does not exist/.test(unknown.stderr)], [1, true])
+  assert.deepEqual([unknown.status, /Task \[unknown\] does not exist/.test(unknown.stderr)], [2, true])
 })
