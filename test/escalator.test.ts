@@ -206,6 +206,6 @@ test('./svc calls shows the journals of all servers', async () => {
   const table = await runSvc('calls', '--home', cluster.home.root, '--instance', 'broker')
   assert.match(table.stdout, /sent +broker .* svc_system +CN=coordinator +200/)
   const nobody = await runSvc('calls', '--home', cluster.home.root, '--instance', 'nobody')
-  assert.equal(nobody.status, 1)
+  assert.equal(nobody.status, 2)
   assert.match(nobody.stderr, /Invalid value \[nobody\] for \[--instance\]/)
 })

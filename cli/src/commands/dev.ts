@@ -23,7 +23,9 @@ export function addDev(program: Command): void {
     })
   dev
     .command('check')
-    .description('Check types, lint, format, dead code, dependency directions, wording, and function length')
+    .description(
+      'Check types, lint, format, dead code, dependency directions, wording, function length, and generated documents',
+    )
     .action(async () => {
       const { runChecks } = await import('../development/index.ts')
       process.exitCode = (await runChecks()) ? exitStatus.done : exitStatus.failed
@@ -31,10 +33,18 @@ export function addDev(program: Command): void {
   dev
     .command('docs')
     .description('Regenerate the documents that are generated from the source')
-    .action(async () => {
-      const { commandsDocument, writeDocuments } = await import('../development/index.ts')
-      for (const file of await writeDocuments({ 'docs/commands.md': commandsDocument(program) }))
-        process.stdout.write(`Wrote ${file}\n`)
+    .option('--check', 'Only check that they match the source')
+    .action(async ({ check }: { check?: boolean }) => {
+      const { commandsDocument, outdatedDocuments, writeDocuments } = await import('../development/index.ts')
+      const documents = { 'docs/commands.md': commandsDocument(program) }
+      if (check) {
+        const outdated = await outdatedDocuments(documents)
+        if (outdated.length === 0) return
+        process.stdout.write(`Not up to date: ${outdated.join(', ')}. Run ./svc dev docs.\n`)
+        process.exitCode = exitStatus.failed
+        return
+      }
+      for (const file of await writeDocuments(documents)) process.stdout.write(`Wrote ${file}\n`)
     })
   dev
     .command('console')

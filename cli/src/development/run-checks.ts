@@ -29,6 +29,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
   },
   { name: 'wording', command: [process.execPath, bundleOf('svc'), 'dev', 'wording'] },
   { name: 'function length', command: [process.execPath, bundleOf('svc'), 'dev', 'functions'] },
+  { name: 'generated documents', command: [process.execPath, bundleOf('svc'), 'dev', 'docs', '--check'] },
 ]
 
 /** Runs all checks and prints each result with its findings. Returns whether all passed. */

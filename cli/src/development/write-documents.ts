@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { propertiesDocument } from '@svc/shared/config'
 import { metricsDocument } from '@svc/shared/metrics'
@@ -13,15 +13,26 @@ type Documents = Readonly<Record<string, string>>
 
 /** Writes `given` and the other documents that are generated from the source; returns their names. */
 export async function writeDocuments(given: Documents): Promise<readonly string[]> {
-  const documents: Documents = {
+  const documents = await generatedDocuments(given)
+  for (const [name, text] of Object.entries(documents)) writeFileSync(path.join(repositoryRoot, name), text)
+  return Object.keys(documents)
+}
+
+/** The names of generated documents that differ from what their source generates now; `given` are those of the caller. */
+export async function outdatedDocuments(given: Documents): Promise<readonly string[]> {
+  return Object.entries(await generatedDocuments(given))
+    .filter(([name, text]) => readFileSync(path.join(repositoryRoot, name), 'utf8') !== text)
+    .map(([name]) => name)
+}
+
+async function generatedDocuments(given: Documents): Promise<Documents> {
+  return {
     ...given,
     'docs/metrics.md': metricsDocument(),
     'docs/properties.md': propertiesDocument(),
     'docs/state.schema.json': stateSchemaText(),
     'packages/shared/src/openapi/openapi.json': await openApiText(),
   }
-  for (const [name, text] of Object.entries(documents)) writeFileSync(path.join(repositoryRoot, name), text)
-  return Object.keys(documents)
 }
 
 /** The OpenAPI document of all roles, as the router serves it. */
