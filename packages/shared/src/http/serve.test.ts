@@ -166,6 +166,44 @@ describe('the ports', () => {
     assert.match(answer, /hello/)
   })
 
+  const foreignLines: readonly [name: string, chunks: readonly string[]][] = [
+    ['HTTP/0.9', ['GET /\r\n']],
+    ['HTTP/0.9 after an empty line', ['\r\nGET /\n']],
+    ['HTTP/0.9 in two parts', ['GET ', '/\r\n']],
+    ['RTSP', ['GET / RTSP/1.0\r\n\r\n']],
+    ['RTSP in two parts', ['GET / RT', 'SP/1.0\r\n\r\n']],
+    ['an empty version', ['GET / \r\n\r\n']],
+  ]
+  for (const [name, chunks] of foreignLines)
+    it(`refuse ${name} with 400 before the application sees it`, async (context) => {
+      let requests = 0
+      const { plaintextPort, tlsPort } = await open(
+        context,
+        { ...withTls('rsa.jks'), 'svc.enablePlaintextPort': 'true' },
+        (_request, response) => {
+          requests++
+          response.end()
+        },
+      )
+      const sockets = [
+        connect(plaintextPort!, '127.0.0.1'),
+        tlsConnect({ port: tlsPort, host: '127.0.0.1', ca: authority }),
+      ]
+      for (const socket of sockets) {
+        const answered = (async () => {
+          let text = ''
+          for await (const chunk of socket) text += chunk
+          return text
+        })()
+        for (const chunk of chunks) {
+          await new Promise((resolve) => socket.write(chunk, resolve))
+          await new Promise(setImmediate)
+        }
+        assert.match(await answered, /^HTTP\/1\.1 400 [\s\S]*expected \[HTTP\/1\.1\] or \[HTTP\/1\.0\]/)
+      }
+      assert.equal(requests, 0)
+    })
+
   it('are reported with their property if they are in use, and none stays open', async (context) => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { ConfigurationError, type Settings } from '../config/index.ts'
@@ -13,6 +13,7 @@ import {
   reportFailedHandshakes,
 } from './client-certificates.ts'
 import { errorBody } from './error-body.ts'
+import { refuseForeignProtocols } from './request-line.ts'
 
 /** The listening sockets of a server. */
 export interface Listeners {
@@ -52,6 +53,9 @@ export async function listen(
   const start = async (server: Server, wanted: WantedPort): Promise<number> => {
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
+    server.on(wanted.property === 'svc.tlsPort' ? 'secureConnection' : 'connection', (socket: Socket) =>
+      refuseForeignProtocols(socket, () => answerDirectly(socket, '400 Bad Request', foreignProtocol)),
+    )
     server.on('connect', (_request, socket) =>
       answerDirectly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
     )
@@ -220,6 +224,10 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   }
   answerDirectly(socket, status, failure)
 }
+
+const foreignProtocol = invalidInput(
+  'Unsupported protocol in the request line: expected [HTTP/1.1] or [HTTP/1.0]',
+)
 
 const noTunnel = new Failure(
   'methodNotAllowed',
