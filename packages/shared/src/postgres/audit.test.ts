@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createTestStores } from '../testing/index.ts'
-import { type AuditEntry, type AuditQuery, loadAudit, loadAuditKeys, saveAudit, sql } from './index.ts'
+import {
+  type AuditEntry,
+  type AuditQuery,
+  loadAudit,
+  loadAuditInPages,
+  loadAuditKeys,
+  saveAudit,
+  sql,
+} from './index.ts'
 
 const { database } = await createTestStores({ after })
 
@@ -85,7 +93,7 @@ describe('the audit history', () => {
       SELECT 'long', 'k', '', n::text, '', '', '', to_timestamp(n) FROM generate_series(1, 10001) n`)
     await assert.rejects(loadAudit(database, { type: 'long' }), {
       code: 'tooLarge',
-      message: /^The history has \[10001\] entries .* Use a shorter \[interval\] or a smaller \[count\]\.$/,
+      message: 'The history has more than [10000] entries. Use a shorter [interval] or a [count].',
     })
     const entries = await loadAudit(database, { type: 'long', interval: { start: 1000, end: 10_001_000 } })
     assert.equal(entries.length, 10_000)
@@ -102,6 +110,24 @@ describe('the audit history', () => {
     })
     await assert.rejects(loadAudit(database, { type: 'large', count: 34 }), { code: 'tooLarge' })
     assert.equal((await loadAudit(database, { type: 'large', count: 33 })).length, 33)
+  })
+
+  it('of any size comes in pages', async () => {
+    const pages = await Array.fromAsync(loadAuditInPages(database, { type: 'large' }))
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      Array(20).fill(2),
+    )
+    assert.deepEqual(
+      pages.flat().map(({ comment }) => comment),
+      Array.from({ length: 40 }, (_, index) => String(index + 1)),
+    )
+    const newest = await Array.fromAsync(loadAuditInPages(database, { type: 'large', count: 3 }))
+    assert.deepEqual(
+      newest.map((page) => page.map(({ comment }) => comment)),
+      [['40', '39'], ['38']],
+    )
+    assert.deepEqual(await Array.fromAsync(loadAuditInPages(database, { type: 'nothing' })), [])
   })
 
   it('of several keys counts their entries only', async () => {

@@ -57,9 +57,13 @@ export interface AuditQuery {
   readonly interval?: Interval | undefined
 }
 
-// Limits of one response. The number of entries is limited only without a count. An entry can have up to 1 MiB.
+// The number of entries is limited only without a count.
 const maxEntries = 10_000
-const maxPayloadBytes = 32 * 2 ** 20
+// An entry can have up to 2 MiB: few are in memory at a time.
+const maxPageBytes = 2 * 2 ** 20
+const maxPageEntries = 1000
+// Limit of a history that is read as a whole.
+const maxWholeBytes = 32 * 2 ** 20
 
 /** Returns the keys that have entries of a type. */
 export async function loadAuditKeys(queries: Queries, type: string): Promise<string[]> {
@@ -74,6 +78,31 @@ export async function loadAuditKeys(queries: Queries, type: string): Promise<str
  * Throws a tooLarge Failure if there are too many entries, or they are too large, for one response.
  */
 export async function loadAudit(queries: Queries, query: AuditQuery): Promise<StoredAuditEntry[]> {
+  const found = await findAudit(queries, query)
+  const bytes = found.reduce((sum, entry) => sum + entry.bytes, 0)
+  if (bytes > maxWholeBytes) throw tooMuchHistory(found.length, bytes)
+  const pages = await Array.fromAsync(auditPages(queries, found))
+  return pages.flat()
+}
+
+/**
+ * Like `loadAudit`, but generates the entries in pages of a few MiB, so that a history may have any size. Throws a tooLarge
+ * Failure before the first page if there are too many entries.
+ */
+export async function* loadAuditInPages(
+  queries: Queries,
+  query: AuditQuery,
+): AsyncGenerator<StoredAuditEntry[]> {
+  yield* auditPages(queries, await findAudit(queries, query))
+}
+
+interface FoundEntry {
+  readonly id: number
+  /** Size of its values, in bytes. */
+  readonly bytes: number
+}
+
+async function findAudit(queries: Queries, query: AuditQuery): Promise<FoundEntry[]> {
   const { type, key, count, interval } = query
   const keys = key === undefined ? query.keys : [key]
   const byKey = keys === undefined ? sql`` : sql`AND key = ANY(${keys}::text[])`
@@ -81,20 +110,49 @@ export async function loadAudit(queries: Queries, query: AuditQuery): Promise<St
     interval === undefined
       ? sql``
       : sql`AND created_at >= to_timestamp(${storableSeconds(interval.start)}) AND created_at < to_timestamp(${storableSeconds(interval.end)})`
-  const order = count === undefined ? sql`ORDER BY id` : sql`ORDER BY id DESC LIMIT ${count}`
-  const [found] = await queries.query<{ entries: number; bytes: number }>(sql`
-    SELECT count(*)::float8 AS entries, coalesce(sum(octet_length(payload) + coalesce(octet_length(replaced), 0)), 0)::float8 AS bytes
-    FROM (SELECT payload, replaced FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}) AS entries`)
-  const { entries, bytes } = found ?? { entries: 0, bytes: 0 }
-  if ((count === undefined && entries > maxEntries) || bytes > maxPayloadBytes) {
-    throw tooLarge(
-      `The history has [${entries}] entries totaling [${bytes}] bytes; expected at most [${maxEntries}] entries totaling at most [${maxPayloadBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
-    )
-  }
-  return await queries.query<StoredAuditEntry>(sql`
-    SELECT id, type, key, author, comment, identity, ip, payload, replaced, created_at AS "createdAt"
+  // One more than allowed shows that there are too many.
+  const order =
+    count === undefined ? sql`ORDER BY id LIMIT ${maxEntries + 1}` : sql`ORDER BY id DESC LIMIT ${count}`
+  const found = await queries.query<FoundEntry>(sql`
+    SELECT id, octet_length(payload) + coalesce(octet_length(replaced), 0) AS bytes
     FROM audit WHERE type = ${type} ${byKey} ${byTime} ${order}`)
+  if (count === undefined && found.length > maxEntries)
+    throw tooLarge(
+      `The history has more than [${maxEntries}] entries. Use a shorter [interval] or a [count].`,
+    )
+  return found
 }
+
+/** Generates the values of entries, in the order of `found`. */
+async function* auditPages(
+  queries: Queries,
+  found: readonly FoundEntry[],
+): AsyncGenerator<StoredAuditEntry[]> {
+  for (let start = 0; start < found.length; ) {
+    const end = endOfPage(found, start)
+    const ids = found.slice(start, end).map(({ id }) => id)
+    const entries = await queries.query<StoredAuditEntry>(sql`
+      SELECT id, type, key, author, comment, identity, ip, payload, replaced, created_at AS "createdAt"
+      FROM audit WHERE id = ANY(${ids}::int8[])`)
+    const byId = new Map(entries.map((entry) => [entry.id, entry]))
+    // Entries that were erased in the meantime are left out.
+    yield ids.flatMap((id) => byId.get(id) ?? [])
+    start = end
+  }
+}
+
+function endOfPage(found: readonly FoundEntry[], start: number): number {
+  let bytes = 0
+  let end = start
+  do bytes += found[end++]!.bytes
+  while (end < found.length && end - start < maxPageEntries && bytes + found[end]!.bytes <= maxPageBytes)
+  return end
+}
+
+const tooMuchHistory = (entries: number, bytes: number) =>
+  tooLarge(
+    `The history has [${entries}] entries totaling [${bytes}] bytes; expected at most [${maxWholeBytes}] bytes. Use a shorter [interval] or a smaller [count].`,
+  )
 
 /** Returns epoch seconds, clamped to the range of Postgres timestamps. */
 export function storableSeconds(instantMs: number): number {

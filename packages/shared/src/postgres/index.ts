@@ -3,6 +3,7 @@ export {
   type AuditEntry,
   type AuditQuery,
   loadAudit,
+  loadAuditInPages,
   loadAuditKeys,
   type StoredAuditEntry,
   saveAudit,

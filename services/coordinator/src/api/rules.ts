@@ -26,7 +26,7 @@ import {
   state,
   versionCheck,
 } from '@svc/shared/http'
-import { loadAudit, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
+import { loadAuditInPages, loadAuditKeys, type StoredAuditEntry, saveRules } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { rulesShape } from '@svc/shared/shapes'
@@ -217,21 +217,21 @@ async function historyOf(
   { interval, count, full }: ValuesOf<typeof historyQuery>,
 ) {
   const lastWeek = { start: clock.now() - defaultHistoryMs, end: Number.POSITIVE_INFINITY }
-  const entries = await loadAudit(database, {
+  const pages = loadAuditInPages(database, {
     type: 'rules',
     keys: dataSources,
     count,
     interval: interval ?? (count === undefined ? lastWeek : undefined),
   })
-  return new JsonPieces(jsonList(entriesInPages(entries, full ? fullHistoryEntry : historyEntry)))
+  return new JsonPieces(jsonList(entriesOneByOne(pages, full ? fullHistoryEntry : historyEntry)))
 }
 
-/** Generates pages of one entry each as JSON text, because an entry has up to 2 MiB. */
-function* entriesInPages(
-  entries: readonly StoredAuditEntry[],
+/** Generates entries as JSON text one by one, because an entry has up to 2 MiB. */
+async function* entriesOneByOne(
+  pages: AsyncIterable<readonly StoredAuditEntry[]>,
   format: (entry: StoredAuditEntry) => object,
-): Generator<string[]> {
-  for (const entry of entries) yield [JSON.stringify(format(entry))]
+): AsyncGenerator<string[]> {
+  for await (const page of pages) for (const entry of page) yield [JSON.stringify(format(entry))]
 }
 
 /** Default rules of a new cluster as stored JSON. */
