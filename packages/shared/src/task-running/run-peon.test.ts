@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import {
@@ -48,7 +48,24 @@ const run = (
   onProgress = (_: unknown) => {},
 ) => runPeon(order(given), logFile, onProgress, signal)
 
+const childrenOf = (pid: number): string[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+
+/** The 19th field, counted from the state, which follows the name in parentheses. */
+const nicenessOf = (thread: string): string =>
+  readFileSync(`${thread}/stat`, 'utf8').split(') ')[1]!.split(' ')[16]!
+
 describe('a task process', () => {
+  it('has a lower priority than the servers, in all of its threads', async () => {
+    const seen = new Set<string>()
+    await run({}, undefined, () => {
+      for (const pid of childrenOf(process.pid))
+        for (const thread of readdirSync(`/proc/${pid}/task`))
+          seen.add(nicenessOf(`/proc/${pid}/task/${thread}`))
+    })
+    assert.deepEqual(seen, new Set(['5']))
+  })
+
   it('writes segments to S3 with the credentials of the environment', async (context) => {
     const standIn = await startS3StandIn(context)
     process.env.AWS_ACCESS_KEY_ID = standIn.accessKey

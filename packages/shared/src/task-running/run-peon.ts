@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { setPriority } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { storageFailure } from '../deep-storage/index.ts'
@@ -28,6 +29,7 @@ export async function runPeon(
         serialization: 'advanced',
         execArgv: [],
       })
+      lowerPriority(child.pid)
       let end: WorkEnd | undefined
       const kill = (): boolean => child.kill('SIGKILL')
       if (signal.aborted) kill()
@@ -46,6 +48,18 @@ export async function runPeon(
     })
   } finally {
     await log.close()
+  }
+}
+
+// Below the servers: while tasks keep every processor busy, requests are answered all the same.
+const peonNiceness = 5
+
+/** Threads that the process starts later inherit its priority. */
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, peonNiceness)
+  } catch {
+    // The process has ended already.
   }
 }
 

@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { Interval } from '@svc/domain/time'
-import { isJsonObject, type JsonObject } from '@svc/domain/validation'
+import {
+  escapeControlCharacters,
+  hasControlCharacter,
+  isJsonObject,
+  type JsonObject,
+} from '@svc/domain/validation'
 import { literal } from '@svc/shared/duckdb'
 import {
   type CallArgument,
@@ -197,6 +202,7 @@ class StatementReader {
       return
     }
     if (!isJsonObject(value)) return
+    this.checkNames(value)
     let inner = scope
     if (typeof value.class === 'string') this.checkExpression(value)
     else if ('cte_map' in value) inner = this.readQueryNode(value, scope)
@@ -205,6 +211,19 @@ class StatementReader {
       if (key === 'cte_map') continue
       if (typeof child === 'object') this.read(child, inner)
     }
+  }
+
+  private checkNames(node: JsonObject): void {
+    for (const field of ['alias', 'column_names', 'column_name_alias']) {
+      const names = node[field]
+      for (const name of Array.isArray(names) ? names : [names])
+        if (typeof name === 'string') this.checkName(node, name)
+    }
+  }
+
+  private checkName(node: JsonObject, name: string): void {
+    if (hasControlCharacter(name))
+      this.refuse(node, `Invalid name [${escapeControlCharacters(name)}]: expected no control characters`)
   }
 
   /**
@@ -319,6 +338,7 @@ class StatementReader {
     const names = new Set(scope)
     const { map = [] } = node.cte_map as { map?: readonly { key: string; value: JsonObject }[] }
     for (const { key, value } of map) {
+      this.checkName(node, key)
       const query = (value.query as JsonObject).node as JsonObject
       // Only a recursive WITH clause can refer to itself.
       const own = query.type === 'RECURSIVE_CTE_NODE' ? new Set([...names, key.toLowerCase()]) : names
