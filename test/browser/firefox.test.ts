@@ -1,4 +1,5 @@
-// The console without a cluster in Firefox ESR, over WebDriver BiDi. Everything else is tested in Chromium.
+// The main flow of the console in Firefox ESR, over WebDriver BiDi: over TLS and with a login, and without a cluster. Everything
+// else is tested in Chromium.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -8,6 +9,7 @@ import { firefoxFile } from '../support/find-on-path.ts'
 import { svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { openFirefox } from './open-firefox.ts'
+import { startSampleCluster } from './sample-cluster.ts'
 import { writeSampleInventory } from './sample-inventory.ts'
 
 const skip = firefoxFile === undefined && 'Firefox is not on PATH (Debian: apt-get install firefox-esr)'
@@ -40,6 +42,46 @@ test('Firefox: opens a snapshot, edits and reviews its rules, and previews the n
   } finally {
     await page.close()
     command.kill('SIGINT')
+    removeTestFolder(snapshot)
+  }
+})
+
+test('Firefox: logs in over TLS, edits and reviews imported rules, moves the clock by 90 days, and applies them', {
+  skip,
+}, async () => {
+  const snapshot = newTestFolder()
+  const cluster = await startSampleCluster(snapshot)
+  const page = await openFirefox()
+  try {
+    const startedAt = performance.now()
+    await page.open(`${cluster.routerUrl}/console/`)
+    await page.fill({ role: 'textbox', name: 'Name' }, 'admin')
+    await page.fill('//input[@type="password"]', cluster.adminPassword!)
+    await page.click({ role: 'button', name: 'Log in' })
+    await page.click({ role: 'link', name: 'Datasources' })
+    await page.click({ role: 'link', name: 'wikipedia' })
+    await page.waitForText(/780 segments/)
+    await page.click('//button[contains(., "Load by period P13M")]')
+    await page.fill({ role: 'textbox', name: 'Period, counted back from now' }, 'P2Y')
+    await page.waitForText(/was P13M/)
+    for (let month = 0; month < 3; month += 1) await page.click({ role: 'button', name: '+1 month' })
+    await page.waitForText(/Preview of \d{4}/)
+    await page.click({ role: 'button', name: 'Move the clock…' })
+    await page.click({ role: 'button', name: 'Move the clock' })
+    await page.waitForText(/Preview of an unsaved edit/)
+    await page.click({ role: 'button', name: 'Apply' })
+    await page.waitForText(/Applied\./)
+    assert.ok(performance.now() - startedAt < 60_000)
+    const rules = await cluster.router.get<{ period?: string }[]>('/svc/coordinator/v1/rules/wikipedia')
+    assert.deepEqual(
+      rules.slice(2).map(({ period = '' }) => period),
+      ['P2Y', ''],
+    )
+    await page.waitForText(/All replicas are where the rules require them\./)
+    assert.deepEqual(page.problems, [])
+  } finally {
+    await page.close()
+    await cluster.stop()
     removeTestFolder(snapshot)
   }
 })
