@@ -109,7 +109,7 @@ async function bundleGroup(folder, entryPoints, { place, plugin }) {
     banner: {
       js: "import { createRequire as createBuildRequire } from 'node:module'; const require = createBuildRequire(import.meta.url);",
     },
-    plugins: [plugin, lazyHttp],
+    plugins: [plugin, lazyHttp, withoutBodyParser],
   })
 }
 
@@ -176,5 +176,17 @@ const lazyHttp = {
           export const { ${names.join(', ')} } = module`,
       }
     })
+  },
+}
+
+/**
+ * Leaves out the parsers of bodies, which Express loads with tables of character sets and media types: the servers read
+ * bodies themselves, within limits of their own.
+ */
+const withoutBodyParser = {
+  name: 'without body-parser',
+  setup(build) {
+    build.onResolve({ filter: /^body-parser$/ }, ({ path: name }) => ({ path: name, namespace: 'empty' }))
+    build.onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {}' }))
   },
 }
