@@ -70,6 +70,8 @@ export interface StartOptions extends WrittenOptions {
   readonly signal?: AbortSignal | undefined
   /** Called with a short text for each completed step. */
   readonly onStep?: ((step: string) => void) | undefined
+  /** Called with the URL of each coordinator as soon as it is ready, before the services that wait for it. */
+  readonly onCoordinator?: ((url: string) => void) | undefined
   /** Called when a process of the running cluster exits unexpectedly. */
   readonly onEnd?: ((end: ProcessEnd) => void) | undefined
 }
@@ -300,6 +302,7 @@ class ClusterStart {
     }, deadline).finally(probe.close)
     if (isReady) {
       this.reportStarted(instance)
+      if (role === 'coordinator') this.options.onCoordinator?.(url)
       return undefined
     }
     return { instance, problem: problem ?? this.lastErrorOf(instance) ?? 'no response' }

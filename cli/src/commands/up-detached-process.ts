@@ -13,7 +13,12 @@ const options = await new Promise<DetachedOptions>((resolve) => {
   process.once('message', (message) => resolve(message as DetachedOptions))
 })
 try {
-  const cluster = await startCluster({ ...options, signal, onStep: (step) => report({ kind: 'step', step }) })
+  const cluster = await startCluster({
+    ...options,
+    signal,
+    onStep: (step) => report({ kind: 'step', step }),
+    onCoordinator: (url) => report({ kind: 'coordinator', url }),
+  })
   report({ kind: 'ready', summary: summarize(cluster) })
   keepConsoleCurrent((problem) => console.error(problem))
   await requested

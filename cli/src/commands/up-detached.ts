@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Failure, type FailureCode, unavailable } from '@svc/domain/failure'
+import type { ClusterAccess } from '../client/index.ts'
 import { parseOptions, type StartOptions } from '../cluster/index.ts'
 import { exitStatus, stopRequest } from '../exit/index.ts'
 import { type HomeLayout, homeLayout, isHome, logFile, openHome } from '../home/index.ts'
@@ -10,6 +11,7 @@ import { printSummary, type Summary, stepDisplay } from './up-summary.ts'
 /** Messages of the supervising process while it starts; the last one is `ready` or `failed`. */
 export type DetachedMessage =
   | { readonly kind: 'step'; readonly step: string }
+  | { readonly kind: 'coordinator'; readonly url: string }
   | { readonly kind: 'ready'; readonly summary: Summary }
   | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string }
 
@@ -76,9 +78,12 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
     hasOwnSecurity,
   } satisfies DetachedOptions)
   const steps = stepDisplay(out)
+  // Starts with the first coordinator: a login takes a fifth of a second, while the other services are still starting.
+  let unknown: Promise<string | undefined> | undefined
   const summary = await new Promise<Summary>((resolve, reject) => {
     child.on('message', (message: DetachedMessage) => {
       if (message.kind === 'step') steps.show(message.step)
+      else if (message.kind === 'coordinator') unknown ??= unknownReason(home, message.url)
       else if (message.kind === 'ready') resolve(message.summary)
       else reject(new Failure(message.code, message.message))
     })
@@ -91,24 +96,31 @@ export async function runDetached(options: DetachedOptions & { json?: boolean })
   child.disconnect()
   child.unref()
   const isReady = summary.notReady.length === 0
-  const unknown = isReady ? await unknownReason(home) : undefined
+  const reason = isReady ? await unknown : undefined
   printSummary(summary, { json })
   if (!isReady) process.exitCode = exitStatus.failed
-  if (unknown !== undefined) {
-    process.stderr.write(`svc: The state of the cluster is not known yet: ${unknown}\n`)
+  if (reason !== undefined) {
+    process.stderr.write(`svc: The state of the cluster is not known yet: ${reason}\n`)
     process.exitCode = exitStatus.notKnown
   }
 }
 
 /** Waits until the leader has a report from every server. Returns why it does not, if the wait times out. */
-async function unknownReason(home: HomeLayout): Promise<string | undefined> {
-  const [{ connectToCluster }, { clusterIsKnown, waitUntil }] = await Promise.all([
+async function unknownReason(home: HomeLayout, coordinatorUrl: string): Promise<string | undefined> {
+  const [{ accessToCluster, clientOf }, { clusterIsKnown, waitUntil }] = await Promise.all([
     import('../client/index.ts'),
     import('../waiting/index.ts'),
   ])
+  const { signal } = new AbortController()
+  const wait = (access: ClusterAccess) =>
+    waitUntil(clusterIsKnown(clientOf(access)), { timeoutMs: knownTimeoutMs, signal })
   try {
-    const { signal } = new AbortController()
-    await waitUntil(clusterIsKnown(connectToCluster(home)), { timeoutMs: knownTimeoutMs, signal })
+    const access = accessToCluster(home)
+    await wait({ ...access, routerUrl: coordinatorUrl }).catch((error: Failure) => {
+      if (error.code === 'timedOut') throw error
+      // The router finds the leader if it is another coordinator.
+      return wait(access)
+    })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     if (error.code === 'timedOut') return error.message
