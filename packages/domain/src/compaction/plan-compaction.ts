@@ -456,7 +456,7 @@ class Search {
       uncompactedSegments: uncompacted,
       figures,
       uncompacted: contentOf(uncompacted),
-      compacted: contentOf(compacted),
+      compacted,
       reason,
       own: ownFigures(groups, figures, shared),
       shared,
@@ -465,33 +465,21 @@ class Search {
     this.needed.push(need)
   }
 
-  /** Returns the segments that do not match the configuration, the others, and the first failed check. */
+  /** Returns the segments that do not match the configuration, what the others contain, and the first failed check. */
   private uncompactedOf(groups: readonly SegmentGroup[]): {
     uncompacted: readonly CompactionSegment[]
-    compacted: readonly CompactionSegment[]
+    compacted: Content
     reason: string
   } {
-    const granularity = this.config.granularitySpec?.segmentGranularity ?? null
-    // States without a granularity are checked together: one unaligned segment makes all segments with the same state
-    // uncompacted.
-    const unaligned = new Set<StateVerdict>()
-    if (granularity !== null) {
-      for (const { interval, segments } of groups) {
-        if (isAligned(interval, granularity)) continue
-        for (const { lastCompactionState } of segments) {
-          const verdict = lastCompactionState && this.verdictOf(lastCompactionState)
-          if (verdict?.mustAlign) unaligned.add(verdict)
-        }
-      }
-    }
+    const unaligned = this.unalignedIn(groups)
     let first: StateVerdict | undefined
     const uncompacted: CompactionSegment[] = []
-    const compacted: CompactionSegment[] = []
+    const compacted = new ContentSum()
     for (const { segments } of groups) {
       for (const segment of segments) {
         const verdict = segment.lastCompactionState && this.verdictOf(segment.lastCompactionState)
-        if (verdict !== undefined && verdict.mismatch === undefined && !unaligned.has(verdict)) {
-          compacted.push(segment)
+        if (verdict !== undefined && verdict.mismatch === undefined && !unaligned?.has(verdict)) {
+          compacted.add(segment)
           continue
         }
         uncompacted.push(segment)
@@ -499,9 +487,30 @@ class Search {
         if (first === undefined || candidate.rank < first.rank) first = candidate
       }
     }
+    const granularity = this.config.granularitySpec?.segmentGranularity ?? null
     const reason =
       first?.mismatch ?? `segmentGranularity is unknown, and segments are not aligned to [${granularity}]`
-    return { uncompacted, compacted, reason }
+    return { uncompacted, compacted: compacted.content(), reason }
+  }
+
+  /**
+   * Returns the verdicts about states without a granularity that some segment is not aligned to; undefined if there are none.
+   * Such states are checked together: one unaligned segment makes all segments with the same state uncompacted.
+   */
+  private unalignedIn(groups: readonly SegmentGroup[]): ReadonlySet<StateVerdict> | undefined {
+    const granularity = this.config.granularitySpec?.segmentGranularity ?? null
+    if (granularity === null) return undefined
+    let unaligned: Set<StateVerdict> | undefined
+    for (const { interval, segments } of groups) {
+      if (isAligned(interval, granularity)) continue
+      for (const { lastCompactionState } of segments) {
+        const verdict = lastCompactionState && this.verdictOf(lastCompactionState)
+        if (!verdict?.mustAlign) continue
+        unaligned ??= new Set()
+        unaligned.add(verdict)
+      }
+    }
+    return unaligned
   }
 }
 
@@ -546,11 +555,23 @@ const timeOf = (groups: readonly SegmentGroup[]): Interval =>
   enclosingInterval(groups.map(({ interval }) => interval)) as Interval
 
 function contentOf(segments: readonly CompactionSegment[]): Content {
-  let bytes = 0
-  let rows: number | undefined = 0
-  for (const { sizeBytes, totalRows } of segments) {
-    bytes += sizeBytes
-    rows = rows === undefined || totalRows === undefined ? undefined : rows + totalRows
+  const sum = new ContentSum()
+  for (const segment of segments) sum.add(segment)
+  return sum.content()
+}
+
+class ContentSum {
+  private count = 0
+  private bytes = 0
+  private rows: number | undefined = 0
+
+  add({ sizeBytes, totalRows }: CompactionSegment): void {
+    this.count += 1
+    this.bytes += sizeBytes
+    this.rows = this.rows === undefined || totalRows === undefined ? undefined : this.rows + totalRows
   }
-  return { count: segments.length, bytes, rows }
+
+  content(): Content {
+    return { count: this.count, bytes: this.bytes, rows: this.rows }
+  }
 }

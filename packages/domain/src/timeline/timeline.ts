@@ -41,35 +41,48 @@ const sliceLength = 5000
 
 function* groupsOf(segments: readonly TimelineSegment[]): Generator<undefined, Group[]> {
   const groups = new Map<string, Group>()
-  let last: Group | undefined
-  for (let index = 0; index < segments.length; index += 1) {
-    if (index % sliceLength === sliceLength - 1) yield
-    const { interval, version } = segments[index]!
+  let index = 0
+  let pauseAt = sliceLength
+  while (index < segments.length) {
     // Segments of a group are mostly consecutive, so this avoids creating a key for each of them.
-    if (
-      last !== undefined &&
-      last.interval.start === interval.start &&
-      last.interval.end === interval.end &&
-      last.version === version
-    ) {
-      last.segments.push(index)
-      continue
-    }
+    const end = endOfRun(segments, index)
+    const { interval, version } = segments[index]!
     const key = `${interval.start}/${interval.end}/${version}`
-    last = groups.get(key)
-    if (last === undefined) {
-      last = { interval, version, segments: [index], complete: false }
-      groups.set(key, last)
-    } else {
-      last.segments.push(index)
-    }
+    const group = groups.get(key)
+    if (group === undefined)
+      groups.set(key, { interval, version, segments: indexesFrom(index, end), complete: false })
+    else for (let at = index; at < end; at += 1) group.segments.push(at)
+    index = end
+    if (index < pauseAt) continue
+    pauseAt = index + sliceLength
+    yield
   }
   const list = [...groups.values()]
-  for (const [index, group] of list.entries()) {
-    if (index % sliceLength === 0) yield
+  for (const [at, group] of list.entries()) {
+    if (at % sliceLength === 0) yield
     group.complete = isComplete(group.segments, segments)
   }
   return list
+}
+
+/** Returns the index after the last of the consecutive segments that are in the same group. */
+function endOfRun(segments: readonly TimelineSegment[], from: number): number {
+  const { interval, version } = segments[from]!
+  let end = from + 1
+  for (; end < segments.length; end += 1) {
+    const next = segments[end]!
+    const isSameTime =
+      next.interval === interval ||
+      (next.interval.start === interval.start && next.interval.end === interval.end)
+    if (!isSameTime || next.version !== version) return end
+  }
+  return end
+}
+
+function indexesFrom(start: number, end: number): number[] {
+  const indexes = new Array<number>(end - start)
+  for (let at = start; at < end; at += 1) indexes[at - start] = at
+  return indexes
 }
 
 /** Whether the core partition set of a group is complete. `group` contains the indexes of its segments. */
@@ -77,10 +90,10 @@ function isComplete(group: readonly number[], segments: readonly TimelineSegment
   // Appended segments are also in the group, with partition numbers beyond the core set.
   let coreSize = 0
   let isInOrder = true
-  for (const [at, index] of group.entries()) {
-    const { partitionNum, partitions } = segments[index]!
-    coreSize = Math.max(coreSize, partitions)
-    isInOrder &&= partitionNum === at
+  for (let at = 0; at < group.length; at += 1) {
+    const { partitionNum, partitions } = segments[group[at]!]!
+    if (partitions > coreSize) coreSize = partitions
+    if (partitionNum !== at) isInOrder = false
   }
   if (isInOrder || group.length < coreSize) return group.length >= coreSize
   const present = new Set<number>()
