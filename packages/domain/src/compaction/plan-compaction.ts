@@ -176,17 +176,25 @@ export function* assemblePlan(
   const counters = new Map(inOrder.map((found) => [found.config.dataSource, new Counter(found)]))
   const needed = inOrder.flatMap((one) => one.needed)
   const candidates: CompactionCandidate[] = []
-  for (const { own, shared, ...need } of yield* orderCandidates(policy, needed)) {
+  for (const need of yield* orderCandidates(policy, needed)) {
     if (candidates.length % sliceLength === 0) yield
     const judged = eligibilityOf(policy, need)
     const sum = sums.get(need.dataSource)!
     const name = judged.eligible ? 'awaiting' : 'ineligible'
     sum[name] = addFigures(sum[name], need.figures)
-    counters.get(need.dataSource)!.add(name, own, shared)
+    counters.get(need.dataSource)!.add(name, need.own, need.shared)
     const demand = demands.get(need.dataSource) as SlotDemand
     const [grant] = grantSlots([{ job: need, demand }], slots, 0)
+    // Field by field: a spread without `own` and `shared` takes several times as long.
     candidates.push({
-      ...need,
+      dataSource: need.dataSource,
+      interval: need.interval,
+      compactionInterval: need.compactionInterval,
+      segments: need.segments,
+      uncompactedSegments: need.uncompactedSegments,
+      figures: need.figures,
+      uncompacted: need.uncompacted,
+      compacted: need.compacted,
       eligible: judged.eligible,
       mode: judged.mode,
       code: judged.eligible ? null : judged.code,
