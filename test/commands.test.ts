@@ -1,6 +1,6 @@
 // The commands that look at a cluster and change it, on a home, at a URL, and on a router that has only Druid's paths.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -8,6 +8,7 @@ import { request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { trustStoreFile } from '@svc/cli/pki'
 import { flights, flightsTask, runTask } from './support/flights.ts'
 import { runSvc, svcCommand } from './support/svc-command.ts'
@@ -100,6 +101,45 @@ test('shows tiers, datasources, and segments in 80 columns', async () => {
   const listed = JSON.parse(await succeed('segments', ...home, '--json')) as { servers: string[] }[]
   assert.equal(listed.length, 90)
   assert.ok(listed.every(({ servers }) => servers.length === 1))
+})
+
+test('everything that a preview prints fits into a terminal of 80 columns', async () => {
+  const file = at('preview.json')
+  const rules = [
+    {
+      type: 'loadByPeriod',
+      period: 'P1M',
+      tieredReplicants: { _default_tier: 1, 'a-tier-without-servers': 2 },
+    },
+    {
+      type: 'loadByInterval',
+      interval: '2001-02-01T06:00/2001-03-01',
+      tieredReplicants: { _default_tier: 2 },
+    },
+    { type: 'dropForever' },
+  ]
+  writeFileSync(file, JSON.stringify(rules))
+  const preview = [
+    svcCommand,
+    'rules',
+    'preview',
+    file,
+    '--datasource',
+    dataSource,
+    '--horizon',
+    'P90D',
+    ...home,
+  ]
+  for (const variables of [{ FORCE_COLOR: '1' }, { NO_COLOR: '1' }]) {
+    const inTerminal = ['-qec', `stty cols 80; ${preview.map((word) => `'${word}'`).join(' ')}`, '/dev/null']
+    const { stdout } = await promisify(execFile)('script', inTerminal, {
+      env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, ...variables },
+    })
+    assert.equal(stdout !== stripVTControlCharacters(stdout), variables.FORCE_COLOR !== undefined)
+    const lines = stripVTControlCharacters(stdout).split(/\r?\n/)
+    assert.ok(lines.some((line) => line.startsWith('rule   ')))
+    for (const line of lines) assert.ok(line.length <= 80, line)
+  }
 })
 
 test('marks segments as unused and used', async () => {

@@ -1,3 +1,5 @@
+import { wrappedText } from '@svc/cli/terminal'
+
 /** Returns a terminal window with a command and its output, as an SVG without a font of its own. */
 
 const fontSize = 13
@@ -29,7 +31,7 @@ interface Span {
 
 /**
  * Draws a command and its output. The rows of the picture of data have colors: blue after the change, red for losses.
- * Lines longer than `maxColumns` characters continue on the next line.
+ * Warnings longer than `maxColumns` characters continue on the next line.
  */
 export function drawTerminal(command: string, output: string, maxColumns: number): string {
   const lines: Span[][] = [
@@ -62,12 +64,12 @@ function spansOf(line: string, maxColumns: number): Span[][] {
   const [, label = '', row, bar] = /^((?:.* )?(before|after|lost|rule) +)([.x!\d▁-█]{40,})$/.exec(line) ?? []
   if (bar !== undefined) return [[{ text: label, color: colors.text }, ...barSpans(row as Row, bar)]]
   const isWarning = /^svc: warning:/i.test(line)
-  const isHeading = /^(datasource|tier|As of)\b/.test(line) || /^ {8}/.test(line)
+  const isHeading =
+    /^ *(datasource$|datasource {2}|tier {2}|effect {2}|As of )/.test(line) || /^ {8}/.test(line)
   const color = isWarning ? colors.warning : isHeading ? colors.dim : colors.text
-  const rows: Span[][] = [[{ text: line.slice(0, maxColumns), color }]]
-  for (let start = maxColumns; start < line.length; start += maxColumns)
-    rows.push([{ text: line.slice(start, start + maxColumns), color }])
-  return rows
+  // As the command prints it in a terminal.
+  const rows = isWarning ? wrappedText(line, maxColumns, '     ').split('\n') : [line]
+  return rows.map((text) => [{ text, color }])
 }
 
 type Row = 'before' | 'after' | 'lost' | 'rule'

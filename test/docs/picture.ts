@@ -15,5 +15,5 @@ export function drawPicture(): string {
   const preview = blocks.find(({ commands }) => commands.includes('./svc rules preview'))
   if (!preview?.output) throw new Error(`${page}: shows no preview of rules`)
   const command = './svc rules preview new-rules.json --datasource flights --now 2001-04-01'
-  return drawTerminal(command, preview.output.text.trimEnd(), 120)
+  return drawTerminal(command, preview.output.text.trimEnd(), 80)
 }

@@ -1,8 +1,9 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
-import { printJson, writeFileOf } from '../output/index.ts'
+import { printJson, printMessage, printText, writeFileOf } from '../output/index.ts'
 import type { AnsweredPreview, PreviewReport } from '../preview/index.ts'
 import type { RuleBands } from '../rules/index.ts'
+import { columnsOf, type Table } from '../terminal/index.ts'
 
 /** The path of all rules. */
 export const allRulesPath = '/svc/coordinator/v1/rules'
@@ -11,7 +12,7 @@ const maxPictureColumns = 120
 
 /** Returns how many columns a picture has. */
 export function pictureColumns(): number {
-  return Math.min(process.stdout.columns ?? maxPictureColumns, maxPictureColumns)
+  return Math.min(columnsOf(process.stdout), maxPictureColumns)
 }
 
 /** Which rule applies over time, if the preview is about one list of rules: of a datasource, or of all of them. */
@@ -72,19 +73,20 @@ export async function printPreview(
 
 /** Prints a preview as text. */
 export async function printReport(report: PreviewReport): Promise<void> {
-  const [room, { formatTable, painted }] = await Promise.all([
+  const [room, { fittedTable, painted }] = await Promise.all([
     import('../preview/index.ts'),
     import('../terminal/index.ts'),
   ])
   const { now, sentences, effects, warnings, details, buckets, bands } = report
-  process.stdout.write(
-    `As of ${now}:\n\n${sentences.join('\n')}\n\n${formatTable(effects.header, effects.rows)}\n`,
-  )
+  const textOf = (table: Table): string => fittedTable(table, columnsOf(process.stdout)).join('\n')
+  process.stdout.write(`As of ${now}:\n\n`)
+  printText(sentences)
+  process.stdout.write(`\n${textOf(effects)}\n`)
   printWarnings(warnings)
   for (const { table, picture = [], notes = [] } of details) {
-    process.stdout.write(`\n${formatTable(table.header, table.rows)}\n`)
+    process.stdout.write(`\n${textOf(table)}\n`)
     if (picture.length > 0) process.stdout.write(`${picture.join('\n')}\n`)
-    for (const note of notes) process.stdout.write(`- ${note}.\n`)
+    printText(notes.map((note) => `- ${note}.`))
   }
   if (buckets === undefined) return
   const colors = { before: 'gray', after: 'cyan', lost: 'red' } as const
@@ -92,11 +94,12 @@ export async function printReport(report: PreviewReport): Promise<void> {
     painted(colors[color], text),
   )
   process.stdout.write(`\n${lines.join('\n')}\n`)
+  printText(room.pictureLegend(buckets, bands))
 }
 
 /** Prints warnings to standard error, so that standard output stays machine-readable. */
 export function printWarnings(messages: readonly string[]): void {
-  for (const message of messages) process.stderr.write(`svc: Warning: ${message}\n`)
+  for (const message of messages) printMessage(`Warning: ${message}`)
 }
 
 /** Returns the rules that follow those of a datasource; undefined if the user may not read them, so that a picture is impossible. */

@@ -8,7 +8,7 @@ import {
   parseInteger,
   withSvcConnection,
 } from '../options/index.ts'
-import { printJson, printProgress } from '../output/index.ts'
+import { printJson, printMessage, printProgress } from '../output/index.ts'
 import type { PreviewAnswer } from '../preview/index.ts'
 import type { RulesChange } from '../rules/index.ts'
 import { allRulesPath, bandsOf, pictureColumns, printPreview } from './rules-output.ts'
@@ -70,7 +70,7 @@ Examples:
       if (!isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (json) printJson(answer)
-        process.stderr.write(`svc: ${unknownReason(answer)}\n`)
+        printMessage(unknownReason(answer))
         return
       }
       if (preview) {

@@ -10,7 +10,7 @@ import {
   parsePositiveInteger,
   withConnection,
 } from '../options/index.ts'
-import { printAnswer, printJson, printProgress } from '../output/index.ts'
+import { printAnswer, printJson, printMessage, printProgress } from '../output/index.ts'
 import type { AnsweredRule, RulesChange } from '../rules/index.ts'
 import {
   allRulesPath,
@@ -168,7 +168,7 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
   if (!room.isKnown(answer)) {
     process.exitCode = exitStatus.notKnown
     if (options.json) printJson(answer)
-    process.stderr.write(`svc: ${room.unknownReason(answer)}\n`)
+    printMessage(room.unknownReason(answer))
     return
   }
   const reason = room.failureReason(answer.summary.effects, failOn)
@@ -184,7 +184,7 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
     !options.markdown
   )
     await showTimeline(client, [datasource, list], { now: answer.now })
-  if (reason !== undefined) process.stderr.write(`svc: ${reason}\n`)
+  if (reason !== undefined) printMessage(reason)
 }
 
 function addDiff(rules: Command): void {

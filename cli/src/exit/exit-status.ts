@@ -1,5 +1,6 @@
 import { describeError, Failure, type FailureCode } from '@svc/domain/failure'
 import { stackOf } from '@svc/shared/runtime'
+import { printMessage } from '../output/index.ts'
 
 /** The exit statuses. Each has the same meaning for every command, so that scripts can branch on them. */
 export const exitStatus = {
@@ -41,7 +42,7 @@ const statusOfCode: Partial<Readonly<Record<FailureCode, ExitStatus>>> = {
 /** Prints the error to stderr and returns the exit status. */
 export function exitStatusOf(error: unknown): ExitStatus {
   if (error instanceof Failure) {
-    process.stderr.write(`svc: ${error.message}\n`)
+    printMessage(error.message)
     if (error.context.clusterState === 'notKnown') return exitStatus.notKnown
     if (error.context.status === '409') return exitStatus.refused
     return statusOfCode[error.code] ?? exitStatus.failed

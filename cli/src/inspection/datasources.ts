@@ -1,6 +1,5 @@
 import type { ClusterClient } from '../client/index.ts'
-import { formatBytes, formatCount, type Table } from '../terminal/index.ts'
-import { shortInstant } from './short-time.ts'
+import { formatBytes, formatCount, shortInstant, type Table } from '../terminal/index.ts'
 
 const base = '/svc/coordinator/v1'
 

@@ -2,8 +2,7 @@ import { invalidInput, notFound } from '@svc/domain/failure'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
-import { countOf, formatBytes, formatLongTable } from '../terminal/index.ts'
-import { shortInterval } from './short-time.ts'
+import { countOf, formatBytes, formatLongTable, shortInterval } from '../terminal/index.ts'
 
 const base = '/svc/coordinator/v1'
 

@@ -2,8 +2,7 @@ import { invalidInput } from '@svc/domain/failure'
 import { ascending } from '@svc/domain/order'
 import { overlaps, parseInterval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
-import { formatBytes, formatCount, type Table } from '../terminal/index.ts'
-import { shortInterval } from './short-time.ts'
+import { formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 const base = '/svc/coordinator/v1'
 

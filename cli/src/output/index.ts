@@ -1,4 +1,4 @@
 /** How commands print: answers as JSON or tables, progress, and notices. */
-export { printFigures, printJson, printNotices, printProgress } from './print.ts'
+export { printFigures, printJson, printMessage, printNotices, printProgress, printText } from './print.ts'
 export { printAnswer } from './print-table.ts'
 export { writeFileOf } from './write-file.ts'

@@ -1,7 +1,7 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatInstant, parseInstant } from '@svc/domain/time'
 import type { RuleBands } from '../rules/index.ts'
-import { formatBytes } from '../terminal/index.ts'
+import { formatBytes, shortName } from '../terminal/index.ts'
 
 /** Colors for parts of the picture. */
 export type Paint = (color: 'before' | 'after' | 'lost', text: string) => string
@@ -41,18 +41,26 @@ export function dataPicture(
     paint('after', bars(`${' '.repeat(short(tier).length)} after`, after)),
   ])
   const lost = unqueryable.map((bytes, bucket) => (unused[bucket]! > 0 ? 'x' : bytes > 0 ? '!' : noBytes))
-  const hasLoss = lost.some((symbol) => symbol !== noBytes)
   return [
     `${' '.repeat(labelWidth)}${axisOf(buckets, count * each)}`,
     ...ofTiers,
-    ...(hasLoss ? [paint('lost', line('lost', lost))] : []),
+    ...(hasLoss(buckets) ? [paint('lost', line('lost', lost))] : []),
     ...(bands === undefined ? [] : [line('rule', bands.symbols)]),
     '',
-    `█ ${formatBytes(max)} of replicas per ${widthText(buckets.widthMs)}, ${noBytes} none`,
-    ...(hasLoss ? ['x marked unused, ! used without a replica'] : []),
+  ]
+}
+
+/** What the characters of the picture mean, one line each. */
+export function pictureLegend(buckets: AnsweredBuckets, bands: RuleBands | undefined): string[] {
+  return [
+    `█ ${formatBytes(maxOf(buckets))} of replicas per ${widthText(buckets.widthMs)}, ${noBytes} none`,
+    ...(hasLoss(buckets) ? ['x marked unused, ! used without a replica'] : []),
     ...(bands?.legend ?? []).map(({ symbol, text }) => `${symbol} ${text}`),
   ]
 }
+
+const hasLoss = ({ unqueryable, unused }: AnsweredBuckets): boolean =>
+  [...unqueryable, ...unused].some((bytes) => bytes > 0)
 
 /** The most bytes in a bucket of a tier. */
 export function maxOf({ tiers }: AnsweredBuckets): number {
@@ -86,7 +94,4 @@ function axisOf({ start, widthMs, count }: AnsweredBuckets, columns: number): st
 }
 
 // Leaves room for the word before.
-function short(tier: string): string {
-  const max = labelWidth - ' before '.length
-  return tier.length <= max ? tier : `${tier.slice(0, max - 1)}…`
-}
+const short = (tier: string): string => shortName(tier, labelWidth - ' before '.length)

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration, type Table } from '../terminal/index.ts'
+import { formatBytes, formatCount, formatDuration, shortName, type Table } from '../terminal/index.ts'
 
 /** How long a change takes to load, as returned by the coordinator. Null durations are unknown. */
 export interface AnsweredLoadTime {
@@ -48,19 +48,22 @@ export function loadTimeTable({ tiers }: AnsweredLoadTime): Table {
 
 const heights = '▁▂▃▄▅▆▇█'
 const maxCurveLength = 40
+// So that a line has at most 80 characters.
+const maxNameLength = 38
 
 /** How many replicas are loaded over time, as a line of bars for each tier. All tiers have the same scale of time. */
 export function loadCurves({ tiers }: AnsweredLoadTime): string[] {
   const known = Object.entries(tiers).filter(([, { curve = [] }]) => curve.length > 1)
   const longestMs = known.reduce((max, [, { durationMs }]) => Math.max(max, durationMs ?? 0), 0)
   if (longestMs === 0) return []
-  const width = known.reduce((max, [name]) => Math.max(max, name.length), 0) + 2
+  const maxKnownLength = known.reduce((max, [name]) => Math.max(max, name.length), 0)
+  const width = Math.min(maxKnownLength, maxNameLength) + 2
   const lines = known.map(([name, { curve = [], loads }]) => {
     const bars = Array.from({ length: maxCurveLength }, (_, column) => {
       const loaded = loadsAt(curve, (longestMs * (column + 1)) / maxCurveLength)
       return heights[Math.min(7, Math.floor((8 * loaded) / loads))]
     })
-    return `${name.padEnd(width)}${bars.join('')}`
+    return `${shortName(name, maxNameLength).padEnd(width)}${bars.join('')}`
   })
   const end = formatDuration(longestMs)
   return [...lines, `${' '.repeat(width)}now${end.padStart(maxCurveLength - 'now'.length)}`]

@@ -1,5 +1,5 @@
 import { type Table, withoutEmptyColumns } from '../terminal/index.ts'
-import { dataPicture } from './data-picture.ts'
+import { dataPicture, pictureLegend } from './data-picture.ts'
 import type { PreviewReport } from './preview-report.ts'
 
 const columns = 80
@@ -7,7 +7,10 @@ const columns = 80
 /** A preview as Markdown, for a change ticket. */
 export function previewMarkdown(report: PreviewReport): string {
   const { now, sentences, effects, warnings, details, buckets, bands } = report
-  const picture = buckets === undefined ? [] : dataPicture(buckets, bands, columns, (_, text) => text)
+  const picture =
+    buckets === undefined
+      ? []
+      : [...dataPicture(buckets, bands, columns, (_, text) => text), ...pictureLegend(buckets, bands)]
   const parts = [
     `## Preview of a rule change as of ${now}`,
     sentences.map((sentence) => `- ${escapedMarkdown(sentence)}`).join('\n'),

@@ -9,6 +9,7 @@ import {
   type AnsweredPreview,
   bucketsIn,
   dataPicture,
+  pictureLegend,
   previewHtml,
   previewMarkdown,
   reportOf,
@@ -57,7 +58,8 @@ describe('the picture of data', () => {
   })
 
   test('shows bytes by tier before and after, losses, and rules', () => {
-    assert.deepEqual(dataPicture(buckets, bands, 80, plain), [
+    const lines = [...dataPicture(buckets, bands, 80, plain), ...pictureLegend(buckets, bands)]
+    assert.deepEqual(lines, [
       '                      2026-06-01                    2026-06-21',
       'hot before            ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄',
       '    after             ....................████████████████████',

@@ -36,5 +36,25 @@ export function listOf(names: readonly string[]): string {
   return `[${names.slice(0, maxListed).join('], [')}]${more > 0 ? ` and ${more} more` : ''}`
 }
 
-/** An interval without times of day that are midnight. */
-export const shortInterval = (interval: string): string => interval.replaceAll('T00:00:00.000Z', '')
+/** An instant without the parts that are zero, for example `2026-01-31` or `2026-01-31T06:00Z`. */
+export function shortInstant(instant: string): string {
+  return instant.replace(/T00:00:00\.000Z$/, '').replace(/:00\.000Z$/, 'Z')
+}
+
+/** An interval in short form. */
+export function shortInterval(interval: string): string {
+  return interval.split('/').map(shortInstant).join('/')
+}
+
+/** A name of at most `max` characters, the last of which shows that it is shortened. */
+export function shortName(name: string, max: number): string {
+  return name.length <= max ? name : `${name.slice(0, max - 1)}…`
+}
+
+const defaultColumns = 80
+
+/** The number of characters in a line of a terminal; 80 if the stream is not a terminal, or if its width is unknown. */
+export function columnsOf(stream: { readonly columns?: number | undefined }): number {
+  // A terminal without a size reports 0.
+  return stream.columns || defaultColumns
+}
