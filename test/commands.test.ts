@@ -79,6 +79,21 @@ test('waits until the data is loaded, and times out with what is lacking', async
   assert.equal(lacking.stderr, 'svc: Timed out after 1.0 s: datasource [nosuch] has no used segments\n')
 })
 
+test('waits for a server that does not listen, but not for one that it can never reach', async () => {
+  const wait = (url: string, seconds: string) => runSvc('wait', 'ready', '--url', url, '--timeout', seconds)
+  const refused = await wait('http://127.0.0.1:1', '1')
+  assert.equal(refused.status, 6)
+  assert.match(refused.stderr, /^svc: Timed out after 1\.0 s: .* ECONNREFUSED/)
+  for (const [url, cause] of [
+    [cluster.routerUrl, 'self-signed certificate in certificate chain. Use --trust to'],
+    ['https://nosuch.invalid', 'unknown host [nosuch.invalid]'],
+  ] as const) {
+    const { status, stderr } = await wait(url, '100')
+    assert.equal(status, 1)
+    assert.ok(stderr.startsWith(`svc: Failed to reach the router at [${url}]: ${cause}`), stderr)
+  }
+})
+
 test('shows tiers, datasources, and segments in 80 columns', async () => {
   const tiers = await succeed('tiers', ...home)
   assert.match(tiers, /^tier +servers +replicas +size +capacity\n_default_tier +1 +90 +\S+ kB +\S+ GB\n$/)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeConnectionError } from './connection-error.ts'
+import { unavailable } from '@svc/domain/failure'
+import { connectionContext, describeConnectionError, isPermanent } from './connection-error.ts'
 
 const cases: { name: string; error: Error; expect: string }[] = [
   {
@@ -32,6 +33,14 @@ const cases: { name: string; error: Error; expect: string }[] = [
     expect: 'TLS handshake failed: handshake failure',
   },
   {
+    name: 'an unknown host',
+    error: Object.assign(new Error('getaddrinfo ENOTFOUND nosuch'), {
+      code: 'ENOTFOUND',
+      hostname: 'nosuch',
+    }),
+    expect: 'unknown host [nosuch]',
+  },
+  {
     name: 'any other error',
     error: Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }),
     expect: 'connect ECONNREFUSED 127.0.0.1:1',
@@ -41,3 +50,17 @@ const cases: { name: string; error: Error; expect: string }[] = [
 for (const { name, error, expect } of cases) {
   test(`describes ${name}`, () => assert.equal(describeConnectionError(error), expect))
 }
+
+const failed = (message: string, code: string): Error => Object.assign(new Error(message), { code })
+const lasting: [error: Error, isLasting: boolean][] = [
+  [failed('getaddrinfo ENOTFOUND nosuch', 'ENOTFOUND'), true],
+  [failed('self-signed certificate in certificate chain', 'SELF_SIGNED_CERT_IN_CHAIN'), true],
+  [failed('write EPROTO: wrong version number', 'EPROTO'), true],
+  [failed('getaddrinfo EAI_AGAIN slow', 'EAI_AGAIN'), false],
+  [failed('connect ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED'), false],
+  [failed('socket hang up', 'ECONNRESET'), false],
+]
+for (const [error, isLasting] of lasting)
+  test(`waiting ${isLasting ? 'cannot help' : 'may help'} if the connection fails with "${error.message}"`, () => {
+    assert.equal(isPermanent(unavailable('failed', connectionContext(error))), isLasting)
+  })

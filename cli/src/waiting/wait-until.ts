@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure, timedOut } from '@svc/domain/failure'
 import { growingDelay } from '@svc/shared/runtime'
+import { isPermanent } from '../client/index.ts'
 import { formatSeconds } from '../terminal/index.ts'
 
 // Right after a start, a state is often reached within milliseconds; later, frequent requests would only cost time.
@@ -12,7 +13,8 @@ export type Condition = () => Promise<readonly string[]>
 
 /**
  * Waits until a condition holds, and returns the milliseconds. Continues while the cluster is unavailable. Throws timedOut
- * with what is lacking after `timeoutMs`, and the reason of an aborted signal.
+ * with what is lacking after `timeoutMs`, the reason of an aborted signal, and unavailable if the host is unknown or its
+ * certificate is not trusted.
  */
 export async function waitUntil(
   condition: Condition,
@@ -35,7 +37,11 @@ export async function waitUntil(
 }
 
 function lackingOf(error: unknown): readonly string[] {
-  if (error instanceof Failure && (error.code === 'unavailable' || error.code === 'timedOut'))
+  if (
+    error instanceof Failure &&
+    !isPermanent(error) &&
+    (error.code === 'unavailable' || error.code === 'timedOut')
+  )
     return [error.message]
   throw error
 }
