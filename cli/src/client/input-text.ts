@@ -1,5 +1,6 @@
 import { readFileSync, readSync } from 'node:fs'
 import { describeError, invalidInput, notFound } from '@svc/domain/failure'
+import { escapeControlCharacters } from '@svc/domain/validation'
 
 const standardInput = '-'
 
@@ -12,7 +13,9 @@ export function readInputText(file: string, things: string): string {
   try {
     return file === standardInput ? readStandardInput() : readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw notFound(`File [${file}] does not exist`)
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw notFound(`File [${file}] does not exist`)
+    if (code === 'EISDIR') throw invalidInput(`[${file}] is a folder; expected a file`)
     throw notFound(`Failed to read the ${things} in [${file}]: ${describeError(error)}`)
   }
 }
@@ -48,6 +51,8 @@ export function parseInputJson(text: string, things: string, source: string): un
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw invalidInput(`Invalid ${things} in ${source}: expected JSON (${describeError(error)})`)
+    // The parser's message quotes the text, which may be that of a program.
+    const reason = escapeControlCharacters(describeError(error))
+    throw invalidInput(`Invalid ${things} in ${source}: expected JSON (${reason})`)
   }
 }

@@ -28,6 +28,11 @@ Examples:
       const client = await connect(connection)
       const { datasourcesTable, readDatasources } = await import('../inspection/index.ts')
       const datasources = await readDatasources(client)
-      await printAnswer(json, datasources, datasourcesTable(datasources), 'There are no datasources.')
+      await printAnswer(
+        json,
+        datasources,
+        datasourcesTable(datasources),
+        'The cluster has no datasources that you can read.',
+      )
     })
 }

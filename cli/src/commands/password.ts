@@ -45,7 +45,7 @@ async function storedPassword(home: HomeLayout): Promise<string> {
   const password = readSecret(home, 'admin-password')
   if (password === undefined) {
     throw notFound(
-      `The cluster in [${home.root}] has no password: it has only run with --profile plain, which has no logins`,
+      `The cluster in [${home.root}] has no password, because it has never been started with logins. Start it with ./svc up, without --profile plain.`,
     )
   }
   const { usesStoredAdmin } = await import('../cluster/index.ts')

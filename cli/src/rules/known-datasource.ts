@@ -1,6 +1,6 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
-import { nearNames } from '@svc/domain/validation'
+import { similarNames } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { rulesPath } from './set-rules.ts'
 
@@ -40,10 +40,12 @@ function nothingIfForbidden(error: unknown): object {
 
 /** What is wrong with a datasource that is not one of `known`, with similar names. */
 export function unknownDatasource(name: string, known: ReadonlySet<string>): string {
-  const near = nearNames(name, known)
-  const similar =
-    near.length === 0
-      ? 'The cluster has no datasources that you can read.'
-      : `Similar names: [${near.join('], [')}].`
-  return `Unknown datasource [${name}]: it has neither segments nor rules. ${similar}`
+  const similar = similarNames(name, known)
+  const hint =
+    known.size === 0
+      ? ' The cluster has no datasources that you can read.'
+      : similar.length === 0
+        ? ''
+        : ` Similar names: [${similar.join('], [')}].`
+  return `Unknown datasource [${name}]: it has neither segments nor rules.${hint}`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { nearNames } from './index.ts'
+import { nearNames, similarNames } from './index.ts'
 
 const known = ['flights', 'flights_daily', 'wikipedia', 'koalas']
 
@@ -13,3 +13,14 @@ for (const [name, near] of [
 }
 
 it('suggests nothing if there are no known names', () => assert.deepEqual(nearNames('flights', []), []))
+
+for (const [name, similar] of [
+  ['fligths', ['flights']],
+  ['flights_dialy', ['flights_daily']],
+  ['wiki', ['wikipedia']],
+  ['koal', ['koalas']],
+  ['orders', []],
+  ['x', []],
+] as const) {
+  it(`takes [${name}] for [${similar}]`, () => assert.deepEqual(similarNames(name, known), similar))
+}

@@ -7,6 +7,13 @@ export function nearNames(name: string, known: Iterable<string>, max = 3): strin
     .map(({ one }) => one)
 }
 
+/** Like `nearNames`, but only names that were probably meant: at most a third of the letters differ, and at most two of few. */
+export function similarNames(name: string, known: Iterable<string>): string[] {
+  const isSimilar = (one: string) =>
+    editDistance(name, one) <= Math.max(2, Math.max(name.length, one.length) / 3) || one.startsWith(name)
+  return nearNames(name, known).filter(isSimilar)
+}
+
 /** Levenshtein distance between two short strings. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
