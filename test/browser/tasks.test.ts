@@ -185,7 +185,9 @@ describe('a new user of the console', { skip }, () => {
   test('shows what happens in 90 days', async () => {
     await open('Overview')
     for (let month = 0; month < 3; month += 1) await click(button('+1 month'))
-    await page.getByText(`${2 * days} segments will be unqueryable; ${days} can be queried now`).waitFor()
+    await page
+      .getByText(`${2 * days} segments will be unqueryable; ${days} of them can be queried now`)
+      .waitFor()
     await page.getByText(/^Preview of \d{4}/).waitFor()
     await click(button('Back to now'))
   })

@@ -35,7 +35,7 @@ function lossText(segments: number, queryableBefore: number): string {
   const text = countOf(segments, 'segment')
   return queryableBefore === 0 || queryableBefore === segments
     ? `${text} ${queryableBefore === 0 ? 'cannot be queried' : 'will become unqueryable'}`
-    : `${text} will be unqueryable; ${formatCount(queryableBefore)} can be queried now`
+    : `${text} will be unqueryable; ${formatCount(queryableBefore)} of them can be queried now`
 }
 
 /** How full each tier is now and in the future. */

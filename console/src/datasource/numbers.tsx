@@ -6,7 +6,7 @@ const rows: readonly (readonly [EffectName, string])[] = [
   ['unused', 'Marked unused'],
   ['underReplicated', 'Under-replicated'],
   ['doesNotFit', 'Does not fit'],
-  ['waitingForTier', 'Waiting for a tier'],
+  ['waitingForTier', 'In tiers without servers'],
   ['overshadowed', 'Overshadowed'],
 ]
 const alwaysShown: ReadonlySet<string> = new Set<EffectName>(['unqueryable', 'underReplicated', 'doesNotFit'])

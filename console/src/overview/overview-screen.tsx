@@ -143,7 +143,7 @@ function Activity() {
             ? 'The cluster is loading, moving, or dropping replicas to match the rules.'
             : 'The leader is waiting for servers to report.'}
       {loads + drops > 0 &&
-        ` Servers still have to load ${countOf(loads, 'replica')} (${formatBytes(sum('segmentsToLoadSize'))}) and drop ${formatCount(drops)}.`}
+        ` Servers must still load ${countOf(loads, 'replica')} (${formatBytes(sum('segmentsToLoadSize'))}) and drop ${formatCount(drops)}.`}
       {tasks && ` ${tasksText(tasks)}`}
     </p>
   )

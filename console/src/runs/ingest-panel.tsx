@@ -94,7 +94,7 @@ function DropZone({ onFile }: { onFile(file: File | undefined): void }) {
 async function sampleOf(file: File): Promise<InputSample> {
   if (file.size > maxInlineDataBytes)
     throw new Error(
-      `The file has ${formatBytes(file.size)}: expected at most ${formatBytes(maxInlineDataBytes)}. Ingest it with ./svc ingest.`,
+      `The file is too large (${formatBytes(file.size)}): expected at most ${formatBytes(maxInlineDataBytes)}. Ingest it with ./svc ingest.`,
     )
   const text = await file.slice(0, maxSampleBytes).text()
   // The last line may be incomplete.

@@ -87,7 +87,7 @@ function Consequences({
       )}
       <p className="sentence">
         {copies === 0
-          ? 'No server has to load anything.'
+          ? 'No server needs to load anything.'
           : `The servers load ${countOf(copies, 'replica')} (${formatBytes(sum(({ loaded }) => loaded.bytes))}).`}
       </p>
     </>
