@@ -159,23 +159,35 @@ describe('values', () => {
     ['svc.segmentCache.locations', '[{"path":"/c","size":1}]', /a JSON list such as/],
     ['svc.segmentCache.locations', '[null]', /a JSON list such as/],
     ['svc.segmentCache.locations', '{"path":"/c"}', /a JSON list such as/],
-    ['svc.simulation.virtualServers', '[{"count":1}]', /a JSON list with one entry/],
-    ['svc.simulation.virtualServers', '[{"count":0,"size":"1g"}]', /a JSON list with one entry/],
+    ['svc.simulation.virtualServers', '[{"count":1}]', /a JSON list of at most 10000 servers/],
+    ['svc.simulation.virtualServers', '[{"count":0,"size":"1g"}]', /a JSON list of at most 10000 servers/],
     [
       'svc.simulation.virtualServers',
       '[{"count":1,"size":"1g","failureProbability":2}]',
-      /a JSON list with one entry/,
+      /a JSON list of at most 10000 servers/,
     ],
     [
       'svc.simulation.virtualServers',
       '[{"count":1,"size":"1g","loadBytesPerSecond":0}]',
-      /a JSON list with one entry/,
+      /a JSON list of at most 10000 servers/,
     ],
-    ['svc.simulation.virtualServers', '[{"count":10001,"size":"1g"}]', /a JSON list with one entry/],
-    ['svc.simulation.virtualServers', '[{"name":"a","size":1},{"name":"a","size":1}]', /per named server/],
-    ['svc.simulation.virtualServers', '[{"name":"a","count":2,"size":1}]', /per named server/],
-    ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /per named server/],
-    ['svc.simulation.virtualServers', '[{"count":1,"size":1,"priority":0.5}]', /per named server/],
+    [
+      'svc.simulation.virtualServers',
+      '[{"count":10001,"size":"1g"}]',
+      /a JSON list of at most 10000 servers/,
+    ],
+    [
+      'svc.simulation.virtualServers',
+      '[{"name":"a","size":1},{"name":"a","size":1}]',
+      /one entry for each named server/,
+    ],
+    ['svc.simulation.virtualServers', '[{"name":"a","count":2,"size":1}]', /one entry for each named server/],
+    ['svc.simulation.virtualServers', '[{"name":"","size":1}]', /one entry for each named server/],
+    [
+      'svc.simulation.virtualServers',
+      '[{"count":1,"size":1,"priority":0.5}]',
+      /one entry for each named server/,
+    ],
     ['svc.log.level', 'trace', /one of \[error, warn, info, debug\]$/],
     ['svc.storage.type', 'hdfs', /one of \[local, s3\]$/],
     ['svc.indexer.logs.type', 'hdfs', /one of \[file, s3\]$/],
@@ -286,7 +298,7 @@ describe('names with control characters', () => {
       const problems = problemsOf([`svc.simulation.virtualServers=[${group}]`], {}, 'historical')
       assert.match(
         problems.join(),
-        /^FILE: Invalid value \[.*\] for \[svc\.simulation\.virtualServers\]: expected a JSON list with one entry/,
+        /^FILE: Invalid value \[.*\] for \[svc\.simulation\.virtualServers\]: expected a JSON list of at most 10000 servers/,
       )
     })
   }

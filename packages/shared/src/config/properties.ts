@@ -157,14 +157,14 @@ export const properties = {
   ),
   'svc.queue.redis.tls.validateHostnames': onlyWhere(
     conditions.speaksTlsToRedis,
-    property(flag, 'whether the certificate of Redis must be valid for [svc.queue.redis.host]', 'true'),
+    property(flag, "whether Redis's certificate must be valid for [svc.queue.redis.host]", 'true'),
   ),
   'svc.queue.prefix': property(
     text,
     'prefix of all keys in Redis; lets several clusters share one Redis',
     'svc',
   ),
-  'svc.discovery.heartbeatPeriod': property(periodMs, 'time between heartbeats of a server', 'PT1S'),
+  'svc.discovery.heartbeatPeriod': property(periodMs, "time between a server's heartbeats", 'PT1S'),
   'svc.discovery.timeout': property(
     periodMs,
     'time without heartbeats after which a server is considered dead',
@@ -172,7 +172,7 @@ export const properties = {
   ),
   'svc.leader.leasePeriod': property(
     periodMs,
-    'time after which the lease of a leader expires unless it is renewed',
+    "time after which a leader's lease expires unless it is renewed",
     'PT5S',
   ),
 
@@ -182,7 +182,7 @@ export const properties = {
   ),
   'svc.server.https.keyStorePath': onlyWhere(
     conditions.servesTls,
-    property(text, 'key store with the private key and the certificate chain of the server'),
+    property(text, "key store with the server's private key and certificate chain"),
   ),
   'svc.server.https.keyStorePassword': onlyWhere(
     conditions.servesTls,
@@ -219,7 +219,7 @@ export const properties = {
     conditions.requestsCertificates,
     property(
       flag,
-      'whether the certificate of a client must be valid for the host that the client connects from',
+      "whether a client's certificate must be valid for the host that the client connects from",
       'true',
     ),
   ),
@@ -261,7 +261,7 @@ export const properties = {
   ),
   'svc.client.https.validateHostnames': property(
     flag,
-    'whether the certificate of a server must be valid for the host in its URL',
+    "whether a server's certificate must be valid for the host in its URL",
     'true',
   ),
   'svc.client.https.trustStoreType': onlyWhere(
@@ -314,7 +314,7 @@ export const properties = {
   ),
   'svc.auth.authenticatorChain': property(
     textList,
-    'names of the authenticators, in the order in which they check a login',
+    'names of the authenticators, in the order in which they are tried',
     '["allowAll"]',
   ),
   'svc.auth.authenticator.<name>.type': onlyWhere(
@@ -370,7 +370,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupBaseDn': onlyWhere(
     conditions.ldapAuthenticator,
-    property(text, 'base DN for group searches by member; for directories without the memberOf attribute'),
+    property(text, 'base DN for finding groups by member, in directories without the memberOf attribute'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.groupSearch': onlyWhere(
     conditions.searchesGroups,
@@ -491,7 +491,7 @@ export const properties = {
     conditions.reachesTlsDirectory,
     property(
       flag,
-      'whether the certificate of a directory must be valid for its host; only true is supported',
+      "whether a directory's certificate must be valid for its host; only true is supported",
       'true',
     ),
   ),
@@ -631,7 +631,7 @@ export const properties = {
   ),
   'svc.coordinator.serverTimeout': property(
     periodMs,
-    'time without reports after which the replicas of a server are ignored',
+    "time without reports after which a server's replicas are ignored",
     'PT10S',
   ),
 
@@ -657,7 +657,7 @@ export const properties = {
   ),
   'svc.coordinator.kill.durationToRetain': onlyWhere(
     conditions.retainsSegments,
-    property(periodMs, 'time for which unused segments are kept after the end of their interval', 'P90D'),
+    property(periodMs, 'how long unused segments are kept after the end of their interval', 'P90D'),
   ),
   'svc.coordinator.kill.ignoreDurationToRetain': onlyWhere(
     conditions.killsSegments,
@@ -730,7 +730,11 @@ export const properties = {
   ),
 
   'svc.server.tier': property(text, 'tier of this server', '_default_tier'),
-  'svc.server.maxSize': property(sizeBytes, 'maximum bytes of segments assigned to this server', '0'),
+  'svc.server.maxSize': property(
+    sizeBytes,
+    'maximum total size of the segments assigned to this server',
+    '0',
+  ),
   'svc.server.priority': property(integer(-1000, 1000), 'query priority of this server', '0'),
   'svc.segmentCache.locations': property(
     cacheLocations,
@@ -745,7 +749,7 @@ export const properties = {
 
   'svc.compaction.period': property(
     periodMs,
-    'time between searches of the coordinator duty or the supervisors for intervals to compact',
+    'time between searches for intervals to compact, by the coordinator duty or the supervisors',
     'PT10S',
   ),
 
@@ -776,7 +780,7 @@ export const properties = {
   ),
   'svc.indexer.logs.kill.durationToRetain': onlyWhere(
     conditions.killsTaskLogs,
-    property(periodMs, 'time for which a task log is kept after its last line is written', 'P90D'),
+    property(periodMs, 'how long a task log is kept after its last line is written', 'P90D'),
   ),
   'svc.indexer.tasks.kill.enabled': property(flag, 'whether to delete old completed tasks', 'false'),
   'svc.indexer.tasks.kill.delay': onlyWhere(
@@ -785,7 +789,7 @@ export const properties = {
   ),
   'svc.indexer.tasks.kill.durationToRetain': onlyWhere(
     conditions.killsTasks,
-    property(periodMs, 'time for which a task is kept after its completion', 'P90D'),
+    property(periodMs, 'how long a task is kept after it completes', 'P90D'),
   ),
   'svc.indexer.task.baseTaskDir': property(text, 'folder for the working files of tasks', 'var/svc/task'),
   'svc.indexer.task.memoryLimit': property(
@@ -839,7 +843,11 @@ export const properties = {
     'folder in which a broker stores fetched segments and the working files of queries; emptied at startup',
     'var/svc/query',
   ),
-  'svc.query.cacheSize': property(sizeBytes, 'maximum bytes of fetched segments that a broker keeps', '10g'),
+  'svc.query.cacheSize': property(
+    sizeBytes,
+    'maximum total size of the fetched segments that a broker keeps',
+    '10g',
+  ),
   'svc.query.memoryLimit': property(
     sizeBytesFrom(64 * 2 ** 20),
     'maximum memory that one query may use for its data',
@@ -847,7 +855,7 @@ export const properties = {
   ),
   'svc.query.maxSpillSize': property(
     sizeBytes,
-    'maximum bytes that one query may write to disk when it runs out of memory',
+    'maximum size of the data that one query may write to disk when it runs out of memory',
     '10g',
   ),
   'svc.query.threads': property(integer(1, 256), 'number of threads per query', '2'),

@@ -120,7 +120,7 @@ export const textList = propertyType(
 
 /** A JSON list of words that can replace `svc` in a path. */
 export const aliasList = propertyType(
-  'a JSON list of words such as ["druid"]: each word starts with a lowercase letter, has at most 31 lowercase letters and digits, and is not a reserved word (svc, proxy, status, metrics, interface, main, memory, sys, system, temp)',
+  'a JSON list of words such as ["druid"]; a word starts with a lowercase letter, has at most 31 lowercase letters and digits, and is not reserved (svc, proxy, status, metrics, interface, main, memory, sys, system, temp)',
   (value): readonly string[] => {
     const list = parseJson(value)
     const isWord = (entry: unknown) =>
@@ -182,7 +182,7 @@ export const maxVirtualServers = 10_000
 
 /** Groups of virtual servers. */
 export const virtualServerGroups = propertyType(
-  'a JSON list with one entry per tier and type (historical or broker) or per named server, and at most 10000 servers in total, such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
+  'a JSON list of at most 10000 servers, with one entry for each named server and one for the unnamed servers of each tier and type (historical or broker), such as [{"count":100,"tier":"hot","size":"300g","loadBytesPerSecond":"100MiB","failureProbability":0.01},{"name":"10.0.0.1:8083","tier":"cold","size":"3t"}]',
   (value): readonly VirtualServerGroup[] => readVirtualServerGroups(parseJson(value)),
 )
 

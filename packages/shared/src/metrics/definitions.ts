@@ -34,7 +34,7 @@ const gauge = (about: string, labels: readonly string[], roles: string): MetricD
 /** All metrics by name. */
 export const metricDefinitions = {
   svc_ready: gauge('1 if the server is ready and reports no problems', [], 'all'),
-  svc_leader: gauge('1 if this server is the leader of its role', [], 'coordinator, overlord'),
+  svc_leader: gauge('1 if this server is the leader for its role', [], 'coordinator, overlord'),
   svc_http_requests_total: counter('HTTP requests served', ['method', 'status'], 'all'),
   svc_http_request_seconds_total: counter('total time from request to response', ['method'], 'all'),
   svc_logins_total: counter(
@@ -61,11 +61,15 @@ export const metricDefinitions = {
     'coordinator',
   ),
   svc_server_capacity_bytes: gauge(
-    'maximum bytes of segments that the historicals can store',
+    'total size of the segments that the historicals can store, in bytes',
     ['tier'],
     'coordinator',
   ),
-  svc_server_used_bytes: gauge('bytes of segments on the historicals', ['tier'], 'coordinator'),
+  svc_server_used_bytes: gauge(
+    'total size of the segments on the historicals, in bytes',
+    ['tier'],
+    'coordinator',
+  ),
   svc_segments_used: gauge('used segments, including overshadowed ones', ['datasource'], 'coordinator'),
   svc_segments_unavailable: gauge(
     'segments that rules require but no historical serves',
