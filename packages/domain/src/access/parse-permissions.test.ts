@@ -21,7 +21,7 @@ test('allows 10,000 long names per role, but only 20,000 steps of regular expres
       () => parse(count + 1, name, steps),
       ({ message }: Error) =>
         message.includes(
-          `for [permissions[${count}].resource.name]: expected regular expressions with at most 20000 characters in total across all permissions of a role, after repetitions are expanded and including 10 extra characters for each expression`,
+          `for [permissions[${count}].resource.name]: expected regular expressions with a total length of at most 20000 characters per role, counted after repetitions are expanded and with 10 characters added for each expression`,
         ),
     )
   }

@@ -108,7 +108,7 @@ export function parsePermissions(json: unknown, countSteps: CountSteps): Permiss
       throw refuse(
         `${path}.resource.name`,
         name,
-        `regular expressions with at most ${maxExpressionSteps} characters in total across all permissions of a role, after repetitions are expanded and including ${stepsPerExpression} extra characters for each expression`,
+        `regular expressions with a total length of at most ${maxExpressionSteps} characters per role, counted after repetitions are expanded and with ${stepsPerExpression} characters added for each expression`,
       )
     }
     return permission

@@ -199,7 +199,7 @@ export function* compareWith(
       else if (value === undefined || canonicalText(value) !== requiredText) {
         const present = value === undefined ? 'unknown' : showValue(value)
         return {
-          mismatch: `${field} is [${present}] but configured as [${showValue(required)}]`,
+          mismatch: `${field} is [${present}], not [${showValue(required)}] as configured`,
           rank,
           mustAlign,
         }

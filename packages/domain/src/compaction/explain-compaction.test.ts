@@ -61,12 +61,12 @@ describe('the summary of compaction', () => {
   it('says what waits, and what holds it up', () => {
     const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
     assert.deepEqual(summary({ cluster }), [
-      'Compaction: 3 intervals (300 B) waiting; running tasks use 0 of 1 task slot',
+      '3 intervals (300 B) await compaction; running tasks use 0 of 1 task slot',
     ])
     const locks = [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }]
     const failed = [past(days[2]!, { succeeded: false, at: now - 1000 })]
     assert.deepEqual(summary({ cluster, locks, past: failed }), [
-      'Compaction: 2 intervals (200 B) waiting; running tasks use 0 of 1 task slot',
+      '2 intervals (200 B) await compaction; running tasks use 0 of 1 task slot',
       'Compaction of 1 interval failed or changed nothing, and will be retried later',
       'Compaction is waiting for locks on 1 interval, for example in [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
     ])

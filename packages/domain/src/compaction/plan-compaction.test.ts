@@ -73,7 +73,7 @@ describe('planning compaction', () => {
       config: { ...none, inputSegmentSizeBytes: 100 },
       expected: [
         'take 2026-01-01/2026-01-02: not compacted yet',
-        'INPUT_TOO_LARGE 2026-01-02/2026-01-03: segments have [101] bytes, more than inputSegmentSizeBytes [100]',
+        'INPUT_TOO_LARGE 2026-01-02/2026-01-03: total segment size [101] bytes exceeds inputSegmentSizeBytes [100]',
       ],
     },
     {
@@ -102,7 +102,7 @@ describe('planning compaction', () => {
       name: 'skips segments without data',
       segments: [testSegment('2026-01-01/P1D', { sizeBytes: 0 })],
       config: none,
-      expected: ['NO_DATA_IN_SEGMENTS 2026-01-01/2026-01-02: segments contain [0] bytes'],
+      expected: ['NO_DATA_IN_SEGMENTS 2026-01-01/2026-01-02: segments contain no data'],
     },
     {
       name: 'skips buckets that a segment of the latest data overlaps',

@@ -423,7 +423,7 @@ class Search {
     const interval = timeOf(groups)
     const all = times === 1 ? figures : addFigures(noFigures, figures, times)
     if (figures.bytes === 0) {
-      this.skip('NO_DATA_IN_SEGMENTS', 'segments contain [0] bytes', interval, all, {
+      this.skip('NO_DATA_IN_SEGMENTS', 'segments contain no data', interval, all, {
         isCounted: false,
         groups,
         shared,
@@ -432,7 +432,7 @@ class Search {
     }
     const limit = config.inputSegmentSizeBytes
     if (figures.bytes > limit) {
-      const reason = `segments have [${figures.bytes}] bytes, more than inputSegmentSizeBytes [${limit}]`
+      const reason = `total segment size [${figures.bytes}] bytes exceeds inputSegmentSizeBytes [${limit}]`
       this.skip('INPUT_TOO_LARGE', reason, interval, all, { groups, shared })
       return
     }

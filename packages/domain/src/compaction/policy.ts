@@ -78,7 +78,7 @@ function byFragmentation(
   if (average > maxAverageUncompactedBytesPerSegment) {
     return refused(
       'UNCOMPACTED_SEGMENTS_TOO_LARGE',
-      `uncompacted segments have [${average}] bytes on average, more than maxAverageUncompactedBytesPerSegment [${maxAverageUncompactedBytesPerSegment}]`,
+      `uncompacted segments average [${average}] bytes, more than maxAverageUncompactedBytesPerSegment [${maxAverageUncompactedBytesPerSegment}]`,
     )
   }
   const bytesPercent = percentOf(uncompacted.bytes, compacted.bytes)

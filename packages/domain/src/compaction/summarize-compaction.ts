@@ -26,7 +26,7 @@ export function summarizeCompaction(
   const sentences: string[] = []
   if (awaiting.length > 0)
     sentences.push(
-      `Compaction: ${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) waiting; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'task slot')}`,
+      `${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) ${awaiting.length === 1 ? 'awaits' : 'await'} compaction; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'task slot')}`,
     )
   if (withoutSlots > 0)
     sentences.push(`Compaction has too few task slots to compact ${countOf(withoutSlots, 'interval')}`)

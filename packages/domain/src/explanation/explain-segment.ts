@@ -69,7 +69,7 @@ export function explainSegment(cluster: ExplainedCluster, row: number): SegmentE
 
 const overshadowedBy = (version: string): Cause => ({
   code: 'overshadowed',
-  text: `This segment is overshadowed by version [${version}] and is marked as unused once the segments of that version are served`,
+  text: `This segment is overshadowed by version [${version}] and will be marked as unused once the segments of that version are served`,
 })
 
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
@@ -132,7 +132,7 @@ const obstacleTexts: Readonly<
   Record<Exclude<keyof Candidates, 'decommissioning' | 'clone' | 'canLoad'>, (servers: string) => string>
 > = {
   loadFailed: (servers) => `${servers} failed to load the segment`,
-  beingDropped: (servers) => `${servers} must drop the segment first`,
+  beingDropped: (servers) => `${servers} must finish dropping the segment first`,
   noSpace: (servers) => `not enough space on ${servers}`,
   queueFull: (servers) => `load queue full on ${servers}`,
 }
@@ -182,7 +182,7 @@ function nextCause(
   return isThrottled
     ? cause(
         'replicationThrottled',
-        `${countOf(count, 'additional replica')} waiting for later runs: each run loads at most [replicationThrottleLimit] additional replicas`,
+        `${countOf(count, 'additional replica')} waiting for later runs; each run loads at most [replicationThrottleLimit] additional replicas`,
       )
     : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
 }

@@ -24,7 +24,7 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
   if ((flags & loading) !== 0)
     return finding(
       'loads',
-      `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')})${isLeaving}`,
+      `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')} queued)${isLeaving}`,
     )
   if ((flags & served) !== 0) return finding('serves', `Serves the segment${isLeaving}`)
   const failure = cluster.failureOf(number, cluster.table.idOf(row))

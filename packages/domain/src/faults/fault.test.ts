@@ -71,7 +71,7 @@ describe('a fault request', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `h:${index + 1}`)
     assert.throws(() => parseFaultRequest({ kind: 'cut', target: 'h:0' }, many), {
       code: 'invalidInput',
-      message: /expected .*: one of \[h:1, .*, h:20\] or 980 more servers$/,
+      message: /expected a role or server of this cluster, such as \[h:1, .*, h:20\] \(and 980 more\)$/,
     })
   })
   for (const json of [null, [], 'cut'])

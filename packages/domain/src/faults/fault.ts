@@ -1,4 +1,3 @@
-import { countOf } from '../text/index.ts'
 import {
   described,
   isJsonObject,
@@ -95,12 +94,15 @@ export function parseFaultRequest(json: unknown, targets: readonly string[]): Fa
     )
   }
   if (targets.includes(request.target)) return request
-  throw refuse('target', request.target, `a role or server of this cluster: one of ${listTargets(targets)}`)
+  throw refuse('target', request.target, expectedTarget(targets))
 }
 
-function listTargets(targets: readonly string[]): string {
+function expectedTarget(targets: readonly string[]): string {
   const more = targets.length - maxListedTargets
-  return `[${targets.slice(0, maxListedTargets).join(', ')}]${more > 0 ? ` or ${countOf(more, 'more server')}` : ''}`
+  const listed = `[${targets.slice(0, maxListedTargets).join(', ')}]`
+  return more > 0
+    ? `a role or server of this cluster, such as ${listed} (and ${more} more)`
+    : `one of ${listed}`
 }
 
 /** Returns the fault for a request, active from `now`. */

@@ -833,13 +833,13 @@ describe('warnings', () => {
       'a month, then three',
       [...months('P1M', 'P3M'), dropForever],
       [],
-      'Datasource [preview]: rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
+      'Datasource [preview]: rules [0] and [1] together keep only [P3M] of data, not [P4M], because both periods are counted back from now',
     ],
     [
       'a drop rule among the defaults',
       months('P7D', 'P1M', 'P1Y'),
       [dropForever],
-      'Datasource [preview]: rules [0], [1], and [2] together keep only [P1Y] of data, not [P1Y1M7D]: all periods are counted back from now',
+      'Datasource [preview]: rules [0], [1], and [2] together keep only [P1Y] of data, not [P1Y1M7D], because all periods are counted back from now',
     ],
     ['older data is loaded', months('P1M', 'P3M'), [], undefined],
     [
@@ -868,10 +868,10 @@ describe('warnings', () => {
     const ofList = (name: string) =>
       finish(warningsOfList(name, rules, testNow)).map(({ message }) => message)
     assert.deepEqual(ofList('wiki'), [
-      'Datasource [wiki]: rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
+      'Datasource [wiki]: rules [0] and [1] together keep only [P3M] of data, not [P4M], because both periods are counted back from now',
     ])
     assert.deepEqual(ofList('_default'), [
-      'Datasource [_default]: default rules [0] and [1] together keep only [P3M] of data, not [P4M]: both periods are counted back from now',
+      'Datasource [_default]: default rules [0] and [1] together keep only [P3M] of data, not [P4M], because both periods are counted back from now',
     ])
   })
 

@@ -67,7 +67,7 @@ export class Restorable {
   addRequested(dataSource: string, kept: readonly UnusedGroup[]): void {
     const { segments, bytes, interval } = addTo(this.requested, kept)
     if (interval === null) return
-    const message = `Datasource [${dataSource}]: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}] ${segments === 1 ? 'was not marked as unused by a rule, and remains' : 'were not marked as unused by a rule, and remain'} unused`
+    const message = `Datasource [${dataSource}]: ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}] ${segments === 1 ? 'was marked as unused by a request, not by a rule, so it stays' : 'were marked as unused by a request, not by a rule, so they stay'} unused`
     this.warnings.push({ type: 'requestedSegmentsStay', dataSource, segments, bytes, interval, message })
   }
 

@@ -148,7 +148,7 @@ function warningsOfPeriods(
       rules: indexes.map((index) => referenceTo(lists, index)),
       keeps,
       sum,
-      message: `Datasource [${dataSource}]: ${dataSource === defaultRulesName ? 'default rules' : 'rules'} ${numbers} together keep only [${keeps}] of data, not [${sum}]: ${periods} are counted back from now`,
+      message: `Datasource [${dataSource}]: ${dataSource === defaultRulesName ? 'default rules' : 'rules'} ${numbers} together keep only [${keeps}] of data, not [${sum}], because ${periods} are counted back from now`,
     },
   ]
 }
@@ -164,7 +164,7 @@ function describeUnreached(
     const hiding = hiddenBy.map((other) => referenceTo(lists, other))
     const why =
       hiding.length === 0
-        ? 'never applies: it matches no time range'
+        ? 'never applies because it matches no time range'
         : `is never reached because ${formatList(hiding.map(nameOf))} ${hiding.length === 1 ? 'applies' : 'apply'} to all its segments first`
     return {
       type: 'ruleNeverReached',
@@ -297,7 +297,7 @@ function* warningsOfTiers(
   }
   if (broadcasts) {
     for (const { name, type } of cluster.unable.slice(0, maxServers)) {
-      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on this server`
+      const message = `Datasource [${dataSource}]: ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`
       yield { type: 'serverCannotHoldSegments', server: name, dataSource, message }
     }
   }

@@ -59,7 +59,7 @@ for (const text of ['eternity', 'ETERNITY']) {
   test(`rejects [${text}] and shows how to write eternity`, () => {
     assert.throws(() => parseInterval(text, 'rules[0].interval'), {
       code: 'invalidInput',
-      message: `Invalid value [${text}] for [rules[0].interval]: expected [${eternityText}] to cover all of time`,
+      message: `Invalid value [${text}] for [rules[0].interval]: expected [${eternityText}] for all of time`,
     })
   })
 }

@@ -46,7 +46,7 @@ function readFrom(instantMs: number, side: 'after' | 'before', periodText: strin
  */
 export function parseInterval(text: string, field = 'interval'): Interval {
   if (text.length === 'eternity'.length && text.toLowerCase() === 'eternity')
-    throw refuse(field, text, `[${formatInterval(eternity)}] to cover all of time`)
+    throw refuse(field, text, `[${formatInterval(eternity)}] for all of time`)
   const interval = intervalOf(text)
   if (interval === undefined || interval.start === Infinity || interval.end === -Infinity) {
     throw refuse(

@@ -239,7 +239,7 @@ describe('a preview of rules', () => {
       bytes: 10,
       interval: '2026-06-13T00:00:00.000Z/2026-06-14T00:00:00.000Z',
     }
-    const requestedStay = `Datasource [wiki]: 1 segment (10 B) in [${requested.interval}] was not marked as unused by a rule, and remains unused`
+    const requestedStay = `Datasource [wiki]: 1 segment (10 B) in [${requested.interval}] was marked as unused by a request, not by a rule, so it stays unused`
     assert.deepEqual(await restorable(body), {
       restorable: { included: false, ...unused, killed, requested },
       loaded: 0,

@@ -97,7 +97,7 @@ function assumptionsOf({
     'Servers load segments at the rates measured earlier; a server without measurements loads as fast as the others in its tier',
     `The change is made now. The coordinator runs every ${formatDuration(periodMs)}, and its next run is in ${formatDuration(untilNextRunMs)}`,
     Number.isFinite(maxLoadsPerServer)
-      ? `Each load queue has space for up to ${countOf(maxLoadsPerServer, 'load')}`
+      ? `Each load queue can contain up to ${countOf(maxLoadsPerServer, 'load')}`
       : 'Load queues have no size limit',
     `A run assigns up to ${countOf(replicationThrottleLimit, 'additional replica')} per tier; this limit does not apply to the first replica of a segment in a tier`,
     'No other segments are loaded, for example by balancing, decommissioning, or ingestion. Drops follow within two runs',

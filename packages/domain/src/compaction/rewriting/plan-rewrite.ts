@@ -56,7 +56,7 @@ export function planRewrite<Input extends Segment>(
   // Other data in such a bucket would be overshadowed without having been read.
   if (outside) {
     throw conflict(
-      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected an interval that covers it completely`,
+      `Interval [${formatInterval(interval)}] covers only part of [${formatInterval(outside)}]: expected an interval that covers all of [${formatInterval(outside)}]`,
     )
   }
   const buckets = intervals.flatMap((bucket): RewriteBucket<Input>[] => {
