@@ -6,7 +6,7 @@ const names = { inputPath: '/home/input/ingest-DqKjip/bad.csv', file: '../data/b
 
 const cases: { given: string; expect: string }[] = [
   {
-    given: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: Invalid value [x] for timestamp column [t] in row [2] of file [${names.inputPath}]: expected format [auto]`,
+    given: `The input has more than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]. First invalid row: Invalid value [x] for timestamp column [t] in row [2] of file [${names.inputPath}]: expected format [auto]`,
     expect:
       'Invalid value [x] for timestamp column [t] (--timestamp) in row [2] of file [../data/bad.csv]: expected format [auto] (--timestamp-format)',
   },

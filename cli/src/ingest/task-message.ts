@@ -18,7 +18,7 @@ const optionOfField: Readonly<Record<string, string>> = {
 
 // No option allows invalid rows, so the limit is not part of the problem.
 const tooManyRows =
-  /More than \[\d+\] invalid rows, the limit set by \[spec\.tuningConfig\.maxParseExceptions\]: /
+  /The input has more than \[\d+\] invalid rows, the limit set by \[spec\.tuningConfig\.maxParseExceptions\]\. First invalid row: /
 
 /** A message about a task, with the user's file and options in place of the fields of the task. */
 export function inTermsOfRequest(message: string, { inputPath, file }: NamesOfFile): string {

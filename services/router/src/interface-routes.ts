@@ -15,7 +15,7 @@ export function interfaceRoutes(): Route[] {
       method: 'GET',
       path: '/openapi.json',
       access: authenticated,
-      summary: 'Get this API as an OpenAPI document',
+      summary: 'Get the OpenAPI document of this API',
       answers: [jsonAnswer(z.looseObject({ openapi: z.string() }))],
       handle: async () => (await readStoredDocument()).document,
     }),
@@ -23,7 +23,7 @@ export function interfaceRoutes(): Route[] {
       method: 'GET',
       path: '/interface',
       access: authenticated,
-      summary: 'Get this API as an HTML page',
+      summary: 'Get the documentation of this API as an HTML page',
       answers: [textAnswer('text/html')],
       handle: async () => {
         const { document } = await readStoredDocument()

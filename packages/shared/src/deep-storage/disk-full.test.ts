@@ -53,7 +53,7 @@ describe('a full disk', () => {
        console.log(JSON.stringify({ failure, left, used: alone.usedSizeBytes, file: both.fileOf('x') }))`,
     )
     const { failure, ...rest } = described as { failure: { message: string; code: string; full: boolean } }
-    assert.match(failure.message, /^File \[.*\] cannot be written: no space left on the disk$/)
+    assert.match(failure.message, /^Failed to write file \[.*\]: no space left on the disk$/)
     assert.deepEqual([failure.code, failure.full], ['unavailable', true])
     assert.deepEqual(rest, { left: [], used: 0, file: join(folder, 'roomy/segments/x/segment.parquet') })
   })

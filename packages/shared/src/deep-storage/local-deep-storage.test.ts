@@ -144,7 +144,7 @@ describe('deep storage', () => {
     await push('x/0.parquet', Buffer.from('1'))
     await assert.rejects(storage.push(join(here, 'none'), 'x/1.parquet'), {
       code: 'unavailable',
-      message: `File [${join(here, 'none')}] cannot be read: ENOENT`,
+      message: `Failed to read file [${join(here, 'none')}]: ENOENT`,
     })
     assert.deepEqual(stored(), ['x/0.parquet'])
   })
@@ -283,7 +283,7 @@ describe('deep storage', () => {
       const loadSpec = await push('x/0.parquet', bytes)
       await assert.rejects(storage.fetch(loadSpec, 3000, join(here, 'none', 'out')), {
         code: 'unavailable',
-        message: `File [${join(here, 'none', 'out')}] cannot be written: ENOENT`,
+        message: `Failed to write file [${join(here, 'none', 'out')}]: ENOENT`,
       })
     })
 

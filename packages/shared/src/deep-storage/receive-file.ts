@@ -8,11 +8,11 @@ import { damagedFile, storageFailure } from './storage-failure.ts'
 
 /** Returns the Failure for a local file that cannot be read. */
 export const unreadableFile = (file: string, error: unknown): Failure =>
-  storageFailure(`File [${file}] cannot be read`, file, error)
+  storageFailure(`Failed to read file [${file}]`, file, error)
 
 /** Returns the Failure for a local file that cannot be written. */
 export const unwritableFile = (file: string, error: unknown): Failure =>
-  storageFailure(`File [${file}] cannot be written`, file, error)
+  storageFailure(`Failed to write file [${file}]`, file, error)
 
 /** Creates a file, and returns what `write` returns once its content would survive a power failure. */
 export async function writeDurably<Result>(

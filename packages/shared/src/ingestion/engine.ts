@@ -54,7 +54,7 @@ function engineFailure(
   const isAboutData = /^(Invalid Input|Conversion|Out of Range|Serialization) Error/.test(text)
   if (isAboutData) return invalidInput(`Cannot read the input: ${message}`, {}, error)
   if (text.startsWith('IO Error')) return unavailable(`Cannot read the input: ${message}`, {}, error)
-  return new Failure('internalServerError', `An SQL statement in the task failed: ${message}`, {}, error)
+  return new Failure('internalServerError', `A SQL statement in the task failed: ${message}`, {}, error)
 }
 
 /**

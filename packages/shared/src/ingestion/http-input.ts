@@ -99,7 +99,7 @@ export class HttpInput {
     const { maxBytes } = this.limits
     if (bytes <= maxBytes) return
     throw tooLarge(
-      `URI [${title}] is too large: the files of this task have more than [${maxBytes}] bytes in total, the limit set by [svc.ingestion.http.maxSize]`,
+      `The input files are too large: at URI [${title}], the total size of this task's files exceeds [${maxBytes}] bytes, the limit set by [svc.ingestion.http.maxSize]`,
     )
   }
 
@@ -123,7 +123,7 @@ export class HttpInput {
           this.decompressedBytes <= maxDecompressedBytes
             ? null
             : tooLarge(
-                `URI [${title}] is too large: the compressed files of this task have more than [${maxDecompressedBytes}] bytes in total after decompression, the limit set by [svc.ingestion.http.maxDecompressedSize]`,
+                `The input files are too large: at URI [${title}], the total decompressed size of this task's compressed files exceeds [${maxDecompressedBytes}] bytes, the limit set by [svc.ingestion.http.maxDecompressedSize]`,
               ),
         )
       },

@@ -432,18 +432,19 @@ describe('HTTP sources that exceed a limit', async () => {
       path: '/endless.csv',
       limits: { maxBytes: 1_000_000 },
       code: 'tooLarge',
-      message: /more than \[1000000\] bytes in total, the limit set by \[svc\.ingestion\.http\.maxSize\]$/,
+      message:
+        /total size of this task's files exceeds \[1000000\] bytes, the limit set by \[svc\.ingestion\.http\.maxSize\]$/,
     },
-    { path: '/announces-much.csv', limits: {}, code: 'tooLarge', message: /more than \[10000000\] bytes/ },
+    { path: '/announces-much.csv', limits: {}, code: 'tooLarge', message: /exceeds \[10000000\] bytes/ },
     { path: '/sends-less.csv', limits: {}, code: 'unavailable', message: /^Cannot read URI / },
     {
       path: '/bomb.csv.gz',
       limits: {},
       code: 'tooLarge',
       message:
-        /more than \[10000000\] bytes in total after decompression, .* \[svc\.ingestion\.http\.maxDecompressedSize\]$/,
+        /total decompressed size .* exceeds \[10000000\] bytes, .* \[svc\.ingestion\.http\.maxDecompressedSize\]$/,
     },
-    { path: '/bomb.csv.zst', limits: {}, code: 'tooLarge', message: /after decompression/ },
+    { path: '/bomb.csv.zst', limits: {}, code: 'tooLarge', message: /decompressed size/ },
     { path: '/encoded-bomb.csv', limits: {}, code: 'tooLarge', message: /svc\.ingestion\.http\.maxSize/ },
   ]
   for (const { path, limits, code, message } of cases) {
@@ -467,7 +468,7 @@ describe('HTTP sources that exceed a limit', async () => {
     assert.deepEqual(await values(http('/1.csv', '/2.csv'), csv, { maxBytes: 2 * size }), ['x', 'x'])
     await assert.rejects(values(http('/1.csv', '/2.csv'), csv, { maxBytes: 2 * size - 1 }), {
       code: 'tooLarge',
-      message: /\/2\.csv\] is too large/,
+      message: /^The input files are too large: at URI \[.*\/2\.csv\]/,
     })
   })
 

@@ -468,7 +468,7 @@ describe('an invalid task', () => {
     const given = taskWith({ [`${io}.inputSource.data`]: 'ä'.repeat(maxInlineDataBytes / 2 + 1) })
     assert.throws(() => parseIndexSpec(given, access), {
       code: 'tooLarge',
-      message: `[spec.ioConfig.inputSource.data] has [${maxInlineDataBytes + 2}] bytes: expected at most [${maxInlineDataBytes}]`,
+      message: `The value of [spec.ioConfig.inputSource.data] is too large ([${maxInlineDataBytes + 2}] bytes): expected at most [${maxInlineDataBytes}] bytes`,
     })
   })
 

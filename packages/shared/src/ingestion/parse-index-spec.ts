@@ -57,7 +57,7 @@ export function parseIndexSpec(json: unknown, access: InputAccess): IndexSpec {
   const source = io.inputSource
   if (source.type === 'inline' && Buffer.byteLength(source.data) > maxInlineDataBytes) {
     throw tooLarge(
-      `[${sourceField}.data] has [${Buffer.byteLength(source.data)}] bytes: expected at most [${maxInlineDataBytes}]`,
+      `The value of [${sourceField}.data] is too large ([${Buffer.byteLength(source.data)}] bytes): expected at most [${maxInlineDataBytes}] bytes`,
       { field: `${sourceField}.data` },
     )
   }

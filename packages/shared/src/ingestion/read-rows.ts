@@ -298,7 +298,7 @@ export async function readRows(plan: RowsPlan, engine: Engine): Promise<RowCount
   const parseExceptions = [...rejects.described, ...(unparseable > 0 ? await describeRows(plan, engine) : [])]
   if (unparseable + rejects.count > spec.maxParseExceptions) {
     throw invalidInput(
-      `More than [${spec.maxParseExceptions}] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${parseExceptions[0]}`,
+      `The input has more than [${spec.maxParseExceptions}] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]. First invalid row: ${parseExceptions[0]}`,
       { field: 'spec.tuningConfig.maxParseExceptions' },
     )
   }

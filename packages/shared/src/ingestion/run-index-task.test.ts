@@ -662,7 +662,7 @@ describe('invalid rows', () => {
       const before = bench.storedFiles()
       await assert.rejects(bench.run(given), {
         code: 'invalidInput',
-        message: `More than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: ${message}`,
+        message: `The input has more than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]. First invalid row: ${message}`,
       })
       assert.deepEqual(bench.storedFiles(), before)
       assertWorkFolderEmpty()
@@ -695,7 +695,7 @@ describe('invalid rows', () => {
     assert.equal(result.parseExceptions.length, 10)
     await assert.rejects(bench.run({ ...parts, tuningConfig: { maxParseExceptions: 10 } }), {
       message:
-        'More than [10] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]: Invalid line [11] of file [inline data]: Expected Number of Columns: 2 Found: 1',
+        'The input has more than [10] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]. First invalid row: Invalid line [11] of file [inline data]: Expected Number of Columns: 2 Found: 1',
     })
   })
 

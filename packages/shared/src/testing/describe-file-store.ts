@@ -137,7 +137,7 @@ export function describeFileStore(name: string, open: () => Promise<FileStore>):
       }
       await assert.rejects(store.put(join(folder, 'none'), 'x/1'), {
         code: 'unavailable',
-        message: `File [${join(folder, 'none')}] cannot be read: ENOENT`,
+        message: `Failed to read file [${join(folder, 'none')}]: ENOENT`,
       })
     })
 
@@ -175,7 +175,7 @@ export function describeFileStore(name: string, open: () => Promise<FileStore>):
       await put('x/0', randomBytes(20_000_000))
       await assert.rejects(store.get('x/0', join(folder, 'none', 'out')), {
         code: 'unavailable',
-        message: `File [${join(folder, 'none', 'out')}] cannot be written: ENOENT`,
+        message: `Failed to write file [${join(folder, 'none', 'out')}]: ENOENT`,
       })
       const reason = new Error('enough')
       await assert.rejects(store.get('x/0', out, { signal: AbortSignal.abort(reason) }), reason)

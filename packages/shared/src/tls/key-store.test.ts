@@ -159,7 +159,7 @@ describe('a key store', () => {
       'in PEM with an alias',
       'encrypted.made',
       { ...pem, 'svc.server.https.certAlias': 'server' },
-      /is in PEM format, which has no aliases: remove \[server\] from \[svc\.server\.https\.certAlias\]$/,
+      /is in PEM format, which has no aliases, but \[svc\.server\.https\.certAlias\] is \[server\]; remove this property$/,
     ],
     ['in PEM without a key', 'no-key.made', pem, /contains no private key$/],
     ['in PEM without a certificate', 'no-certificate.made', pem, /contains no certificate$/],

@@ -94,7 +94,7 @@ function readPemPair(
 ): KeyPair {
   if (alias !== undefined) {
     throw problem(
-      `is in PEM format, which has no aliases: remove [${alias}] from [${aliasProperty(property)}]`,
+      `is in PEM format, which has no aliases, but [${aliasProperty(property)}] is [${alias}]; remove this property`,
     )
   }
   const text = bytes.toString('latin1')

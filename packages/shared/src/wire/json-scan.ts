@@ -140,7 +140,7 @@ export class JsonScan {
 
   private countName(): void {
     if (this.stringBytes > maxNameBytes)
-      throw invalidInput(`Invalid body: a field name has more than [${maxNameBytes}] bytes`)
+      throw invalidInput(`Invalid body: a field name is longer than [${maxNameBytes}] bytes`)
     const { slots } = this
     // The high bits of a product depend on all bits of its factors.
     const slot = Math.imul(this.stringHash ^ (this.stringHash >>> 15), 0x9e3779b1) >>> 0

@@ -253,7 +253,7 @@ describe('an invalid query', () => {
     ['SELECT * FRM wiki', /^Line \[1\], column \[14\]: syntax error at or near "wiki"/],
     ['SELECT\n  page,\n  nope\nFROM wiki', /^Line \[3\], column \[3\]: .*nope/],
     [`SELECT 'ééé', nope FROM wiki`, /^Line \[1\], column \[15\]: /],
-    ['SELECT 1 AS "a\u0001b"', /Invalid name \[a\\u0001b\]: expected no control characters$/],
+    ['SELECT 1 AS "a\u0001b"', /Invalid name \[a\\u0001b\]: expected a name without control characters$/],
     ['SELECT page FROM wiki AS "a\u0007"', /Invalid name \[a\\u0007\]/],
     ['SELECT "a\u007f".x FROM (SELECT 1) AS a (x)', /Invalid name \[a\\u007f\]/],
     ['SELECT * FROM (SELECT 1) AS a ("x\u0002")', /Invalid name \[x\\u0002\]/],

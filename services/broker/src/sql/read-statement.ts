@@ -223,7 +223,10 @@ class StatementReader {
 
   private checkName(node: JsonObject, name: string): void {
     if (hasControlCharacter(name))
-      this.refuse(node, `Invalid name [${escapeControlCharacters(name)}]: expected no control characters`)
+      this.refuse(
+        node,
+        `Invalid name [${escapeControlCharacters(name)}]: expected a name without control characters`,
+      )
   }
 
   /**
@@ -353,7 +356,10 @@ class StatementReader {
   private readTable(node: JsonObject, scope: ReadonlySet<string>): void {
     const { type } = node
     if (!tableNodes.has(type as string))
-      this.refuse(node, `Unsupported table expression [${type}]: expected one SELECT statement`)
+      this.refuse(
+        node,
+        `Unsupported statement or table expression [${type}]: expected a SELECT statement or a table`,
+      )
     if (type === 'TABLE_FUNCTION' && isJsonObject(node.function)) this.tableFunctions.add(node.function)
     if (type !== 'BASE_TABLE') return
     const name = node.table_name as string

@@ -205,7 +205,7 @@ describe('the stream of changes', () => {
     const streams = await Promise.all(Array.from({ length: 9 }, open))
     const refused = streams.filter(({ status }) => status === 429)
     assert.equal(refused.length, 1)
-    assert.match(await refused[0]!.text(), /Too many streams for user \[.*\]: expected at most \[8\]/)
+    assert.match(await refused[0]!.text(), /Too many open streams for user \[.*\]: expected at most \[8\]/)
     leaving.abort()
   })
 })

@@ -171,7 +171,7 @@ function loadWarnings(
   const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
     type: 'serverCannotHoldSegments',
     server: name,
-    message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache: set [svc.segmentCache.locations] on this server`,
+    message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`,
   }))
   return [...withoutServers, ...unable]
 }

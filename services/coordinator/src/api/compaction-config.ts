@@ -83,7 +83,7 @@ function allConfigsRoutes({ database, clock }: Context): Route[] {
       method: 'POST',
       path,
       access: config('WRITE'),
-      summary: 'Set the compaction configuration of the datasource that the request body names',
+      summary: 'Set the compaction configuration of the datasource named in the request body',
       body: jsonBody(readCompactionConfig),
       answers: [emptyAnswer],
       handle: ({ body, audit }) => saveCompactionConfig(database, body, audit, clock.now()),

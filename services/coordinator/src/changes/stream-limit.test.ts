@@ -10,12 +10,12 @@ it('limits streams per caller and in total, until some end', () => {
   limit.enter(caller('ann'))
   assert.throws(() => limit.enter(caller('ann')), {
     code: 'busy',
-    message: 'Too many streams for user [ann]: expected at most [2]',
+    message: 'Too many open streams for user [ann]: expected at most [2]',
   })
   limit.enter(caller('ben'))
   assert.throws(() => limit.enter(caller('ben')), {
     code: 'busy',
-    message: 'Too many streams: expected at most [3] in total',
+    message: 'Too many open streams: expected at most [3] in total',
   })
   leaveFirst()
   limit.enter(caller('ann'))

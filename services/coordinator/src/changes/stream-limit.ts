@@ -18,8 +18,8 @@ export class StreamLimit {
     const key = JSON.stringify([authenticator, identity])
     const own = this.countOf.get(key) ?? 0
     if (own >= this.maxPerCaller)
-      throw busy(`Too many streams for user [${identity}]: expected at most [${this.maxPerCaller}]`)
-    if (this.count >= this.max) throw busy(`Too many streams: expected at most [${this.max}] in total`)
+      throw busy(`Too many open streams for user [${identity}]: expected at most [${this.maxPerCaller}]`)
+    if (this.count >= this.max) throw busy(`Too many open streams: expected at most [${this.max}] in total`)
     this.count += 1
     this.countOf.set(key, own + 1)
     return () => {

@@ -87,7 +87,7 @@ function assertNotScheduled(body: unknown): void {
   const { compaction } =
     (body as { readonly context?: { readonly compaction?: unknown } | null }).context ?? {}
   if (compaction === undefined) return
-  throw refuse('context.compaction', compaction, 'no value: this field is reserved for compaction')
+  throw refuse('context.compaction', compaction, 'no value, because this field is reserved for compaction')
 }
 
 /** Returns a task id that the caller chose. Throws invalidInput if it is not valid. */

@@ -205,7 +205,7 @@ describe('a task', () => {
       assert.equal(status, 400, text)
       assert.match(
         text,
-        /Invalid value .* for \[context\.compaction\]: expected no value: this field is reserved for compaction/,
+        /Invalid value .* for \[context\.compaction\]: expected no value, because this field is reserved for compaction/,
       )
     }
     assert.equal((await submit({ priority: 1 }, user)).status, 200)

@@ -75,7 +75,7 @@ function presentMetrics(files: readonly InputFile[], rollup: boolean): MetricSch
       const combining = type && combiningType(type)
       if (combining === undefined || (known && known.type !== combining)) {
         throw invalidInput(
-          `Metric [${name}] of segment [${file.source.id}] ${combining ? 'is not aggregated in the same way as in other segments' : 'has no recorded aggregation'}: specify it in [metricsSpec]`,
+          `Metric [${name}] of segment [${file.source.id}] ${combining ? 'is not aggregated in the same way as in other segments' : 'has no recorded aggregation'}: specify the aggregation in [metricsSpec]`,
           { field: 'metricsSpec' },
         )
       }

@@ -66,7 +66,7 @@ export function securityAuditRoute({ database }: Pick<ServiceContext, 'database'
     path: '/svc-ext/basic-security/audit',
     access: securityConfig('READ'),
     summary:
-      'List failed logins, requests denied for lack of a permission, administrator logins, and changes to users and roles',
+      'List failed logins, requests denied for lack of permission, administrator logins, and changes to users and roles',
     query: auditQuery,
     refusesOtherParameters: true,
     answers: [jsonAnswer(auditShape)],
