@@ -117,7 +117,7 @@ async function ensureDependencies(node) {
   writeAtomically(installed, wanted)
 }
 
-/** Runs one command, which must have its effect; shows its output if it fails. */
+/** Runs one command, and shows its output if it fails or does not have the expected effect. */
 async function step(what, file, args, extraEnv, hasEffect = () => true) {
   await progress(what, async () => {
     const { status, output, error } = await new Promise((resolve) => {

@@ -24,7 +24,7 @@ import { type Endpoint, fillPath, loadRouteTables, pathThroughRouter } from './s
 import { startTestCluster } from './support/test-cluster.ts'
 import { addUsers, credentialsOf } from './support/test-users.ts'
 
-// Endpoints for simulations and for tests reject everybody where these are not enabled.
+// Endpoints for simulations and for tests reject every caller where these features are not enabled.
 const cluster = await startTestCluster({
   profile: 'secure',
   instances: 'worker=1',

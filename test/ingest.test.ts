@@ -1,4 +1,4 @@
-// `./svc ingest` on a whole cluster reports the result for a file in its user's terms.
+// `./svc ingest` on a complete cluster reports the result for a file in the user's terms.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,6 +1,6 @@
-// svc makes the tier decisions of Druid 37 on a whole cluster. In each recorded case the servers are virtual,
-// the segments are in the metadata store, the rules are posted, the time is the cluster's time, and duties run
-// until there is nothing to do.
+// svc makes the tier decisions of Druid 37 on a complete cluster. In each recorded case the servers are virtual, the
+// segments are in the metadata store, the rules are posted, the time is the cluster's time, and duties run until there
+// is nothing to do.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Runs fault seeds against whole clusters, or checks the histories of earlier runs again.
+// Runs fault seeds against complete clusters, or checks the histories of earlier runs again.
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'

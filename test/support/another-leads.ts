@@ -7,7 +7,7 @@ export const ledRoles = [
 ] as const
 
 /**
- * Kills the leader of a role with `kill`, which receives its hostname, and returns once another server leads.
+ * Kills the leader of a role with `kill`, which receives its hostname, and returns once another server is the leader.
  * Hostnames begin with the role.
  */
 export async function untilAnotherLeads(

@@ -4,8 +4,8 @@ import path from 'node:path'
 import { type HomeLayout, homeLayout, secretFile } from '@svc/cli/home'
 import { trustStoreFile } from '@svc/cli/pki'
 
-// Creating a schema, keys and certificates takes half of the processor time of a first start, so homes are copies of one
-// that `./svc dev test` creates, with the schema. The first cluster with TLS adds its certificates.
+// Creating a schema, keys and certificates takes half of the CPU time of a first start, so homes are copies of one that
+// `./svc dev test` creates, with the schema. The first cluster with TLS adds its certificates.
 const prepared = process.env.SVC_TEST_PREPARED_HOME
 
 /** Creates a home that has not been used yet. */

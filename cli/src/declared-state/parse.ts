@@ -67,7 +67,7 @@ class Reading implements DeclaredState {
   private ruleSets = new RuleSets({})
   private readonly ruleSetsByName = new Map<string, { readonly source: string; readonly list: unknown }>()
 
-  /** Reads a part, and notes what is wrong with it. */
+  /** Reads a part, and records what is wrong with it. */
   attempt(source: string, field: string, read: () => unknown, unlessLive?: readonly string[]): void {
     try {
       read()

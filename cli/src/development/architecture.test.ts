@@ -13,17 +13,21 @@ function codeOf(heading: string): string[] {
   return [...section.matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
 }
 
-test('the folder table names every room', () => {
+test('the folder tables name every folder', () => {
   const named = new Set(codeOf('Folders'))
-  const rooms = ['packages/domain/src', 'packages/shared/src', 'services/coordinator/src', 'cli/src'].flatMap(
-    (folder) =>
-      readdirSync(path.join(repositoryRoot, folder), { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map(({ name }) => ({ folder, name })),
+  const folders = [
+    'packages/domain/src',
+    'packages/shared/src',
+    'services/coordinator/src',
+    'cli/src',
+  ].flatMap((folder) =>
+    readdirSync(path.join(repositoryRoot, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => ({ folder, name })),
   )
-  assert.ok(rooms.length > 50)
+  assert.ok(folders.length > 50)
   assert.deepEqual(
-    rooms.filter(({ name }) => !named.has(name)).map(({ folder, name }) => `${folder}/${name}`),
+    folders.filter(({ name }) => !named.has(name)).map(({ folder, name }) => `${folder}/${name}`),
     [],
   )
 })

@@ -18,7 +18,7 @@ import { defaultRulesName, parseRules } from '@svc/domain/rules'
 import { finish } from '@svc/domain/steps'
 import { describeMachine, medianOf } from './figures.ts'
 
-/** Results of the benchmark of previews: milliseconds of processor time of each step, and sizes in bytes. */
+/** Results of the benchmark of previews: milliseconds of CPU time of each step, and sizes in bytes. */
 export interface PreviewsBenchmark {
   readonly machine: string
   readonly segments: number

@@ -219,7 +219,7 @@ function sourcesAndBuild(): Readonly<Record<string, string>> {
   }
 }
 
-// A file may start a whole cluster, with its stores and tasks.
+// A file may start a complete cluster, with its stores and tasks.
 const memoryOfFileBytes = 3 * 1024 ** 3
 
 /** The number of concurrent test files: one more than there are processors, because tests also wait; limited by memory. */

@@ -77,13 +77,13 @@ const rules = 'GET /druid/coordinator/v1/rules'
 const config = 'GET /druid/coordinator/v1/config'
 
 describe('the difference between two configurations', () => {
-  it('is none without a change', () => {
+  it('is empty without a change', () => {
     const changes = compareWith({})
     assert.deepEqual(changes, [])
     assert.equal(accessChangesText(changes), 'No user gains or loses access.\n')
   })
 
-  it('is none for changes of passwords and of other properties', () => {
+  it('is empty for changes to passwords and to properties that are not about security', () => {
     assert.deepEqual(
       compareWith({
         'aQ9-first-admin-88': 'another-admin-88',

@@ -97,7 +97,7 @@ async function storedSections(
         const entries = new Map<string, unknown>()
         for (const name of list.sort()) {
           const value = await readEntry(client, kind, [part, store, '', name])
-          // It may be removed meanwhile.
+          // It may be removed in the meantime.
           if (value !== undefined) entries.set(name, value)
         }
         return { kind, entries }

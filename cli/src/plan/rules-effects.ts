@@ -3,7 +3,7 @@ import type { Change, Loss } from '../declared-state/index.ts'
 import { type AnsweredPreview, isKnown, type PreviewRules } from '../preview/index.ts'
 import type { RulesEffect, RulesEffects } from './safe-order.ts'
 
-/** The changes of rules, as the body of a preview; undefined if no rules change. */
+/** The changes to rules, as the body of a preview; undefined if no rules change. */
 export function previewBodyOf(changes: readonly Change[]): Readonly<Record<string, unknown>> | undefined {
   const lists = changes.filter(({ kind }) => kind === 'rules')
   if (lists.length === 0) return undefined

@@ -8,7 +8,7 @@ export const maxHistory = 500
 export interface PromptHistory {
   /** Newest first. */
   readonly entries: readonly string[]
-  /** Makes the history of a terminal these queries. */
+  /** Fills the history of a terminal with these queries. */
   follow(terminal: Interface): void
   /** Adds a query and stores the history. */
   remember(query: string): void

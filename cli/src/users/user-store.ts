@@ -70,7 +70,7 @@ export async function openUserStore(client: ClusterClient, names: StoreNames = {
       const users: User[] = []
       for (const name of [...new Set(lists.flat())].sort()) {
         const user = await read(name)
-        // A user may be removed meanwhile.
+        // A user may be removed in the meantime.
         if (user) users.push(user)
       }
       return users

@@ -61,5 +61,5 @@ export function useChanges() {
   }
 }
 
-/** Changes of users and roles, and what came of the last one. */
+/** Changes to users and roles, and the result of the last one. */
 export type Changes = ReturnType<typeof useChanges>

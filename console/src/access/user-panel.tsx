@@ -74,7 +74,7 @@ function PasswordForm({
   )
 }
 
-/** Deletes a user, who is gone with the password, so the name must be typed first. */
+/** Deletes a user together with the password, which cannot be undone, so the name must be typed first. */
 function DeleteUser({
   directory,
   user,

@@ -71,7 +71,7 @@ const certificateUses = [
   ['authority', 'authority'],
 ] as const
 
-/** When the certificates of the servers expire whose metrics a router returns. */
+/** When the certificates of servers expire, for each server whose metrics a router returns. */
 export function Certificates() {
   const { data: metrics } = useMetrics()
   const rows = [...(metrics ?? [])]

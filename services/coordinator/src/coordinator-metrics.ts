@@ -45,7 +45,7 @@ function observeLoads(metrics: Metrics, view: ClusterView): void {
       value: unavailableSegments,
     })),
   )
-  // Report 0 for tiers where nothing is served or missing, because a series that comes and goes cannot be drawn.
+  // Report 0 for tiers where nothing is served or missing, because a series that comes and goes cannot be plotted.
   const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
     statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: copiesByTier }) =>
       [...new Set([...servedCopies.keys(), ...missingCopies.keys()])].map((tier) => ({
@@ -72,12 +72,12 @@ function observeLoads(metrics: Metrics, view: ClusterView): void {
   )
 }
 
-/** Returns a function that takes a picture at most every few seconds, and names the largest datasources and tiers. */
+/** Returns a function that takes a snapshot at most every few seconds, and names the largest datasources and tiers. */
 function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadPicture> {
   let latest: { readonly picture: Promise<LoadPicture>; goodUntilMs: number } | undefined
   return () => {
     if (latest && performance.now() < latest.goodUntilMs) return latest.picture
-    // Share the picture with everyone who needs it while it is being taken, however long that takes.
+    // Share the snapshot with everyone who needs it while it is being taken, however long that takes.
     const taking = { picture: takePicture(view), goodUntilMs: Number.POSITIVE_INFINITY }
     latest = taking
     taking.picture = taking.picture.then((taken) => {

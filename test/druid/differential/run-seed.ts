@@ -69,7 +69,7 @@ export async function runSeed(systems: Systems, seed: number, requests: number):
     if (isEqual && !known) return true
     if (known) listed.set(known.name, (listed.get(known.name) ?? 0) + 1)
     else unlisted.push({ seed, exchange, changes: [...changes] })
-    // Where only one system has made a change, later answers would differ for this reason.
+    // After a change that only one system made, later answers would differ just because of that change.
     if (known?.separates) return false
     return request.method === 'GET' || isSuccess(exchange.druid.status) === isSuccess(exchange.svc.status)
   }

@@ -1,4 +1,5 @@
-// Plans and applies random changes of the whole configuration of Druid 37, and compares what Druid then has with the plans.
+// Plans and applies random changes to the entire configuration of Druid 37, and compares what Druid then has with the
+// plans.
 import { parseArgs } from 'node:util'
 import { runPlans } from './run.ts'
 

@@ -41,7 +41,7 @@ export interface PlansReport {
 }
 
 /**
- * Plans random changes of the whole configuration of Druid 37, applies them with all waiting between their phases, and
+ * Plans random changes to the entire configuration of Druid 37, applies them with all waiting between their phases, and
  * compares what Druid has when it has settled with what the plan predicted.
  */
 export async function runPlans(

@@ -2,7 +2,7 @@ import { payloadOf, segmentId, virtualLoadSpec } from '@svc/domain/segment'
 import type { Choices } from '../differential/choices.ts'
 import type { StoredSegment, WantedServer } from '../differential/state.ts'
 
-/** A cluster, and changes of its rules that are previewed and made from the same state. */
+/** A cluster, and changes to its rules that are previewed and made from the same state. */
 export interface Case {
   readonly servers: readonly WantedServer[]
   readonly segments: readonly StoredSegment[]
@@ -19,7 +19,7 @@ const mib = 1024 * 1024
 const dataSources = ['wikipedia', 'koalas', 'a.b_c']
 const tierNames = ['_default_tier', 'hot', 'cold', 'warm']
 
-/** A random cluster of two to four tiers, some of which are nearly full, with changes of its rules. */
+/** A random cluster of two to four tiers, some of which are nearly full, with changes to its rules. */
 export function randomCase(
   choices: Choices,
   now: number,

@@ -1,4 +1,4 @@
-// Previews random changes of rules on imports of Druid 37, and compares them with what Druid does.
+// Previews random rule changes on imports of Druid 37, and compares them with what Druid does.
 import { parseArgs } from 'node:util'
 import { runPreviews } from './run.ts'
 

@@ -1,6 +1,6 @@
 import type { HttpClient } from '@svc/shared/testing'
 
-/** What a change of rules leads to, by datasource. */
+/** What a rule change leads to, by datasource. */
 export type Outcome = Readonly<Record<string, DatasourceOutcome>>
 
 interface DatasourceOutcome {

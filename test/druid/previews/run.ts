@@ -26,7 +26,7 @@ export interface PreviewOptions {
   readonly firstSeed: number
   /** Number of imports. */
   readonly seeds: number
-  /** Number of changes of rules for each import. */
+  /** Number of rule changes for each import. */
   readonly changes: number
 }
 
@@ -49,14 +49,14 @@ export interface PreviewReport {
   readonly counted: number
   readonly wrong: readonly WrongPreview[]
   /**
-   * Changes that Druid's duties did not finish within their runs, or after which Druid had other counts than predicted, and
-   * again others in a second run.
+   * Changes that Druid's duties did not finish within their runs, or after which Druid had other counts than predicted,
+   * and yet others in a second run.
    */
   readonly dropped: number
 }
 
 /**
- * Previews random changes of rules on imports of Druid 37, makes the same changes in Druid, and compares what Druid has
+ * Previews random rule changes on imports of Druid 37, makes the same changes in Druid, and compares what Druid has
  * when it has settled. Previews change nothing, so that one import serves several changes.
  */
 export async function runPreviews(

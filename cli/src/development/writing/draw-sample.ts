@@ -1,6 +1,6 @@
 /**
- * Draws `count` of `items` at random, in their order; the same `seed` draws the same ones. Returns all of them when
- * there are no more.
+ * Draws `count` of `items` at random, in their order; the same `seed` draws the same items. Returns all items if there
+ * are not more than `count`.
  */
 export function drawSample<Item>(items: readonly Item[], count: number, seed: number): readonly Item[] {
   const random = createRandom(seed)

@@ -67,7 +67,7 @@ test('prints a heading for each kind, and one line for each string', () => {
 describe('a sample', () => {
   const items = Array.from({ length: 1000 }, (_, index) => index)
 
-  test('is the same for the same seed, and another for another', () => {
+  test('is the same for the same seed, and different for a different seed', () => {
     assert.deepEqual(drawSample(items, 20, 7), drawSample(items, 20, 7))
     assert.notDeepEqual(drawSample(items, 20, 7), drawSample(items, 20, 8))
   })
@@ -86,7 +86,7 @@ describe('a sample', () => {
     for (const mean of means) assert.ok(mean > 440 && mean < 560, `mean ${mean}`)
   })
 
-  test('is everything when there are no more items', () => {
+  test('is everything if there are not enough items', () => {
     assert.deepEqual(drawSample(items, 2000, 3), items)
   })
 })

@@ -48,7 +48,7 @@ function split(text: string, separator: string): string[] {
   return found
 }
 
-/** Normalizes a value for comparison: unescapes, lowercases, trims, and collapses blanks. */
+/** Normalizes a value for comparison: unescapes, lowercases, trims, and collapses spaces. */
 function undoEscapes(text: string): string | undefined {
   const bytes: number[] = []
   let value = ''

@@ -1,19 +1,19 @@
 import { type DistinguishedName, parseDistinguishedName } from './distinguished-name.ts'
 
-/** A parsed pattern of LDAP groups. */
+/** A parsed LDAP group pattern. */
 type GroupPattern =
   | { readonly kind: 'any' }
   | { readonly kind: 'whole' | 'suffix' | 'prefix'; readonly name: DistinguishedName }
 
-/** Whether a string is a pattern of LDAP groups: `*`, a full distinguished name, `*,suffix`, or `prefix,*`. */
+/** Whether a string is an LDAP group pattern: `*`, a full distinguished name, `*,suffix`, or `prefix,*`. */
 export function isGroupPattern(text: string): boolean {
   return parseGroupPattern(text) !== undefined
 }
 
 /**
- * Compiles a pattern of group names: `*` matches any group, a full name matches itself, `*,suffix` matches all groups
- * below the suffix, and `prefix,*` matches all that start with the prefix. The comparison ignores case and blanks
- * around parts. An invalid pattern matches nothing, and an invalid group name is never matched.
+ * Compiles a group pattern: `*` matches any group, a full name matches itself, `*,suffix` matches all groups below the
+ * suffix, and `prefix,*` matches all that start with the prefix. The comparison ignores case and spaces around parts.
+ * An invalid pattern matches nothing, and an invalid group name is never matched.
  */
 export function compileGroupPattern(text: string): (group: string) => boolean {
   const pattern = parseGroupPattern(text)

@@ -131,7 +131,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe('the walk of a chain', () => {
+describe('walking a chain', () => {
   for (const { name, user = 'ann', stored = [], answers = {}, outcome, openOutcome, questions } of cases) {
     it(`${name}`, async () => {
       const questioned: string[] = []

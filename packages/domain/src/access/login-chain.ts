@@ -3,7 +3,7 @@ import { hasControlCharacter } from '../validation/index.ts'
 /** An authenticator of a chain. */
 export interface ChainMember {
   readonly name: string
-  /** Its users: everyone without a check, users with stored passwords, or the users of an LDAP directory. */
+  /** Who its users are: everyone, without a check; users with stored passwords; or the users of an LDAP directory. */
   readonly users: 'everyone' | 'stored' | 'directory'
 }
 
@@ -59,8 +59,8 @@ export function isHiddenUser(
 }
 
 /**
- * Walks the chain for a login: yields each authenticator that must check it, and takes the answer. The first one that
- * knows the user decides: it hides users with the same name in later authenticators.
+ * Walks the chain for a login: yields each authenticator that must check it, and receives the answer. The first one
+ * that knows the user decides: it hides users with the same name in later authenticators.
  */
 function* chainWalk(
   chain: LoginChain,
@@ -107,7 +107,7 @@ function* isInEarlierDirectory(
   return false
 }
 
-/** Walks the chain with an authenticator that answers later. */
+/** Walks the chain with asynchronous answers. */
 export async function walkChain(
   chain: LoginChain,
   hasPassword: HasPassword,

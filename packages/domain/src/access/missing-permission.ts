@@ -5,6 +5,6 @@ import type { Action, ResourceType } from './permission.ts'
 export const resourceText = (type: ResourceType, name: string): string =>
   type === 'STATE' && name === 'STATE' ? `[${type}]` : `[${type}] [${name}]`
 
-/** Returns the failure of a caller who may not do `action` with a resource. */
+/** Returns the failure for a caller who lacks the permission for `action` on a resource. */
 export const missingPermission = (action: Action, type: ResourceType, name: string): Failure =>
   forbidden(`Missing permission [${action}] on ${resourceText(type, name)}`)

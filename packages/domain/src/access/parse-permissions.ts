@@ -21,9 +21,9 @@ type CountSteps = (text: string) => number | undefined
 const maxPermissions = 10_000
 /**
  * Max total number of steps of the regular expressions of a role: one per character, with repetitions expanded. Every
- * server compiles them for each caller with the role, which takes about 2 microseconds per step, and for short ones as
- * long as for 10 steps more. To match a name, a server may take each step for each of its characters. Names without
- * special characters do not count.
+ * server compiles them for each caller with the role, which takes about 2 microseconds per step, plus as much as 10
+ * steps for each expression. To match a name, a server may take every step for every character of the name. Names
+ * without special characters do not count.
  */
 const maxExpressionSteps = 20_000
 const stepsPerExpression = 10

@@ -23,7 +23,7 @@ export interface CompactionFigures {
   readonly intervals: number
 }
 
-/** Totals of no segments. */
+/** The totals if there are no segments. */
 export const noFigures: CompactionFigures = { bytes: 0, segments: 0, intervals: 0 }
 
 /** Adds `times` times the second totals to the first. */

@@ -101,7 +101,7 @@ const partitionsOf = (state: CompactionState): PartitionsSpec | undefined =>
 const granularityOf = (state: CompactionState, name: string): Granularity | undefined =>
   tolerant(objectField(state.granularitySpec, name), (json) => readGranularity(json, name))
 
-/** Omits partition dimensions, which come first in segments, whatever their position in the configuration is. */
+/** Omits partition dimensions, which come first in segments, wherever the configuration lists them. */
 function otherDimensions(
   dimensions: readonly { readonly name: string }[],
   partitions: PartitionsSpec | null | undefined,
@@ -176,7 +176,10 @@ function checksOf(config: CompactionConfig): Check[] {
 /** Returns the value as a string that does not depend on the order of keys or on null fields. */
 export const canonicalText = (value: unknown): string => canonicalJson(value, { withoutNulls: true })
 
-/** Returns the same as `canonicalText`. Pauses regularly, because configurations have filters of megabytes. */
+/**
+ * Returns the same as `canonicalText`. Pauses regularly, because a filter in a configuration can be several megabytes
+ * long.
+ */
 export const canonicalTextInSteps = (value: unknown): Generator<undefined, string> =>
   canonicalJsonInSteps(value, { withoutNulls: true })
 

@@ -58,7 +58,7 @@ const past = (interval: string, ended: PastCompaction['ended']): PastCompaction 
 describe('the summary of compaction', () => {
   const summary = (given: Given, sees = () => true) => summarizeCompaction(explained(daily, given), sees)
 
-  it('says what waits, and what holds it up', () => {
+  it('says what is waiting, and what is holding it up', () => {
     const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
     assert.deepEqual(summary({ cluster }), [
       '3 intervals (300 B) await compaction; running tasks use 0 of 1 task slot',
@@ -165,7 +165,7 @@ describe('the explanation of compaction', () => {
     )
   })
 
-  it('shows readers neither other datasources in the queue nor the use of slots', () => {
+  it('hides other datasources in the queue and the used slots from readers who may not see them', () => {
     const cluster = { compactionTaskSlotRatio: 1, maxCompactionTaskSlots: 1 }
     const state = explained(daily, { cluster })
     const [candidate] = state.plan.candidates

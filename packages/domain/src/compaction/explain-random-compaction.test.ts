@@ -21,7 +21,7 @@ const now = Date.UTC(2026, 1, 1)
 const periodMs = 10_000
 const maxBytes = 1000
 
-/** What a test makes a day's segments be. */
+/** The states that a test can give to a day's segments. */
 const conditions = [
   'compacted',
   'uncompacted',
@@ -71,7 +71,7 @@ const pastOf = (interval: Interval, agoMs: number): PastCompaction => ({
   segmentsFingerprint: 's',
 })
 
-/** Names the code of each day from what the test made it, without the planner. */
+/** Derives the code of each day from the state that the test gave it, without the planner. */
 function expectedCodes({ days, skippedDays, policy, slots, slotsOfOthers }: State): string[] {
   let free = slots - slotsOfOthers
   const codes = days.map(({ condition, count }, index): string => {

@@ -96,8 +96,8 @@ interface Running {
 }
 
 /**
- * Runs the scheduler in simulated time, from one run to the next, until each candidate of the plan is compacted. Running
- * tasks end when the rate says so. Runs that submit nothing are omitted. Pauses regularly.
+ * Runs the scheduler in simulated time, from one run to the next, until each candidate of the plan is compacted.
+ * Running tasks end when the rate predicts it. Runs that submit nothing are omitted. Pauses regularly.
  */
 export function* forecastCompaction(input: ForecastInput): Generator<undefined, CompactionForecast> {
   const { plan, rate, periodMs, now, fingerprintsOf } = input
@@ -130,7 +130,7 @@ export function* forecastCompaction(input: ForecastInput): Generator<undefined, 
     if (tasks.length > 0) runs.push({ at, tasks })
     const next = running.reduce((min, { endsAt }) => Math.min(min, endsAt), queue.nextDueAfter(at))
     if (!Number.isFinite(next)) break
-    // Until then, runs decide the same again.
+    // Until then, every run makes the same decisions.
     run = Math.max(Math.ceil((next - firstAt) / periodMs), run + 1)
   }
   return { runs, tooFewSlots: queue.tooFewSlots, postponed }

@@ -155,7 +155,7 @@ describe('planning compaction', () => {
       [{ ...none, granularitySpec: { segmentGranularity: 'SECOND' } }],
     )
     assert.equal(candidates.length, 1)
-    // Processor time, because other programs may use the processors as well.
+    // CPU time, because other programs may use the processors as well.
     assert.ok(process.threadCpuUsage(startedAt).user < 1_000_000)
   })
 })

@@ -185,7 +185,7 @@ describe('a compaction preview answer', () => {
     )
   })
 
-  it('has a message only of a datasource with data, as in Druid 37', () => {
+  it('has a message only for a datasource with data, as in Druid 37', () => {
     assert.equal(describeStatus(plan, 'wiki').message, null)
     assert.ok(!('message' in describeStatus(planFor([]), 'wiki')))
   })

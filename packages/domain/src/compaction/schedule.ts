@@ -12,7 +12,7 @@ export interface PastCompaction {
   /** Identify the configuration that the task used, and the segments that it read. */
   readonly configFingerprint: string
   readonly segmentsFingerprint: string
-  /** Bytes that the task reads, and how long it ran, or has been running. Undefined for tasks of users. */
+  /** Bytes that the task reads, and how long it ran, or has been running. Undefined for tasks that users submitted. */
   readonly work?: { readonly bytes: number; readonly durationMs: number } | undefined
 }
 

@@ -8,7 +8,7 @@ export interface ServerWork {
   readonly queuedDrops: number
   /** Undefined if it has not been measured. */
   readonly rate: LoadRate | undefined
-  /** Failed loads that are not requested again yet. */
+  /** Failed loads that have not been requested again yet. */
   readonly failedLoads: number
   /** The error of the latest of them. */
   readonly lastError: string | undefined

@@ -1,10 +1,10 @@
-/** How a text with separated values is written. */
+/** The format of delimiter-separated text. */
 export interface CsvFormat {
   readonly delimiter: string
   readonly quote: string
 }
 
-/** One record of a text with separated values. */
+/** One record of delimiter-separated text. */
 export interface CsvRecord {
   readonly fields: readonly string[]
   /** How the record ends; `quoted` if the text ends within quotes. */

@@ -1,6 +1,6 @@
 import type { Granularity } from '../time/index.ts'
 
-/** Maximum length of the data in the text of a task, in bytes. */
+/** Maximum length of the data that is part of a task, in bytes. */
 export const maxInlineDataBytes = 10 * 1024 * 1024
 
 /** How to ingest a file. */

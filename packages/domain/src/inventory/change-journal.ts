@@ -21,7 +21,7 @@ export class ChangeJournal {
   private readonly datasources: Int32Array
   private readonly kinds: Uint8Array
   private next = 0
-  /** Changes before this position cannot be read any more. */
+  /** Changes before this position can no longer be read. */
   private first = 0
 
   constructor(capacity = defaultCapacity) {
@@ -35,7 +35,7 @@ export class ChangeJournal {
     return this.next
   }
 
-  /** Notes a change to a segment, given by row. */
+  /** Records a change to a segment, given by row. */
   note(change: SegmentChange, datasource: number, row: number): void {
     const at = this.next % this.rows.length
     this.rows[at] = row

@@ -84,7 +84,7 @@ class WritableSegmentTable {
   private usedRows = 0
   private journal: ChangeJournal | undefined
 
-  /** Notes changes in a journal from now on. Without one, changes cost nothing. */
+  /** Records changes in a journal from now on. Without a journal, changes cost nothing. */
   startJournal(): ChangeJournal {
     this.journal = new ChangeJournal()
     return this.journal
@@ -308,22 +308,22 @@ class WritableSegmentTable {
     this.copies.flagsOf[entry]! &= ~copyFlag.leaving
   }
 
-  /** Notes when the pending request of an entry of the copy table was sent, in milliseconds of the caller's clock. */
+  /** Records when the pending request of an entry of the copy table was sent, in milliseconds of the caller's clock. */
   noteSent(entry: number, sentAtMs: number): void {
     this.copies.sentAtOf[entry] = sentAtMs
   }
 
-  /** Notes the size of an unused segment, which is known only from its load. */
+  /** Records the size of an unused segment, which is known only from its load. */
   noteSize(row: number, sizeBytes: number): void {
     if (!this.isUsed(row)) this.sizeOf[row] = sizeBytes
   }
 
-  /** Notes the rule of a group. */
+  /** Records the rule of a group. */
   noteRule(group: number, rule: number): void {
     this.ruleOf[group] = rule
   }
 
-  /** Notes whether the next run must check a row again. */
+  /** Records whether the next run must check a row again. */
   noteChecked(row: number, isOpen: boolean): void {
     this.markedOf[row] = isOpen ? 1 : 0
   }
@@ -358,7 +358,7 @@ class WritableSegmentTable {
     }
   }
 
-  /** Notes a change to a group that may cover overshadowed groups with served segments. */
+  /** Records a change to a group that may cover overshadowed groups with served segments. */
   noteServedChange(group: number): void {
     const datasource = this.datasourceList[this.datasourceOf[group]!]!
     if (datasource.hiddenCount > 0) this.note(datasource.toCover, group)

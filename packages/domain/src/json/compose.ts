@@ -1,4 +1,4 @@
-/** A name of an object, and its value as JSON. */
+/** The name of a member of an object, and its value as JSON. */
 export type JsonMember = readonly [name: string, json: string]
 
 /** Returns the text of a member of an object. */

@@ -53,13 +53,13 @@ export interface LoadTimeEstimate {
 
 interface Queue {
   readonly msPerLoad: number
-  /** Its part of all loads, from 0 to 1. */
+  /** Its share of all loads, from 0 to 1. */
   readonly share: number
   /** Milliseconds until the queue is empty. */
   queuedMs: number
 }
 
-// After this many runs, the rest takes as long in proportion.
+// After this many runs, the rest is extrapolated.
 const maxRuns = 10_000
 // How many points of the curve are after the last run, and in total.
 const finalPoints = 8
@@ -101,7 +101,8 @@ export function estimateLoadTime(
     note(0)
     const allowed = first + Math.min(further, replicationThrottleLimit)
     const assigned = assign(queues, allowed, maxLoadsPerServer)
-    // A run assigns all replicas of a segment before those of the next, so that further ones take their part of the room.
+    // A run assigns all replicas of a segment before those of the next, so additional replicas use their share of the
+    // space.
     const part = Math.round((assigned * further) / Math.max(first + further, 1))
     const ofFurther = Math.max(assigned - first, Math.min(part, further, replicationThrottleLimit))
     first -= assigned - ofFurther
@@ -141,8 +142,8 @@ const limitOf = (
 const piecesPerServer = 100
 
 /**
- * Returns which part of the loads each server gets. Like the planner, gives each piece to the server where the least part
- * of the space is used. A server gets at most one replica of each segment.
+ * Returns the share of the loads that each server gets. Like the planner, gives each piece to the server that is the
+ * least full. A server gets at most one replica of each segment.
  */
 function sharesOf({ servers, segments, firstCopies, furtherCopies, bytes }: TierLoads): number[] {
   const count = piecesPerServer * servers.length
@@ -167,7 +168,7 @@ function sharesOf({ servers, segments, firstCopies, furtherCopies, bytes }: Tier
   return parts.map(({ pieces }) => pieces / count)
 }
 
-/** Adds loads to the queues by their shares, as far as they have room. Returns how many. */
+/** Adds loads to the queues according to their shares, as far as they have room. Returns how many were added. */
 function assign(queues: readonly Queue[], loads: number, maxLoads: number): number {
   const open = queues
     .map((queue) => ({ queue, room: Math.max(0, maxLoads - Math.ceil(queue.queuedMs / queue.msPerLoad)) }))

@@ -35,7 +35,7 @@ export const noLoads: LoadSums = {
   bytesTimesMs: 0,
 }
 
-// After this much more loading, a measurement counts half.
+// A measurement counts half as much after this much more loading time.
 const halfLifeMs = 30 * 60 * 1000
 
 /** Adds a measurement to the sums of a server. */
@@ -53,9 +53,9 @@ export function addMeasured(sums: LoadSums, { ms, segments, bytes }: MeasuredLoa
   }
 }
 
-// Below this part of its possible value, the determinant is noise: all segments had about the same size.
+// Below this fraction of its possible value, the determinant is noise: all segments had about the same size.
 const minDeterminant = 0.01
-// Loads of smaller segments take their time for the segment, not for its bytes.
+// The load time of smaller segments depends on their number, not on their bytes.
 const smallSegmentBytes = 100_000
 
 /**

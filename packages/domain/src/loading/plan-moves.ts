@@ -50,7 +50,7 @@ const fillOf = ({ filledBytes, maxSizeBytes }: BalancedServer): number => filled
 /**
  * Balances replicas within their tiers. It first moves replicas from fuller to emptier servers. If the fill is even, it
  * moves replicas away from servers with many neighbors in time, because these are often queried together. Every move
- * makes the fill more even, or reduces neighbors without making the fill less even, so moving comes to an end.
+ * makes the fill more even, or reduces neighbors without making the fill less even, so the moves come to an end.
  */
 export class MovePlanner {
   private readonly table: SegmentTable

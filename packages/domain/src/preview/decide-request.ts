@@ -133,7 +133,10 @@ export function* decideRequest(
   return { result, given, withTiers, restorable: unused && restorable }
 }
 
-/** Adds what the rules of a datasource keep of its unused segments, and returns it with them if they are included. */
+/**
+ * Adds the unused segments that the rules of a datasource keep. Returns the datasource with these segments if the
+ * preview includes them.
+ */
 function* addRestorable(
   restorable: Restorable,
   subject: Subject,

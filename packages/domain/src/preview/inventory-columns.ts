@@ -22,8 +22,8 @@ export interface CompleteInventory extends PreviewedCluster {
 /** An inventory, or what has changed in it. */
 export interface InventoryUpdate extends CompleteInventory {
   /**
-   * Keys of the segments that are gone, by datasource. With them, this has only the segments and lists of rules that have
-   * changed; undefined if it has all.
+   * Keys of the segments that are gone, by datasource. If they are given, the update contains only the segments and
+   * lists of rules that have changed. If they are undefined, it contains everything.
    */
   readonly removed?: ReadonlyMap<string, readonly number[]> | undefined
 }

@@ -128,7 +128,7 @@ const readServers: Reader<readonly PreviewServer[]> = converted(
   },
 )
 
-/** Reads a list of at most `max` items. The refusal of a longer list contains its length. */
+/** Reads a list of at most `max` items. The error for a longer list contains its length. */
 function limitedList<Item>(things: string, read: Reader<Item>, max: number): Reader<readonly Item[]> {
   const readItems = readList(read, { max })
   return described(readItems, (json, field) => {

@@ -724,7 +724,7 @@ describe('a preview of 10,000 rules', () => {
   })
 
   test('yields often enough for other work', () => {
-    // Steps take a few milliseconds of processor time. The first steps take longer, because the code is compiled meanwhile.
+    // Steps take a few milliseconds of CPU time. The first steps take longer, because the code is being compiled.
     const maxStepMicroseconds = 2_000_000
     const segments = Array.from({ length: 20_000 }, (_, index) => ({
       ...nested[index % nested.length],

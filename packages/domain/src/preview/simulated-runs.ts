@@ -144,7 +144,7 @@ class Simulation {
     }
   }
 
-  /** Does everything that one run of the planner decides. Returns whether that is anything. */
+  /** Does everything that one run of the planner decides. Returns whether it decided anything. */
   *run(): Generator<undefined, boolean> {
     const { table } = this
     const servers = this.servers.map((server, number) => ({

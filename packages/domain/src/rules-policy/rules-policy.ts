@@ -12,7 +12,7 @@ import {
   titled,
 } from '../validation/index.ts'
 
-/** What changes of retention rules may do. A limit that is undefined does not apply. */
+/** What changes to retention rules may do. A limit that is undefined does not apply. */
 export interface RulesPolicy {
   /** Maximum bytes of a datasource that a change marks as unused. */
   readonly maxUnusedBytes?: number | undefined
@@ -22,9 +22,9 @@ export interface RulesPolicy {
   readonly maxTotalUnusedBytes?: number | undefined
   /** Maximum percentage of all used bytes that a change marks as unused. */
   readonly maxTotalUnusedPercent?: number | undefined
-  /** Datasources of which a change marks nothing as unused, and whose data stays queryable. */
+  /** Datasources in which a change must not mark anything as unused, and whose data must stay queryable. */
   readonly protectedDatasources: readonly string[]
-  /** Tiers from which a change drops nothing. */
+  /** Tiers from which a change must not drop anything. */
   readonly protectedTiers: readonly string[]
   /** Whether rules that load by period must include the future. */
   readonly requireIncludeFuture: boolean

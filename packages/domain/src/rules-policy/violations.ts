@@ -27,7 +27,10 @@ export interface LimitedEffects {
   >
 }
 
-/** Returns why a policy forbids a change, one sentence each; nothing if it allows it. `lists` are the new rules by datasource. */
+/**
+ * Returns why a policy forbids a change, one sentence for each reason; an empty list if the policy allows it. `lists`
+ * are the new rules by datasource.
+ */
 export function policyViolations(
   policy: RulesPolicy,
   lists: ReadonlyMap<string, readonly Rule[]>,
@@ -115,7 +118,7 @@ function lossViolations(
   if (maxBytes !== undefined && bytes > maxBytes)
     violations.push(`${lost}, but the limit is ${formatBytes(maxBytes)} ([${bytesName}])`)
   if (maxPercent === undefined) return violations
-  // Without the number of all used segments, the part cannot be known, so nothing is allowed.
+  // Without the number of all used segments, the percentage is unknown, so nothing is allowed.
   const percent = used === undefined ? 100 : percentOf({ segments, bytes }, used)
   if (percent > maxPercent)
     violations.push(

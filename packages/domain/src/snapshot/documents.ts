@@ -29,7 +29,7 @@ export const snapshotFiles = {
 } as const
 
 /**
- * Calls a function that reads a part of a snapshot, and returns its value. If it throws a Failure, notes the failure
+ * Calls a function that reads a part of a snapshot, and returns its value. If it throws a Failure, records the failure
  * with the given location, and returns undefined.
  */
 export type Attempt = <Value>(where: string, read: () => Value) => Value | undefined

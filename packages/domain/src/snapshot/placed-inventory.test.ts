@@ -49,7 +49,7 @@ function serversOf(one: SnapshotContents): string[][] {
 }
 
 describe('the inventory of a snapshot', () => {
-  test('places segments where the rules require them, while there is room', () => {
+  test('places segments where the rules require them, as long as there is room', () => {
     assert.deepEqual(serversOf(contents), [['hot-1', 'hot-2'], [], ['hot-1', 'hot-2'], ['cold-1'], []])
   })
 

@@ -145,7 +145,7 @@ function* placeByRules(
   return list.sorted(segments.length)
 }
 
-/** Takes room for copies of one segment on different servers; on as many as have room for it. */
+/** Reserves space for copies of one segment on different servers, on as many of them as have enough space. */
 function take(rooms: Heap<Room> | undefined, copies: number, sizeBytes: number): number[] {
   const taken: Room[] = []
   while (rooms !== undefined && taken.length < copies) {

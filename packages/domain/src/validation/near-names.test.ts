@@ -22,5 +22,6 @@ for (const [name, similar] of [
   ['orders', []],
   ['x', []],
 ] as const) {
-  it(`takes [${name}] for [${similar}]`, () => assert.deepEqual(similarNames(name, known), similar))
+  it(`returns [${similar}] as similar to [${name}]`, () =>
+    assert.deepEqual(similarNames(name, known), similar))
 }

@@ -1,4 +1,4 @@
-/** Returns up to `most` known names that are closest in spelling to an unknown name, closest first. */
+/** Returns up to `max` known names that are closest in spelling to an unknown name, closest first. */
 export function nearNames(name: string, known: Iterable<string>, max = 3): string[] {
   return [...known]
     .map((one) => ({ one, distance: editDistance(name, one) }))
@@ -7,7 +7,10 @@ export function nearNames(name: string, known: Iterable<string>, max = 3): strin
     .map(({ one }) => one)
 }
 
-/** Like `nearNames`, but only names that were probably meant: at most a third of the letters differ, and at most two of few. */
+/**
+ * Like `nearNames`, but only names that were probably meant: they start with the given name, or differ by at most two
+ * letters or a third of the letters.
+ */
 export function similarNames(name: string, known: Iterable<string>): string[] {
   const isSimilar = (one: string) =>
     editDistance(name, one) <= Math.max(2, Math.max(name.length, one.length) / 3) || one.startsWith(name)

@@ -45,7 +45,7 @@ describe('an object that is read listing its problems', () => {
     ])
   })
 
-  it('is refused with five problems and the number of the others', () => {
+  it('is refused with five problems and the number of other problems', () => {
     const [, message] = refusal({ name: 'a', list: Array.from({ length: 20 }, () => ({ n: 0 })) })
     assert.match(message, /^(Invalid value \[0\] for \[list\[\d\]\.n\]: [\w ]+; ){5}and 15 more$/)
   })

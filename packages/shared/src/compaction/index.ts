@@ -1,6 +1,7 @@
 /**
  * Compaction for the current state of the cluster: plans, task submission, and the endpoints that coordinator and
- * overlord share. The work of one compaction task has its own door, `rewriting`, so that peons load nothing else.
+ * overlord share. The work of one compaction task has its own entry point, `rewriting`, so that peons load nothing
+ * else.
  */
 export { compactionHistory } from './config-history.ts'
 export {

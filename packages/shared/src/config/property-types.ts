@@ -33,7 +33,7 @@ export const httpUrl = propertyType('an http or https URL such as https://s3.exa
   /^https?:$/.test(URL.parse(value)?.protocol ?? '') ? withoutControlCharacters(value) : refuse(),
 )
 
-/** The start of the keys of objects; slashes at its ends are ignored. */
+/** The prefix of object keys; leading and trailing slashes are ignored. */
 export const keyPrefix = propertyType(
   'a path such as svc/segments, in which no part is empty, [.], or [..]',
   (value) => {

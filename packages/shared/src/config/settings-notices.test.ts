@@ -159,7 +159,7 @@ const inUse: readonly Readonly<Record<string, string>>[] = [
 const table = Object.entries<PropertyDefinition<unknown>>(properties)
 
 describe('the conditions of properties', () => {
-  // Properties of security or with a switch that always apply.
+  // Security properties and properties with a switch that always apply.
   const always = new Set([
     'svc.auth.authenticatorChain',
     'svc.extensions.loadList',
@@ -181,7 +181,7 @@ describe('the conditions of properties', () => {
     switches.some((prefix) => name.startsWith(prefix) && !/^(on|enabled)$/.test(name.slice(prefix.length)))
   const isOfSecurity = (name: string) => /^svc\.(auth|escalator|extensions)\.|\.(https|tls)\./.test(name)
 
-  it('exist for every property of security or with a switch', () => {
+  it('exist for every security property and every property with a switch', () => {
     const silent = table
       .filter(([name, { conditions }]) => conditions.length === 0 && (isOfSecurity(name) || isSwitched(name)))
       .map(([name]) => name)

@@ -201,7 +201,7 @@ export function loadingLimitsOf(config: CoordinatorConfig, segments: number, ser
     config.smartSegmentLoading && config[field] === defaultCoordinatorConfig[field] ? smart : config[field]
   const inQueue = limit(
     'maxSegmentsInNodeLoadingQueue',
-    // In total, the queues contain what Redis easily handles and the servers load within a few runs.
+    // In total, the queues contain no more than Redis can easily handle and the servers can load within a few runs.
     clamp(Math.ceil(queuedAtOnce / Math.max(1, servers)), 100, 5000),
   )
   return {

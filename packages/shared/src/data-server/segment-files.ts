@@ -46,7 +46,7 @@ export function segmentFilesRoute(server: DataServer): Route {
 }
 
 async function sendFile(path: string | undefined, response: ServerResponse): Promise<void> {
-  // An open file stays readable, even if the segment is dropped meanwhile.
+  // An open file stays readable, even if the segment is dropped in the meantime.
   const file = path === undefined ? undefined : await openPresent(path)
   if (file === undefined) return await write(response, sizeBytes(absent))
   try {

@@ -23,7 +23,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
-/** A folder and how messages call it. */
+/** A folder, and its name in messages. */
 interface Folder {
   readonly title: string
   readonly root: string

@@ -14,12 +14,12 @@ import { partsOfPath } from './stored-path.ts'
 /** Where a store is in S3. */
 export interface S3Place {
   readonly bucket: string
-  /** The start of the keys of all objects, without slashes at its ends; empty for the entire bucket. */
+  /** The prefix of the keys of all objects, without leading and trailing slashes; empty for the entire bucket. */
   readonly baseKey: string
   readonly connection: S3Connection
 }
 
-/** A store in S3, and how messages call it. */
+/** A store in S3, and its name in messages. */
 interface Place extends Pick<S3Place, 'bucket'> {
   readonly s3: S3Requests
   readonly title: string

@@ -76,7 +76,7 @@ describe('a group of duties', () => {
     )
     group.start(1)
     const between = () => starts.slice(1).map((start, index) => start - starts[index]!)
-    // A run starts late while other programs use the processors, so not every one has to be in time.
+    // Runs start late while other programs use the processors, so not every run has to be on time.
     await waitUntil('a run in time', () =>
       between()
         .slice(1)

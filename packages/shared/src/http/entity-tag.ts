@@ -13,8 +13,8 @@ export const versionOfText = (text: string): string =>
 export type CheckVersion = (version: string | number) => void
 
 /**
- * Returns the check of the version that a request requires with `If-Match`. It throws conflict if the present version is
- * another one. `what` completes the message, such as `The rules of [flights]`.
+ * Returns the check of the version that a request requires with `If-Match`. It throws conflict if the current version
+ * is a different one. `what` completes the message, such as `The rules of [flights]`.
  */
 export function versionCheck({ headers }: Pick<IncomingMessage, 'headers'>, what: string): CheckVersion {
   const required = headers['if-match']

@@ -40,7 +40,7 @@ export interface RefusedRequest {
   readonly message: string
 }
 
-/** What a server refused last. */
+/** The handshakes and requests that a server refused most recently. */
 export interface Refusals {
   readonly handshakes: LastEntries<RefusedHandshake>
   readonly requests: LastEntries<RefusedRequest>

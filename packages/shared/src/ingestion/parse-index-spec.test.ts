@@ -616,7 +616,7 @@ describe('a list of a task', () => {
           `^Invalid value .* for \\[spec\\.dataSchema\\..*${name}\\]: expected at most 10000 entries$`,
         ),
       })
-      // Processor time, because other programs may use the processors as well.
+      // CPU time, because other programs may use the processors as well.
       assert.ok(process.threadCpuUsage(startedAt).user < 1_000_000)
       if (name !== 'metricsSpec') parseIndexSpec(task(10_000), { allowedRoots: [], allowedHosts: [] })
     })

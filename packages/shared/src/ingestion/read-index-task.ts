@@ -46,7 +46,7 @@ const readDatasource = checked(
   'a name without control characters',
 )
 
-/** Reads a text with a parser of the domain, whose own messages are about other texts. */
+/** Reads a string with a parser from the domain package, and replaces the parser's own error messages. */
 const parsedText = <Value>(parse: (text: string) => Value, expected: string): Reader<Value> =>
   converted(readText, (text, field) => {
     try {

@@ -44,7 +44,7 @@ describe('a file name pattern', () => {
     const startedAt = process.threadCpuUsage()
     assert.equal(matchesWildcard('*a'.repeat(100), 'a'.repeat(99)), false)
     assert.equal(matchesWildcard(`${'*a'.repeat(50)}b`, 'a'.repeat(5000)), false)
-    // Processor time, because other programs may use the processors as well.
+    // CPU time, because other programs may use the processors as well.
     assert.ok(process.threadCpuUsage(startedAt).user < 1_000_000)
   })
 })

@@ -77,7 +77,7 @@ describe('a throttled login', () => {
     assert.equal(waiting.isFirst('ann', 'right'), true)
   })
 
-  it('does not wait for logins ahead that stopped retrying half of the time before they lose their place', () => {
+  it('does not wait for earlier logins that have not been retried for half of the timeout', () => {
     const { waiting, pass } = setUp()
     for (const login of ['a', 'b']) waiting.refused('ann', login)
     pass(1000)

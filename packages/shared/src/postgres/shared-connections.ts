@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 
 /**
  * Returns the same store over the same connections, for work that ends before they do. After `close`, which waits for
- * statements in progress, nothing of that work can change the store any more.
+ * statements in progress, that work can no longer change the store.
  */
 export function shareConnections(database: Database): Database {
   const inProgress = new Set<Promise<unknown>>()

@@ -174,7 +174,7 @@ function setUp(members: readonly Member[]) {
       },
     },
   )
-  /** Returns who a login is, or why it failed. */
+  /** Returns whose login it is, or why it failed. */
   const login = async (user: string, typed: string) => {
     const result = await security.authenticate(basicHeader(user, typed), origin)
     if (result.kind !== 'known') return { kind: result.kind }

@@ -14,7 +14,7 @@ export interface LdapSettings {
   readonly bindUser: string | undefined
   readonly bindPassword: string
   readonly userAttribute: string
-  /** Where to search groups; undefined to use only those in the entry of the user. */
+  /** Where to search for groups; undefined to use only those in the entry of the user. */
   readonly groupBaseDn: string | undefined
   readonly connectTimeoutMs: number
   readonly readTimeoutMs: number

@@ -89,7 +89,7 @@ describe('a pattern', () => {
 
   for (const pattern of catastrophicExpressions) {
     it(`[${pattern}] takes linear time`, () => {
-      // Processor time, because other programs may use the processors as well.
+      // CPU time, because other programs may use the processors as well.
       const startedAt = process.threadCpuUsage()
       const matches = compileNamePattern(pattern)
       for (const name of namesOfAttack) matches(name)

@@ -6,7 +6,7 @@ import type { Settings } from '../config/index.ts'
 import { internal, jsonAnswer, type Route, route } from '../http/index.ts'
 import { createDatabase, waitForReset } from '../postgres/index.ts'
 
-/** The path at which a server is requested to take part in a reset of the cluster. */
+/** The path of the request that makes a server take part in a reset of the cluster. */
 export const resetPath = '/svc-internal/v1/reset'
 
 /** Throws forbidden unless tests may replace the state of the cluster. */

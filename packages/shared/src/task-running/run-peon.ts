@@ -51,7 +51,7 @@ export async function runPeon(
   }
 }
 
-// Below the servers: while tasks keep every processor busy, requests are answered all the same.
+// A lower priority than the servers have, so that they answer requests even while tasks keep every processor busy.
 const peonNiceness = 5
 
 /** Threads that the process starts later inherit its priority. */

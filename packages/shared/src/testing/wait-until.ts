@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 /** Timeout and poll interval, in milliseconds. */
 export interface WaitOptions {
   readonly timeoutMs?: number
-  /** Default: short at first, and longer the longer it has waited already, because looking takes processor time. */
+  /** Default: short at first, and longer the longer it has waited already, because polling takes CPU time. */
   readonly pollMs?: number
 }
 

@@ -183,7 +183,7 @@ function addChild(text: string, parent: OpenContainer, from: number, value: unkn
   }
 }
 
-/** Notes that a child that was added to the container ends at `at`. */
+/** Records that a child that was added to the container ends at `at`. */
 function endChild({ built }: OpenContainer, at: number): void {
   if (!built) return
   built.parsedTo = at + 1

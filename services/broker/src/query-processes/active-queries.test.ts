@@ -22,7 +22,7 @@ function addQuery(queries: ActiveQueries, id: number, cpuMs: () => number | unde
 }
 
 describe('a query gets a lower priority', () => {
-  it('by its processor time, however long others slow it down', () => {
+  it('based on its CPU time, however much others slow it down', () => {
     const queries = new ActiveQueries()
     let cpuMs = 100
     const short = addQuery(queries, 1, () => 100)
@@ -46,7 +46,7 @@ describe('a query gets a lower priority', () => {
     assert.equal(yields(), 1)
   })
 
-  it('by its run time if the system does not report processor time', () => {
+  it('based on its run time if the system does not report CPU time', () => {
     const queries = new ActiveQueries()
     const yields = addQuery(queries, 1, () => undefined)
     queries.passTime(1999)

@@ -7,7 +7,7 @@ import {
 
 /** The owner of a query. */
 export interface QueryOwner {
-  /** Identifies the caller. Queries of one caller share its part of the processes. */
+  /** Identifies the caller. Queries of one caller share the processes that the caller gets. */
   readonly caller: string
   /** Share of the processes relative to other callers; at least 1. */
   readonly weight: number
@@ -19,9 +19,9 @@ export interface QueryOwner {
 export interface TurnListener {
   suspend(): void
   resume(): void
-  /** Returns the processor time that the query has used; undefined if the system does not report it. */
+  /** Returns the CPU time that the query has used; undefined if the system does not report it. */
   cpuMs(): number | undefined
-  /** The query is expensive. From now on, it gets little processor time while others need it. */
+  /** The query is expensive. From now on, it gets little CPU time while others need it. */
   yieldToOthers(): void
 }
 
@@ -49,9 +49,9 @@ interface OwnQueries {
   readonly queries: ActiveQuery[]
 }
 
-// Processor time after which a query gets a lower priority, alone and next to other queries. Not run time: a short query
-// that others slow down keeps its priority. The process serves no other query after that, so this is about as much as the
-// start of a process takes.
+// CPU time after which a query gets a lower priority, when it runs alone and alongside other queries. Not run time: a
+// short query that others slow down keeps its priority. The process serves no other query after that, so this is about
+// as much as the start of a process takes.
 const yieldAfterCpuMs = 2000
 const yieldToOthersAfterCpuMs = 250
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 
-// Linux reports processor time in ticks of 10 ms.
+// Linux reports CPU time in ticks of 10 ms.
 const tickMs = 10
 
 /**
- * Returns a function that returns the processor time in milliseconds that a process has used since this call. It returns
+ * Returns a function that returns the CPU time in milliseconds that a process has used since this call. It returns
  * undefined if the process has ended or if the system has no /proc.
  */
 export function startCpuMeter(pid: number | undefined): () => number | undefined {

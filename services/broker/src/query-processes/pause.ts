@@ -13,8 +13,8 @@ interface PausableProcess {
 }
 
 /**
- * Pauses the process of a query while others have its turn. A paused process keeps its memory and uses no processor
- * time. If this process ends meanwhile, the paused one is killed: it could not notice by itself.
+ * Pauses the process of a query while others have its turn. A paused process keeps its memory and uses no CPU time. If
+ * this process ends meanwhile, the paused one is killed: it could not notice by itself.
  */
 export function createPause(paused: PausableProcess): Omit<TurnListener, 'cpuMs'> {
   const { child } = paused

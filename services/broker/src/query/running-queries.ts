@@ -70,7 +70,7 @@ function mayCancel(caller: Caller, { caller: own, dataSources = [] }: RunningQue
     : dataSources.every((name) => caller.can('READ', 'DATASOURCE', name))
 }
 
-/** Runs the work of a query, which can be canceled by its id meanwhile. */
+/** Runs the work of a query, which can be canceled by its id in the meantime. */
 export async function whileCancellable<T>(
   queries: RunningQueries,
   id: string,

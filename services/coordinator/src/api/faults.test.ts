@@ -136,7 +136,7 @@ describe('a server', () => {
     await waitUntil('its calls succeed', () => !faults.cutsCall(path))
   })
 
-  it('can have a fault alone if it is one of several virtual servers in a process', async () => {
+  it('can be the only one with a fault among several virtual servers in a process', async () => {
     const [faulty, other] = [faults.at('10.0.0.1:8083'), faults.at('10.0.0.2:8083')]
     const target = '10.0.0.1:8083'
     const deaths: string[] = []

@@ -53,7 +53,7 @@ describe('the guard of rules', () => {
     })
   })
 
-  test('notes in the audit entry what a change overrides', async () => {
+  test('records in the audit entry what a change overrides', async () => {
     const guard = guardWith({ maxUnusedBytes: 1 })
     assert.deepEqual(await guard({ ...change, overridesPolicy: true }), {
       ...audit,

@@ -21,7 +21,7 @@ export interface GuardedChange {
 }
 
 /**
- * Checks a change of rules against the policy of the cluster. Returns the audit information of the change, with what it
+ * Checks a change to rules against the policy of the cluster. Returns the audit information of the change, with what it
  * overrides. Throws conflict if the policy forbids it, and unavailable until the leader knows the cluster.
  */
 export type RulesGuard = (change: GuardedChange) => Promise<AuditInfo>

@@ -2,14 +2,14 @@
 export class ChangeNotice {
   private last: readonly string[] = []
 
-  /** Notes the affected names. Returns whether there are any, and they differ from those of the last call. */
+  /** Records the affected names. Returns whether there are any, and whether they differ from those of the last call. */
   changes(names: readonly string[]): boolean {
     const { last } = this
     this.last = names
     return names.length > 0 && (names.length !== last.length || names.some((name, at) => name !== last[at]))
   }
 
-  /** Notes the affected names. Returns those that the last call did not have. */
+  /** Records the affected names. Returns those that the last call did not have. */
   added(names: readonly string[]): string[] {
     const last = new Set(this.last)
     this.last = names

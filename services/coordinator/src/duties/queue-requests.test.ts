@@ -93,7 +93,7 @@ const loadOf = (server: string, one: Segment) => ({ server, segmentId: one.id, s
 const asLeader = { term: 3, isLeader: () => true }
 
 describe('the loads and drops of a plan', () => {
-  it('are neither noted nor queued after the leader lost leadership', async (scope) => {
+  it('are neither recorded nor queued after the leader lost leadership', async (scope) => {
     const segments = await store(70)
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a0')
@@ -111,7 +111,7 @@ describe('the loads and drops of a plan', () => {
     assert.equal(servers.get('a0')?.pending.size, 32)
   })
 
-  it('are noted and queued for their servers with payload, term, and session', async (scope) => {
+  it('are recorded and queued for their servers with payload, term, and session', async (scope) => {
     const [one, two] = (await store(2)) as [Segment, Segment]
     const { sender } = await openSender(scope)
     const servers = inventoryOf('a1', 'b1')

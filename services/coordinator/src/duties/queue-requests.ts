@@ -75,7 +75,8 @@ export async function queueRequests(
       if (!isLeader()) return
       const batch = prepared.slice(start, start + batchSize)
       const sentAtMs = performance.now()
-      // Note the requests before sending them, because the server may answer before this process sees that they are queued.
+      // Record the requests before sending them, because the server may answer before this process sees that they are
+      // queued.
       servers.note(name, pendingRequests(batch, sentAtMs))
       try {
         await sender.send(server.process, {

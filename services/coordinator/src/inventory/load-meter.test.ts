@@ -9,7 +9,7 @@ const megabyte = 1_000_000
 
 beforeEach(() => database.query(sql`DELETE FROM load_rates`))
 
-/** Notes loads of 1 MB that a server completes one after the other, in reports of one second. */
+/** Records loads of 1 MB that a server completes one after the other, in reports of one second. */
 function noteLoads(meter: ReturnType<typeof createLoadMeter>, server: string, perSecond: number): void {
   const sentAtMs = 1000
   for (let second = 1; second <= 60; second += 1)

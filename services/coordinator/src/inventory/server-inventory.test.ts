@@ -242,7 +242,7 @@ describe('requests', () => {
     assert.deepEqual([...state().served], ['s'])
   })
 
-  it('to a server that is gone are not noted', () => {
+  it('to a server that is gone are not recorded', () => {
     const { inventory } = setUp()
     inventory.note('gone', new Map([['s', requested('load')]]))
     inventory.voidPendingOf('gone')

@@ -84,7 +84,7 @@ describe('the cluster compaction configuration', () => {
   it('uses the defaults if nothing is stored', () =>
     assert.equal(clusterConfigOf(undefined), defaultClusterConfig))
 
-  it('may have 0 slots if it is stored, as Druid 37 accepts it', () => {
+  it('may have 0 slots if it is already stored, because Druid 37 accepts 0', () => {
     const stored = clusterConfigOf('{"maxCompactionTaskSlots":0}')
     assert.deepEqual(stored, { ...defaultClusterConfig, maxCompactionTaskSlots: 0 })
     assert.equal(compactionSlots(stored, 40), 0)

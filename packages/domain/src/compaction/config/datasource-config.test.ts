@@ -370,7 +370,7 @@ describe('the compaction configuration of a datasource', () => {
     })
   }
 
-  it('accepts nothing whose output is not valid input', () => {
+  it('accepts only configurations whose output is valid input', () => {
     const keys = Object.keys(minimal)
     const anything = fc.dictionary(fc.constantFrom(...keys, 'projections', 'type'), fc.jsonValue())
     fc.assert(

@@ -58,7 +58,7 @@ export type RowFilter =
   | { readonly type: 'interval'; readonly dimension: '__time'; readonly intervals: readonly string[] }
 
 const column = readName()
-// Longer than any value that a filter is for. A string of megabytes would block the server while it is stored.
+// Longer than any useful filter value. A string of several megabytes would block the server while it is being stored.
 const maxValueLength = 65_536
 const value: Reader<FilterValue> = described(
   { type: ['string', 'number'], maxLength: maxValueLength },

@@ -1,9 +1,9 @@
 -- Up Migration
 
--- The audit of security is read newest first whatever its types are.
+-- Security audit entries of all types are read newest first.
 CREATE INDEX audit_of_security ON audit (id) WHERE type LIKE 'security%';
 
--- Changing users and roles takes a permission that is meant for it; administrators made before have it from here on.
+-- Changing users and roles requires a separate permission. This gives it to existing administrators.
 UPDATE authorization_roles SET permissions = (permissions::jsonb || '[
   {"resource": {"type": "CONFIG", "name": "security"}, "action": "READ"},
   {"resource": {"type": "CONFIG", "name": "security"}, "action": "WRITE"}]'::jsonb)::json

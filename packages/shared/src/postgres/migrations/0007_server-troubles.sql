@@ -1,6 +1,7 @@
 -- Up Migration
 
--- Why servers cannot serve, told by themselves where they reach nobody else; kept while it is told again and again.
+-- Why servers cannot serve, reported by servers that may be unable to reach other servers. A report is kept as long as
+-- the server repeats it.
 CREATE TABLE server_troubles (
   role text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Which columns segments have, each list once. A segment names its own by the number; null where that is not known.
+-- The lists of columns of segments, each stored once. Segments refer to their list by its ID; null if it is unknown.
 CREATE TABLE segment_schemas (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   fingerprint text COLLATE "C" NOT NULL UNIQUE,

@@ -1,22 +1,22 @@
 -- Up Migration
 
--- The last change of each list of rules, as an entry of the audit; null if the history has none.
+-- The ID of the audit entry of the last change to each list of rules; null if there is no such entry.
 ALTER TABLE rules ADD COLUMN audit_id bigint;
 UPDATE rules SET audit_id = (SELECT max(id) FROM audit WHERE audit.type = 'rules' AND audit.key = rules.datasource);
--- What a change of rules replaced, as JSON text; null where that is unknown.
+-- What a rule change replaced, as JSON text; null if that is unknown.
 ALTER TABLE audit ADD COLUMN replaced text;
 
--- Why a segment is unused; null where that is unknown.
+-- Why a segment is unused; null if that is unknown.
 ALTER TABLE segments
   ADD COLUMN unused_cause text CHECK (unused_cause IN ('dropRule', 'overshadowed', 'request', 'task')),
   -- The drop rule as JSON, the version that overshadows the segment, the user who requested it, or the ID of the task.
   ADD COLUMN unused_detail text,
-  -- With a drop rule: the audit IDs of the lists of rules in force, of the datasource and of the cluster; 0 without one.
+  -- For a drop rule: the audit IDs of the rule lists of the datasource and of the cluster that applied; 0 if there is no ID.
   ADD COLUMN unused_rules_id bigint,
   ADD COLUMN unused_default_rules_id bigint;
 CREATE INDEX segments_unused ON segments (datasource, start_ms, id) WHERE NOT used;
 
--- How many segments kill tasks have deleted that a drop rule had marked as unused.
+-- Number of segments that a drop rule marked as unused and that kill tasks have deleted.
 CREATE TABLE killed_segments (
   datasource text COLLATE "C" NOT NULL,
   start_ms bigint NOT NULL,
