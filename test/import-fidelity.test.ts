@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -66,6 +66,9 @@ const security = {
   },
 }
 
+/** Marked unused a moment ago, so the source lists all of it as used and as unused. */
+const gone = days(2).map((day) => row('gone', day, versions[0]))
+
 function writeInventory(): void {
   mkdirSync(at('inventory'))
   const file = (name: string, content: unknown) =>
@@ -95,14 +98,14 @@ function writeInventory(): void {
     { id: 'clicks', type: 'kafka', suspended: false },
   ])
   file('security.json', security)
-  lines('segments.jsonl', [...wiki, ...newer, ...koalas])
+  lines('segments.jsonl', [...wiki, ...newer, ...koalas, ...gone])
   lines(
     'placement.jsonl',
     Object.entries(placement).map(([name, ids]) => ({ server: name, segments: ids })),
   )
   lines(
     'unused-segments.jsonl',
-    unused.map((dataSegment) => ({ dataSegment, usedStatusLastUpdatedDate: dateOf(30) })),
+    [...unused, ...gone].map((dataSegment) => ({ dataSegment, usedStatusLastUpdatedDate: dateOf(30) })),
   )
 }
 
@@ -238,7 +241,7 @@ describe('an import from a folder that was exported completely', () => {
     assert.deepEqual(partialView, [])
     assert.partialDeepStrictEqual(read, {
       segments: 29,
-      unusedSegments: 2,
+      unusedSegments: 4,
       datasources: 2,
       servers: 3,
       replicas: 29,
@@ -249,6 +252,7 @@ describe('an import from a folder that was exported completely', () => {
     })
     const texts = differences.map(({ part, difference }) => `${part}: ${difference}`)
     assert.ok(texts.includes('supervisors: [clicks] left out'))
+    assert.ok(texts.includes('segments: 2 segments of [gone] count only as unused'), texts.join('\n'))
     assert.ok(texts.some((text) => text.startsWith('users: 2 users cannot log in until a password is set')))
     assert.ok(texts.some((text) => text.startsWith('users and roles: the rehearsal has its own [admin]')))
     assert.deepEqual(
@@ -311,6 +315,20 @@ describe('an import from a folder that was exported completely', () => {
       again.router.close()
       await again.cluster.stop()
     }
+  })
+
+  test('is complete if the source still counts segments that it has just marked unused', async () => {
+    cpSync(at('inventory'), at('inventory-with-counts'), { recursive: true })
+    const counts = {
+      datasourcesWithUsedSegments: ['gone', 'koalas', 'wiki'],
+      servedSegments: { koalas: koalas.length, wiki: wiki.length + newer.length },
+      usedBytes: {},
+    }
+    writeFileSync(path.join(at('inventory-with-counts'), 'counts.json'), JSON.stringify(counts))
+    const args = ['--from', at('inventory-with-counts'), '--unused', '--home', at('counted')]
+    const { status, stderr } = await runSvc('import', ...args)
+    assert.equal(status, 0, stderr)
+    assert.deepEqual((await reportOf('counted')).partialView, [])
   })
 
   test('is refused for a login that sees only part of the cluster, unless that is wanted', async () => {
