@@ -366,4 +366,38 @@ describe('an import from a folder that was exported completely', () => {
     const { stderr } = await runSvc('reset', '--home', at('never'))
     assert.match(stderr, /There is no cluster in/)
   })
+
+  test('keeps 0 compaction slots while other fields change, but does not accept a new 0', async () => {
+    const cluster = '/druid/indexer/v1/compaction/config/cluster'
+    const stored = async () => {
+      const { maxCompactionTaskSlots, compactionTaskSlotRatio, useSupervisors } =
+        await source.router.get<Record<string, unknown>>(cluster)
+      return [maxCompactionTaskSlots, compactionTaskSlotRatio, useSupervisors]
+    }
+    const svc = async (...args: string[]) => {
+      const { status, stdout, stderr } = await runSvc(...args, '--home', at('source'))
+      assert.equal(status, 0, stderr + stdout)
+    }
+    await svc('pull', at('state'))
+    const file = path.join(at('state'), 'compaction.yaml')
+    const yaml = readFileSync(file, 'utf8')
+    assert.match(yaml, /maxCompactionTaskSlots: 0/)
+    writeFileSync(file, yaml.replace(/compactionTaskSlotRatio: .*/, 'compactionTaskSlotRatio: 0.4'))
+    await svc('apply', at('state'), '--yes')
+    assert.deepEqual(await stored(), [0, 0.4, true])
+    writeFileSync(at('ratio.json'), '{"compactionTaskSlotRatio":0.3}')
+    await svc('compaction', 'set', at('ratio.json'))
+    assert.deepEqual(await stored(), [0, 0.3, true])
+    await source.router.post('/druid/coordinator/v1/config/compaction/taskslots?ratio=0.2&max=0', {})
+    assert.deepEqual(await stored(), [0, 0.2, true])
+
+    writeFileSync(at('slots.json'), '{"maxCompactionTaskSlots":3}')
+    await svc('compaction', 'set', at('slots.json'))
+    const again = await runSvc('plan', at('state'), '--home', at('source'))
+    assert.equal(again.status, 2, again.stderr)
+    assert.match(again.stderr, /Invalid value \[0\] for \[compaction\.cluster\.maxCompactionTaskSlots\]/)
+    const json = { maxCompactionTaskSlots: 0, useSupervisors: true }
+    assert.equal((await source.router.send({ method: 'POST', path: cluster, json })).status, 400)
+    assert.deepEqual(await stored(), [3, 0.2, true])
+  })
 })
