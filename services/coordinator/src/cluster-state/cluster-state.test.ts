@@ -22,10 +22,12 @@ const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const awaited: { name: string; tier: string | undefined }[] = []
 const brokers: DiscoveredNode[] = []
+const expected: string[] = []
 const tracker = trackClusterState({
   context: {
     database,
     discovery: { nodes: (role: string) => (role === 'broker' ? brokers : []) } as never,
+    settings: { get: () => expected } as never,
   },
   segments,
   servers,
@@ -42,6 +44,7 @@ beforeEach(async () => {
   servers.reset()
   awaited.length = 0
   brokers.length = 0
+  expected.length = 0
   tracker.restart()
 })
 
@@ -86,6 +89,17 @@ const reasons = async () => (await tracker.current()).reasons
 const changed = ['Rules, segments, servers, or the configuration changed since the last duty run']
 
 describe('a cluster is known', () => {
+  it('once every expected server has reported, even if it has not announced itself', async () => {
+    expected.push('a', 'b')
+    awaited.push({ name: 'b', tier: 'hot' })
+    report()
+    assert.deepEqual(await reasons(), ['The leader is waiting for reports from 1 server: [b]'])
+    awaited.length = 0
+    assert.deepEqual(await reasons(), ['The leader is waiting for reports from 1 server: [b]'])
+    report({ name: 'b', process: 'b', session: 'other', from: 0, to: 1 })
+    assert.equal((await tracker.current()).known, true)
+  })
+
   it('once every server has reported', async () => {
     awaited.push({ name: 'a', tier: 'hot' })
     brokers.push({ name: 'broker-1' } as DiscoveredNode)

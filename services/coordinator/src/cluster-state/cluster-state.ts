@@ -46,7 +46,7 @@ const maxNamed = 10
 
 /** State of the cluster that the tracker reads. */
 interface TrackedCluster {
-  readonly context: Pick<ServiceContext, 'database' | 'discovery'>
+  readonly context: Pick<ServiceContext, 'database' | 'discovery' | 'settings'>
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
   readonly rules: FollowedRules
@@ -98,14 +98,17 @@ function fingerprintOf({ segments: { table }, servers }: TrackedCluster, config:
 }
 
 function unknownReasons({
-  context: { discovery },
+  context: { discovery, settings },
   segments: { table },
   servers,
   reportedServers,
 }: TrackedCluster): string[] {
   const reporting = new Set(servers.servers().map(({ process }) => process))
   const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
-  const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  const announced = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  // A server that hangs while it starts has not announced itself.
+  const expected = settings.get('svc.coordinator.expectedServers').filter((name) => !reporting.has(name))
+  const awaited = [...new Set([...announced, ...expected])]
   const reasons: string[] = []
   if (awaited.length > 0)
     reasons.push(
