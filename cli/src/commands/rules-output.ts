@@ -78,7 +78,9 @@ export async function printReport(report: PreviewReport): Promise<void> {
     import('../terminal/index.ts'),
   ])
   const { now, sentences, effects, warnings, details, buckets, bands } = report
-  const textOf = (table: Table): string => fittedTable(table, columnsOf(process.stdout)).join('\n')
+  const { stdout } = process
+  const textOf = (table: Table): string =>
+    fittedTable(table, columnsOf(stdout), { breaksNames: stdout.isTTY }).join('\n')
   process.stdout.write(`As of ${now}:\n\n`)
   printText(sentences)
   process.stdout.write(`\n${textOf(effects)}\n`)
