@@ -74,7 +74,11 @@ Examples:
         return
       }
       if (preview) {
-        await printPreview(answer, { json: json ?? false }, await bandsOf(client, answer, datasource, rules))
+        await printPreview(
+          answer,
+          { json: json ?? false },
+          await bandsOf(client, answer, { datasource, list: rules }),
+        )
         return
       }
       const headers = room.auditHeaders({ author, comment: room.reversionComment(reversion, comment) })

@@ -173,17 +173,15 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
   }
   const reason = room.failureReason(answer.summary, failOn)
   if (reason !== undefined) process.exitCode = exitStatus.refused
-  const { datasource } = options
-  const list = Array.isArray(json) ? json : undefined
-  await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
+  const changed = room.changedListOf(body)
+  await printPreview(answer, options, changed && (await bandsOf(client, answer, changed)))
   if (
-    list !== undefined &&
-    datasource !== undefined &&
+    changed?.datasource !== undefined &&
     answer.summary.buckets === undefined &&
     !options.json &&
     !options.markdown
   )
-    await showTimeline(client, [datasource, list], { now: answer.now })
+    await showTimeline(client, [changed.datasource, changed.list], { now: answer.now })
   if (reason !== undefined) printMessage(reason)
 }
 

@@ -50,11 +50,11 @@ describe('a preview request', () => {
   test('ends with a rule that loads everything', () => {
     const { rows } = previewGiven({
       rules: [{ type: 'dropByInterval', interval: '2000/2001' }],
-      defaultRules: [],
+      defaultRules: [{ type: 'dropByInterval', interval: '2001/2002' }],
       segments: [{ interval: day(0) }],
       servers: [],
     })
-    assert.deepEqual(rows[0]!.rule, { index: 0, type: 'loadForever', source: 'default' })
+    assert.deepEqual(rows[0]!.rule, { index: 1, type: 'loadForever', source: 'default' })
   })
 
   test('accepts eternity as the interval of segments and rules', () => {
@@ -981,6 +981,13 @@ describe('an invalid request fails with its field', () => {
     [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /no value if/],
     [{ rules: [], colour: 1 }, 'colour', /Unknown field/],
   ]
+  test('changes the default rules to an empty list, which no cluster accepts', () => {
+    for (const request of [{ rules: { _default: [] } }, { rules: {}, defaultRules: [] }])
+      assert.throws(() => finish(parsePreviewRequest(request, testNow)), {
+        code: 'invalidInput',
+        message: 'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
+      })
+  })
   for (const [request, field, message] of cases) {
     test(`${field}: ${message}`, () => {
       assert.throws(
