@@ -249,7 +249,7 @@ test('writes sample data up to a day, but not over a file', async () => {
     ['2026-02-27', '2026-02-27', '2026-02-28', '2026-02-28', '2026-03-01', '2026-03-01'],
   )
   const again = await svc('sample', file)
-  assert.equal(again.status, 1)
+  assert.equal(again.status, 2)
   assert.match(again.stderr, /already exists\. Choose another file/)
   const { stdout: printed } = await svc('sample', '-', '--days', '1', '--rows', '1')
   assert.equal(printed.trimEnd().split('\n').length, 2)

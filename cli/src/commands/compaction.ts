@@ -134,6 +134,10 @@ Examples:
       const listed = lists.flatMap((list) => list.tasks)
       const tasks = [...new Map(listed.map((task) => [task.id, task])).values()]
       const { latestStatus } = (await status) as { latestStatus: CompactionStatus[] }
+      if (datasource !== undefined && latestStatus.length === 0) {
+        const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+        await checkDatasourceIsKnown(client, datasource)
+      }
       if (json) return printJson({ latestStatus, tasks })
       const [room, { plainBar, solidBar }] = await Promise.all([
         import('../compaction/index.ts'),
@@ -225,6 +229,10 @@ Examples:
       const query = count === undefined ? '' : `?count=${count}`
       const { entries: found } = (await client.send('GET', `${path}${query}`)) as {
         entries: CompactionChange[]
+      }
+      if (found.length === 0) {
+        const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+        await checkDatasourceIsKnown(client, datasource)
       }
       // Without a count the interface returns the oldest first.
       const entries = count === undefined ? found.toReversed() : found
