@@ -285,6 +285,10 @@ describe('an import from a folder that was exported completely', () => {
       mapping: { name: 'ops', groupPattern: 'CN=ops,DC=example', roles: ['writers'] },
       slots: 0,
     })
+    // The overshadowed segments wait for 15 minutes, in which nothing else changes.
+    const wait = await runSvc('wait', 'settled', '--timeout', '60', '--home', at('source'))
+    assert.equal(wait.status, 0, wait.stderr)
+    assert.match(wait.stderr, /^svc: Notice: 3 overshadowed segments will be marked unused at 20\S+Z$/m)
     const login = await source.router.send({ path: '/status', credentials: 'alice:alice-password' })
     assert.equal(login.status, 401)
   })

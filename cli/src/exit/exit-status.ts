@@ -23,8 +23,7 @@ export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string
   failed: 'failed, or the cluster has a problem',
   invalidInput: 'invalid usage or input, such as an unknown name or an existing target',
   notKnown: 'the cluster is stopped or starting, or its state is not known yet',
-  refused:
-    'rejected login, missing permission, failed check, or unsupported command',
+  refused: 'rejected login, missing permission, failed check, or unsupported command',
   differs: 'differences found',
   timedOut: 'timed out',
   interrupted: 'interrupted, for example by Ctrl-C',

@@ -32,7 +32,7 @@ before(async () => {
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const clusterState = {
     unknownReasons: () => unknown,
-    current: async () => ({ known: true, settled: true, reasons: [], shortages: [] }),
+    current: async () => ({ known: true, settled: true, reasons: [], shortages: [], scheduled: [] }),
   }
   const previews = createPreviews(view, clusterState)
   const lists = createRuleLists(view.context, rules, previews.warningsOf)

@@ -79,7 +79,12 @@ const report = (more: object = {}) =>
     1,
     performance.now(),
   )
-const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [], unplaced: [] }
+const quiet: RunResult = {
+  hasChanged: false,
+  waitingOvershadowed: undefined,
+  shortages: [],
+  unplaced: [],
+}
 const run = async (result: Partial<RunResult> = {}) => {
   const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
   await segments.refresh()
@@ -108,6 +113,7 @@ describe('a cluster is known', () => {
       settled: false,
       reasons: ['The leader is waiting for reports from 2 servers: [a], [broker-1]'],
       shortages: [],
+      scheduled: [],
     })
     awaited.length = 0
     report()
@@ -154,7 +160,13 @@ describe('a cluster is settled', () => {
     await run({
       shortages: shortages.map((text) => ({ tier: 'hot', kind: 'do not load all replicas', text })),
     })
-    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages })
+    assert.deepEqual(await tracker.current(), {
+      known: true,
+      settled: true,
+      reasons: [],
+      shortages,
+      scheduled: [],
+    })
   })
 
   it('only with empty load queues', async () => {
@@ -169,8 +181,16 @@ describe('a cluster is settled', () => {
     assert.deepEqual(await reasons(), [])
   })
 
-  it('not while overshadowed segments wait', async () => {
-    await run({ waitingOvershadowed: 2 })
+  it('while overshadowed segments wait for a later time, which it reports', async () => {
+    const untilMs = Date.now() + 600_000
+    await run({ waitingOvershadowed: { count: 2, untilMs } })
+    const { settled, scheduled } = await tracker.current()
+    const text = `2 overshadowed segments will be marked unused at ${new Date(untilMs).toISOString()}`
+    assert.deepEqual([settled, scheduled], [true, [text]])
+  })
+
+  it('not if the next run marks overshadowed segments', async () => {
+    await run({ waitingOvershadowed: { count: 2, untilMs: Date.now() - 1 } })
     assert.deepEqual(await reasons(), ['2 overshadowed segments will be marked unused'])
   })
 

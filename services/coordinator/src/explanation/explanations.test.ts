@@ -26,7 +26,13 @@ const explanations = createExplanations({
   reportedServers: { awaited: () => [] },
   clusterState: {
     lastShortages: () => ({ shortages, unplaced: [] }),
-    current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
+    current: async () => ({
+      known: true,
+      settled: false,
+      reasons: [],
+      scheduled: [],
+      shortages: ['Server [h2] failed'],
+    }),
   },
   rateOf: () => undefined,
 })
