@@ -150,7 +150,13 @@ describe('a cluster is settled', () => {
     await run({ hasChanged: true })
     assert.deepEqual(await reasons(), ['The last duty run changed replicas or segments'])
     await run()
-    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages: [] })
+    assert.deepEqual(await tracker.current(), {
+      known: true,
+      settled: true,
+      reasons: [],
+      shortages: [],
+      scheduled: [],
+    })
     tracker.restart()
     assert.deepEqual(await reasons(), ['This leader has not completed a duty run yet'])
   })
