@@ -792,6 +792,21 @@ describe('warnings', () => {
     })
   })
 
+  test('report data of which a load rule loads no replicas', () => {
+    const rules = [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: {} }, load({ hot: 1 })]
+    const [warning, ...more] = previewGiven({ rules, segments, servers }).result.warnings
+    assert.deepEqual(more, [])
+    assert.deepEqual(warning, {
+      type: 'noReplicasLoaded',
+      dataSource: 'preview',
+      rule: { index: 0, type: 'loadByPeriod', source: 'datasource' },
+      segments: 1,
+      bytes: 10,
+      interval: day(0),
+      message: `Datasource [preview]: rule [0] [loadByPeriod] loads no replicas of 1 segment (10 B) in [${day(0)}], which cannot be queried without a replica`,
+    })
+  })
+
   const cases: [name: string, rules: object[], servers: object[], types: string[]][] = [
     ['report a tier without servers', [load({ hot: 1, cold: 1 })], servers, ['tierWithoutServers']],
     ['report more replicas than servers', [load({ hot: 2 })], servers, ['replicasAboveServers']],
