@@ -231,6 +231,19 @@ test('help of a nested command shows that command, and each default once', async
   assert.equal(stdout.match(/default: 4/g)?.length, 1)
 })
 
+test('keeps its exit status if the pipe of its output is closed, such as that of head', async () => {
+  for (const [args, expected] of [
+    [['--version'], 0],
+    [['rules', 'preview', 'missing.json', '--datasource', 'a'], 2],
+  ] as const) {
+    const child = start(args)
+    child.stdout!.destroy()
+    child.stderr!.destroy()
+    const [status] = await once(child, 'exit')
+    assert.equal(status, expected)
+  }
+})
+
 test('shows its version', async () => {
   const { status, stdout } = await svc('--version')
   assert.equal(status, 0)
