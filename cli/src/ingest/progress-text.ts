@@ -1,5 +1,6 @@
 import type { IndexProgress } from '@svc/shared/ingestion'
-import { countOf } from '../terminal/index.ts'
+import { countOf, formatSeconds } from '../terminal/index.ts'
+import type { IngestResult } from './ingest-file.ts'
 import type { TaskStatus } from './task.ts'
 
 /** What an ingestion is doing. */
@@ -34,7 +35,7 @@ export function progressOf(phase: IngestPhase): { readonly fraction: number; rea
 }
 
 /** The counts so far, for example `20,000 rows read`. */
-export function countsOf({
+function countsOf({
   rowsRead,
   rowsWritten,
   segmentsWritten,
@@ -43,6 +44,19 @@ export function countsOf({
     ...(rowsRead ? [`${countOf(rowsRead, 'row')} read`] : []),
     ...(segmentsWritten ? [`${countOf(rowsWritten, 'row')} in ${countOf(segmentsWritten, 'segment')}`] : []),
   ]
+}
+
+/** What was ingested, as a sentence. */
+export function resultText({ dataSource, durationMs, counts, isLoaded }: IngestResult): string {
+  const { rowsRead, rowsWritten, segmentsWritten } = counts ?? {}
+  const what = rowsWritten ? countOf(rowsWritten, 'row') : 'the file'
+  const facts = [
+    ...(rowsRead ? [`${countOf(rowsRead, 'row')} read`] : []),
+    ...(segmentsWritten ? [countOf(segmentsWritten, 'segment')] : []),
+    ...(isLoaded ? ['served by historicals'] : []),
+  ]
+  const details = facts.length === 0 ? '' : ` (${facts.join(', ')})`
+  return `Ingested ${what} into [${dataSource}] in ${formatSeconds(durationMs)}${details}.\n`
 }
 
 /** Warnings about an ingested file. */

@@ -46,7 +46,7 @@ export async function remainingSteps(
   preview: PreviewRules,
 ): Promise<RemainingSteps> {
   if (plan.cluster !== client.routerUrl)
-    throw invalidInput(`The plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
+    throw invalidInput(`Plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
   const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)
