@@ -162,7 +162,12 @@ function readProbabilityOption(text: string): number {
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>
   kind === 'kill'
-    ? readPeriodOption('--for', text, faultLimits.killForMs, `; longer kills are not allowed, because ${maxKillReason}`)
+    ? readPeriodOption(
+        '--for',
+        text,
+        faultLimits.killForMs,
+        `; longer kills are not allowed, because ${maxKillReason}`,
+      )
     : readPeriodOption('--for', text, faultLimits.forMs)
 
 /** The milliseconds of an ISO 8601 period, which must be within limits. */

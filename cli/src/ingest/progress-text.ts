@@ -1,6 +1,5 @@
 import type { IndexProgress } from '@svc/shared/ingestion'
-import { countOf, formatSeconds } from '../terminal/index.ts'
-import type { IngestResult } from './ingest-file.ts'
+import { countOf } from '../terminal/index.ts'
 import type { TaskStatus } from './task.ts'
 
 /** What an ingestion is doing. */
@@ -44,19 +43,6 @@ function countsOf({
     ...(rowsRead ? [`${countOf(rowsRead, 'row')} read`] : []),
     ...(segmentsWritten ? [`${countOf(rowsWritten, 'row')} in ${countOf(segmentsWritten, 'segment')}`] : []),
   ]
-}
-
-/** What was ingested, as a sentence. */
-export function resultText({ dataSource, durationMs, counts, isLoaded }: IngestResult): string {
-  const { rowsRead, rowsWritten, segmentsWritten } = counts ?? {}
-  const what = rowsWritten ? countOf(rowsWritten, 'row') : 'the file'
-  const facts = [
-    ...(rowsRead ? [`${countOf(rowsRead, 'row')} read`] : []),
-    ...(segmentsWritten ? [countOf(segmentsWritten, 'segment')] : []),
-    ...(isLoaded ? ['served by historicals'] : []),
-  ]
-  const details = facts.length === 0 ? '' : ` (${facts.join(', ')})`
-  return `Ingested ${what} into [${dataSource}] in ${formatSeconds(durationMs)}${details}.\n`
 }
 
 /** Warnings about an ingested file. */

@@ -164,7 +164,7 @@ export function readPasswords(
         : passwordInFile(password.file, fieldAt(change.path))
     if (text === undefined || text === '')
       throw invalidInput(
-        `Missing password for [${fieldAt(change.path)}]: expected it in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
+        `Missing password for [${fieldAt(change.path)}]: expected a password in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
       )
     passwords.set(keyOf(change.path), text)
   }
