@@ -74,7 +74,7 @@ export function addDev(program: Command): void {
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('Inject random faults into entire clusters (reproducible by seed); --help lists the options')
+    .description('Inject random faults into entire clusters (reproducible by seed; see --help for options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -88,7 +88,7 @@ function addFaults(dev: Command): void {
 function addHostile(dev: Command): void {
   dev
     .command('hostile')
-    .description('Send hostile test requests to a cluster; --help lists the options')
+    .description('Send hostile test requests to a cluster (see --help for options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -110,7 +110,7 @@ function addComparisons(dev: Command): void {
   for (const [name, description] of Object.entries(descriptions)) {
     dev
       .command(name)
-      .description(`${description}; --help lists the options`)
+      .description(`${description} (see --help for options)`)
       .argument('[options...]')
       .helpOption(false)
       .allowUnknownOption()

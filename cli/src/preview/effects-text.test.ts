@@ -91,7 +91,7 @@ describe('--fail-on', () => {
     assert.equal(failureReason(effects, ['unqueryable', 'doesNotFit']), undefined)
     assert.equal(
       failureReason(effects, ['unqueryable', 'unused', 'underReplicated', 'unused']),
-      'Failed on [unused]: 31 segments, [underReplicated]: 31 segments (--fail-on)',
+      'Failed because of --fail-on: [unused] (31 segments), [underReplicated] (31 segments)',
     )
   })
 })

@@ -26,6 +26,6 @@ export function parseFailOn(text: string): FailOnName[] {
 export function failureReason(effects: AnsweredEffects, failOn: readonly FailOnName[]): string | undefined {
   const found = [...new Set(failOn)].filter((name) => effects[name].segments > 0)
   if (found.length === 0) return undefined
-  const parts = found.map((name) => `[${name}]: ${countOf(effects[name].segments, 'segment')}`)
-  return `Failed on ${parts.join(', ')} (--fail-on)`
+  const parts = found.map((name) => `[${name}] (${countOf(effects[name].segments, 'segment')})`)
+  return `Failed because of --fail-on: ${parts.join(', ')}`
 }

@@ -74,7 +74,7 @@ export function reversionRequest(dataSource: string, { rules, first }: Reversion
 export function checkCanMarkUsed({ interfaceName }: Pick<ClusterClient, 'interfaceName'>): void {
   if (interfaceName === 'druid')
     throw invalidInput(
-      'Druid does not record why segments are unused: use ./svc mark-used to mark them as used',
+      'Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
     )
 }
 

@@ -35,7 +35,7 @@ export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly A
 /** One row per change, in the given order. */
 export function historyTable(changes: readonly RulesChange[]): Table {
   return {
-    header: ['ID', 'time', 'datasource', 'author', 'as user', 'comment', 'rules'],
+    header: ['ID', 'time', 'datasource', 'author', 'user', 'comment', 'rules'],
     rows: changes.map(({ id = '', key, auditInfo, payload, auditTime }) => [
       String(id),
       auditTime,
