@@ -91,8 +91,11 @@ export const readText: Reader<string> = described({ type: 'string' }, (json, fie
   return json
 })
 
+/** Max length of names (of datasources, columns, tiers, users, and so on) and of IDs, in characters. */
+export const maxNameLength = 255
+
 /** Reads a name of 1 to `maxLength` characters, not blank, without control characters. */
-export const readName = (maxLength = 255): Reader<string> =>
+export const readName = (maxLength = maxNameLength): Reader<string> =>
   described({ type: 'string', minLength: 1, maxLength: maxLength }, (json, field) => {
     if (
       typeof json !== 'string' ||

@@ -12,11 +12,13 @@ import {
   checked,
   converted,
   hasControlCharacter,
+  maxNameLength,
   optional,
   type Reader,
   readAnyObject,
   readByType,
   readCount,
+  readDatasourceName,
   readFields,
   readFlag,
   readList,
@@ -29,22 +31,6 @@ import {
 } from '@svc/domain/validation'
 import type { InputFormat, InputSource } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
-
-const maxNameLength = 255
-
-const readDatasource = checked(
-  checked(
-    checked(
-      readShortText(maxNameLength, 'a name'),
-      (name) => name === name.trim(),
-      'a name without leading or trailing whitespace',
-    ),
-    (name) => !name.includes('/'),
-    'a name without [/]',
-  ),
-  (name) => !hasControlCharacter(name),
-  'a name without control characters',
-)
 
 /** Reads a text with a parser of the domain, whose own messages are about other texts. */
 const parsedText = <Value>(parse: (text: string) => Value, expected: string): Reader<Value> =>
@@ -93,7 +79,7 @@ const readGranularitySpec = checkedGranularitySpec(
 )
 
 const readDataSchema = readFields({
-  dataSource: readDatasource,
+  dataSource: readDatasourceName,
   timestampSpec: readTimestampSpec,
   dimensionsSpec: optional(
     readFields({
