@@ -1,6 +1,6 @@
 -- Up Migration
 
--- One row a segment. Times are epoch milliseconds; the ends of eternity are the least and greatest bigint.
+-- One row per segment. Times are epoch milliseconds. Eternity is from the minimum to the maximum bigint.
 CREATE TABLE segments (
   id text COLLATE "C" PRIMARY KEY,
   datasource text COLLATE "C" NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE segments (
   used_changed_at timestamptz NOT NULL,
   task_id text,
   payload json NOT NULL,
-  -- The transaction that wrote the row last. Readers ask for all that no earlier snapshot of theirs could see.
+  -- The last transaction that wrote the row. Readers request the rows that none of their earlier snapshots could see.
   changed_in xid8 NOT NULL DEFAULT pg_current_xact_id(),
   CHECK (start_ms < end_ms)
 );
@@ -30,7 +30,7 @@ BEGIN
 END $$;
 CREATE TRIGGER segments_stamp BEFORE UPDATE ON segments FOR EACH ROW EXECUTE FUNCTION stamp_changed_in();
 
--- Rows that were erased, for readers that follow the changes.
+-- Deleted rows, for readers that follow the changes.
 CREATE TABLE segment_removals (
   id text COLLATE "C" NOT NULL,
   removed_at timestamptz NOT NULL DEFAULT now(),
@@ -44,7 +44,7 @@ BEGIN
 END $$;
 CREATE TRIGGER segments_removal AFTER DELETE ON segments FOR EACH ROW EXECUTE FUNCTION note_segment_removal();
 
--- Rules as the text that was stored, so that they are shown and audited in the same order of keys.
+-- Rules in the text form that was stored, so that responses and audit entries keep the order of keys.
 CREATE TABLE rules (
   datasource text COLLATE "C" PRIMARY KEY,
   rules text NOT NULL,
@@ -81,9 +81,9 @@ CREATE TABLE tasks (
   payload json NOT NULL,
   created_at timestamptz NOT NULL,
   submitted_by text NOT NULL,
-  -- PENDING until a worker has claimed it, RUNNING, then SUCCESS or FAILED for good.
+  -- PENDING until a worker claims the task, then RUNNING, and finally SUCCESS or FAILED.
   state text NOT NULL CHECK (state IN ('PENDING', 'RUNNING', 'SUCCESS', 'FAILED')),
-  -- Every claim counts one up; only the newest one may publish or finish.
+  -- Each claim increments this number. Only the newest attempt may publish or finish.
   attempt integer NOT NULL DEFAULT 0,
   worker text,
   worker_host text,
@@ -107,7 +107,7 @@ CREATE TABLE nodes (
   host text NOT NULL,
   plaintext_port integer,
   tls_port integer,
-  -- What a role tells of itself beyond its address, such as the task slots of a worker.
+  -- What a server reports in addition to its address, such as the task slots of a worker.
   details json NOT NULL,
   started_at timestamptz NOT NULL DEFAULT now(),
   heartbeat_at timestamptz NOT NULL DEFAULT now(),
@@ -119,7 +119,7 @@ CREATE TABLE leader_leases (
   holder text NOT NULL,
   node text NOT NULL,
   base_url text NOT NULL,
-  -- The fencing number: one higher with every change of leader.
+  -- The fencing token. Each new leader increments it.
   term bigint NOT NULL,
   expires_at timestamptz NOT NULL
 );
@@ -153,7 +153,7 @@ CREATE TABLE authorization_user_roles (
   FOREIGN KEY (authorizer, user_name) REFERENCES authorization_users ON DELETE CASCADE,
   FOREIGN KEY (authorizer, role_name) REFERENCES authorization_roles ON DELETE CASCADE
 );
--- Stores that were filled with their first users once; a user deleted later does not come back.
+-- Authenticators and authorizers whose initial users were created. If such a user is deleted, it is not created again.
 CREATE TABLE security_initialized (
   kind text NOT NULL,
   name text NOT NULL,

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The highest partition number that an erased segment of an interval and version had: it is never given out again,
--- for servers may still hold the bytes of the segment that had it.
+-- The highest partition number of deleted segments, by interval and version. It is never used again, because servers
+-- may still have the files of the deleted segment.
 CREATE TABLE partition_floors (
   datasource text COLLATE "C" NOT NULL,
   start_ms bigint NOT NULL,

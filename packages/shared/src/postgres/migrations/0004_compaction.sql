@@ -1,6 +1,6 @@
 -- Up Migration
 
--- What segments were compacted to: full states, each once. A segment names its own by the number.
+-- The distinct compaction states. Segments refer to them by number.
 CREATE TABLE compaction_states (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   fingerprint text COLLATE "C" NOT NULL UNIQUE,
@@ -10,13 +10,13 @@ CREATE TABLE compaction_states (
 );
 ALTER TABLE segments ADD COLUMN compaction_state integer;
 
--- Configurations that the duty of the coordinator follows, as the text that is shown.
+-- Configurations of the coordinator's compaction duty, in the text form that responses show.
 CREATE TABLE compaction_configs (
   datasource text COLLATE "C" PRIMARY KEY,
   config text NOT NULL
 );
 
--- Every version of every supervisor; the newest one counts, and one of type noop ends it.
+-- All versions of all supervisors. The newest version applies; a version of type noop terminates the supervisor.
 CREATE TABLE supervisors (
   version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id text COLLATE "C" NOT NULL,
@@ -26,13 +26,13 @@ CREATE TABLE supervisors (
 );
 CREATE INDEX supervisors_by_id ON supervisors (id, version);
 
--- What held for the compaction of a datasource after each change, of its own configuration or the cluster's.
+-- The compaction configuration that applied to a datasource after each change of its own or the cluster's configuration.
 CREATE TABLE compaction_history (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   datasource text COLLATE "C" NOT NULL,
   of_supervisor boolean NOT NULL,
   global_config text NOT NULL,
-  -- Null where the configuration was removed.
+  -- Null if the configuration was removed.
   config text,
   author text NOT NULL,
   comment text NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE compaction_history (
 );
 CREATE INDEX compaction_history_by_datasource ON compaction_history (datasource, of_supervisor, id);
 
--- Intervals that running tasks have for themselves.
+-- Intervals that running tasks have locked.
 CREATE TABLE task_locks (
   task_id text COLLATE "C" PRIMARY KEY REFERENCES tasks ON DELETE CASCADE,
   datasource text COLLATE "C" NOT NULL,
@@ -51,5 +51,5 @@ CREATE TABLE task_locks (
   priority integer NOT NULL
 );
 CREATE INDEX task_locks_by_datasource ON task_locks (datasource, start_ms);
--- Whether a pending task was kept from running by a lock or a limit when it was last looked at.
+-- Whether a lock or a limit prevented a pending task from running when it was last checked.
 ALTER TABLE tasks ADD COLUMN waiting boolean NOT NULL DEFAULT false;

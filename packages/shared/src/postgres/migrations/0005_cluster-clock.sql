@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The simulated time of the cluster, where it has one: what it was at a moment of the store's own clock, and how many
--- times as fast as that clock it goes on.
+-- The simulated time of the cluster, if it has one: the time at one moment of the store's own clock, and how many times
+-- faster than that clock it passes.
 CREATE TABLE cluster_clock (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   time_ms double precision NOT NULL,

@@ -1,9 +1,9 @@
 -- Up Migration
 
--- The audit of security is read newest first whatever its types are.
+-- Security events of all types are read together, newest first.
 CREATE INDEX audit_of_security ON audit (id) WHERE type LIKE 'security%';
 
--- Changing users and roles takes a permission that is meant for it; administrators made before have it from here on.
+-- Changing users and roles requires its own permission. Existing administrators get this permission.
 UPDATE authorization_roles SET permissions = (permissions::jsonb || '[
   {"resource": {"type": "CONFIG", "name": "security"}, "action": "READ"},
   {"resource": {"type": "CONFIG", "name": "security"}, "action": "WRITE"}]'::jsonb)::json

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Why servers cannot serve, told by themselves where they reach nobody else; kept while it is told again and again.
+-- Why servers cannot serve. Each server with a problem repeats it here for as long as it lasts.
 CREATE TABLE server_troubles (
   role text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,

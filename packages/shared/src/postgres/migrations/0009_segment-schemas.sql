@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Which columns segments have, each list once. A segment names its own by the number; null where that is not known.
+-- The distinct lists of columns. Segments refer to them by number; null if the columns are unknown.
 CREATE TABLE segment_schemas (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   fingerprint text COLLATE "C" NOT NULL UNIQUE,
