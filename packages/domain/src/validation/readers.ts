@@ -328,3 +328,7 @@ export function readByType<Value>(
 /** Returns the object without its null fields, for formats in which null and absent mean the same. */
 export const withoutNulls = <Shape extends object>(value: Shape): Partial<Shape> =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as Partial<Shape>
+
+/** Reads an object without its absent fields, so that the output is the same as the input. */
+export const kept = (read: Reader<object>): Reader<JsonObject> =>
+  converted(read, (value) => withoutNulls(value) as JsonObject)

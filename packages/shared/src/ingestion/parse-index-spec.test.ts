@@ -407,10 +407,16 @@ describe('an invalid task', () => {
       expect: 'Invalid value [0.5] for [spec.tuningConfig.maxParseExceptions]: expected an integer',
     },
     {
+      name: 'a tuning field with a value that compaction also refuses',
+      given: taskWith({ [`${tuning}.maxColumnsToMerge`]: -2 }),
+      expect:
+        'Invalid value [-2] for [spec.tuningConfig.maxColumnsToMerge]: expected an integer from -1 to 2147483647',
+    },
+    {
       name: 'an unknown tuning field',
       given: taskWith({ [`${tuning}.maxRowPerSegment`]: 5 }),
       expect:
-        'Unknown field [spec.tuningConfig.maxRowPerSegment] with value [5]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
+        'Unknown field [spec.tuningConfig.maxRowPerSegment] with value [5]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, appendableIndexSpec, maxBytesInMemory, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, maxPendingPersists, pushTimeout, segmentWriteOutMediumFactory, maxNumConcurrentSubTasks, maxRetry, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, maxNumSegmentsToMerge, totalNumMergeTasks, maxColumnsToMerge]',
     },
     {
       name: 'more problems than a message shows',
@@ -511,7 +517,7 @@ describe('a valid task', () => {
         maxRowsPerSegment: 7,
         maxParseExceptions: 3,
         logParseExceptions: true,
-        indexSpec: { a: 1 },
+        indexSpec: { bitmap: { type: 'concise' }, longEncoding: 'auto' },
       },
     })
     assert.deepEqual(parseIndexSpec(given, access), {

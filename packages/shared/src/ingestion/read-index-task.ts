@@ -6,6 +6,7 @@ import {
   readGranularityName,
   readInputColumn,
   readMetrics,
+  tuningFields,
 } from '@svc/domain/specs'
 import { parseInstant, parseInterval } from '@svc/domain/time'
 import {
@@ -25,7 +26,6 @@ import {
   readOneOf,
   readShortText,
   readText,
-  readWhole,
   refuse,
   titled,
 } from '@svc/domain/validation'
@@ -185,11 +185,9 @@ const readIoConfig = converted(ioFields, (config, field) => {
 })
 
 const count = (min: number) => optional(readCount(min))
-const anyInteger = optional(readWhole)
-const anyObject = optional(readAnyObject)
 
 // Fields that tune how Druid builds segments are accepted and checked for their type, but have no effect.
-const tuningFields = readFields({
+const readFieldsOfTuning = readFields({
   type: optional(readTaskType),
   partitionsSpec: optional(readDynamicPartitions),
   maxRowsPerSegment: count(1),
@@ -201,25 +199,9 @@ const tuningFields = readFields({
   forceGuaranteedRollup: optional(
     checked(readFlag, (isPerfect) => !isPerfect, '[false] (only dynamic partitions are supported)'),
   ),
-  maxRowsInMemory: anyInteger,
-  maxBytesInMemory: anyInteger,
-  maxColumnsToMerge: anyInteger,
-  maxPendingPersists: count(0),
-  maxNumConcurrentSubTasks: count(1),
-  maxNumSegmentsToMerge: count(1),
-  totalNumMergeTasks: count(1),
-  maxRetry: count(0),
-  pushTimeout: count(0),
-  taskStatusCheckPeriodMs: count(0),
-  chatHandlerTimeout: optional(readText),
-  chatHandlerNumRetries: count(0),
-  appendableIndexSpec: anyObject,
-  splitHintSpec: anyObject,
-  indexSpec: anyObject,
-  indexSpecForIntermediatePersists: anyObject,
-  segmentWriteOutMediumFactory: anyObject,
+  ...tuningFields,
 })
-const readTuningConfig = converted(tuningFields, (config, field) => {
+const readTuningConfig = converted(readFieldsOfTuning, (config, field) => {
   const { partitionsSpec, maxRowsPerSegment } = config
   if (partitionsSpec !== null && maxRowsPerSegment !== null)
     throw refuse(`${field}.maxRowsPerSegment`, maxRowsPerSegment, 'no value when [partitionsSpec] is given')
