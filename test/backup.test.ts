@@ -166,7 +166,7 @@ describe('a backup', () => {
       writeFileSync(path.join(changed, 'secrets/admin-password'), ''),
     )
     assert.equal(empty.status, 1)
-    assert.match(empty.stderr, /damaged: \[secrets\/admin-password\] has \[0\] bytes, expected \[\d+\]/)
+    assert.match(empty.stderr, /damaged: \[secrets\/admin-password\] is \[0\] bytes long, expected \[\d+\]/)
     assert.deepEqual(leftOfNone(), [])
   })
 
@@ -216,7 +216,7 @@ describe('a backup', () => {
     assert.equal(status, 0, stderr)
     assert.match(
       stderr,
-      /Notice: The backup uses an older format.*; restored \[secrets\/admin-password\] without verifying/,
+      /Notice: The backup uses an older format.*; found and restored \[secrets\/admin-password\] without verifying/,
     )
     const none = path.join(folder, 'none')
     assert.equal(readFileSync(path.join(none, 'secrets/admin-password'), 'utf8'), cluster.adminPassword)
@@ -243,7 +243,7 @@ describe('a backup', () => {
     const without = await runSvc('restore', backup, '--home', path.join(folder, 'none'))
     renameSync(path.join(folder, 'aside'), storage)
     assert.equal(without.status, 1)
-    assert.match(without.stderr, /\[90\] of \[90\] files .*: (\[\S+\] is missing, ){3}…/)
+    assert.match(without.stderr, /\[90\] of \[90\] files .* \((\[\S+\] is missing, ){3}…\)/)
     assert.deepEqual(leftOfNone(), [])
   })
 

@@ -41,7 +41,7 @@ test('reports a column that no row has, and ingests the rows', async () => {
     'n,zz',
   )
   assert.deepEqual([status, stderr], [0, `Warning: Column [zz] is not in any row of file [${file}]\n`])
-  assert.match(stdout, /Ingested into \[o1\] in .*, 1 row read, 1 row in 1 segment\.\n$/)
+  assert.match(stdout, /Ingested 1 row into \[o1\] in .* \(1 row read, 1 segment\)\.\n$/)
 })
 
 test('reports a missing timestamp column with its option', async () => {

@@ -94,7 +94,7 @@ test('rejects unknown and invalid targets and faults', async () => {
   assert.match(unknown.stderr, /historical-9.*[[ ]coordinator,.* historical-1,/)
   for (const [args, message] of [
     [['flood', 'router'], /flood/],
-    [['clear', 'nothing'], /^svc: Invalid value \[nothing\] for \[id\]: no fault is active$/m],
+    [['clear', 'nothing'], /^svc: Invalid value \[nothing\] for \[id\]: no faults are active$/m],
     [['kill', '127.0.0.1:1'], /Invalid target \[127.0.0.1:1\]: expected one of/],
   ] as const) {
     const { status, stderr } = await fault(...args)

@@ -99,7 +99,8 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
   {
     name: 'data without its passwords',
     found: { ...first, hasData: true },
-    expect: /and the passwords of that installation are lost\. Start over with docker compose down --volumes/,
+    expect:
+      /created by an earlier installation, whose passwords are lost\. Start over with docker compose down --volumes/,
   },
   {
     name: 'volumes of another layout',

@@ -87,7 +87,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   if (!installation) {
     if (!hasData) return
     throw conflict(
-      'The Postgres volume was created by an earlier installation, and the passwords of that installation are lost. Start over with docker compose down --volumes',
+      'The Postgres volume was created by an earlier installation, whose passwords are lost. Start over with docker compose down --volumes',
     )
   }
   if (installation.format !== installationFormat) {

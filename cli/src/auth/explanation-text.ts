@@ -23,7 +23,7 @@ export function explanationText(explanation: Explanation): string {
   if (explanation.groups.length > 0)
     sections.push(
       formatTable(
-        ['group', 'mapped'],
+        ['group', 'passes filters'],
         explanation.groups.map(({ group, counts }) => [group, counts ? 'yes' : 'no']),
       ),
     )
@@ -61,7 +61,7 @@ function stepText(step: NonNullable<Explanation['directory']>[number]): string {
       : `Search for ${action === 'searchUser' ? 'the user' : 'groups'} in [${baseDn}] with ${filter}`
   if (error !== undefined) return `${request}: failed: ${error}`
   if (action === 'bind') return `${request}: accepted`
-  const entries = found.length === 0 ? 'no entry' : found.map((name) => `[${name}]`).join(', ')
+  const entries = found.length === 0 ? 'no entries' : found.map((name) => `[${name}]`).join(', ')
   const groups = memberOf.length === 0 ? '' : `, member of ${memberOf.map((name) => `[${name}]`).join(', ')}`
   return `${request}: found ${entries}${groups}`
 }

@@ -40,31 +40,31 @@ const untrusted = new Set([
 ])
 
 /** Returns what a refusal means, and what to do about it. */
-function adviceOn({ code, time, address, certificate, reason }: RefusedHandshake): string {
+function adviceOn({ code, time, address, certificate }: RefusedHandshake): string {
   if (code === 'NO_CERTIFICATE')
     return 'This server requires a certificate ([svc.server.https.requireClientCertificate]), but the client sent none'
-  if (certificate === null) return `The client sent no certificate before the handshake failed: ${reason}`
+  if (certificate === null) return 'The handshake failed before the client sent a certificate'
   const { issuer, names, validFrom, validTo } = certificate
   if (code === 'CERT_HAS_EXPIRED')
-    return `The certificate, or one of its authorities, has expired. The certificate ${
+    return `The certificate, or a CA certificate in its chain, has expired. The certificate ${
       validTo < time
         ? `was valid until ${validTo}, ${formatDuration(Date.parse(time) - Date.parse(validTo))} before the handshake`
         : `is valid until ${validTo}`
     }`
   if (code === 'CERT_NOT_YET_VALID')
-    return `The certificate is not valid before ${validFrom}, but the clock of this server showed ${time}`
+    return `The certificate is not valid before ${validFrom}, but this server's clock showed ${time}`
   if (code === 'CERT_REVOKED') return `The authority [${issuer}] has revoked the certificate`
   if (code === 'WRONG_HOST')
     return `The certificate is valid for [${names}], but the client connected from [${address}] ([svc.server.https.validateHostnames])`
   if (untrusted.has(code))
-    return `The trust store of this server does not contain the authority [${issuer}], or the client did not send the intermediate certificates`
-  return `The TLS library rejected the certificate with the code [${code}]`
+    return `This server's trust store does not contain the authority [${issuer}], or the client did not send the intermediate certificates`
+  return `The TLS library rejected the certificate (code [${code}])`
 }
 
 /** A row for each refused handshake. */
 export const handshakesText = (refused: readonly Recorded<RefusedHandshake>[]): string =>
   refused.length === 0
-    ? 'The servers have refused no handshakes since they started.\n'
+    ? 'No server has refused a handshake since it started.\n'
     : `${formatTable(
         ['time', 'server', 'client', 'certificate', 'code', 'ID'],
         refused.map(({ time, instance, address, certificate, code, id }) => [

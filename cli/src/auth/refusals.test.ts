@@ -41,11 +41,11 @@ describe('a refused handshake', () => {
 
   for (const [code, expected] of [
     ['NO_CERTIFICATE', /requires a certificate/],
-    ['CERT_NOT_YET_VALID', /not valid before 2025-01-01.* but the clock of this server showed/],
+    ['CERT_NOT_YET_VALID', /not valid before 2025-01-01.* but this server's clock showed/],
     ['CERT_REVOKED', /The authority \[CN=old authority\] has revoked/],
     ['WRONG_HOST', /valid for \[DNS:broker\], but the client connected from \[10\.0\.0\.1\]/],
     ['SELF_SIGNED_CERT_IN_CHAIN', /does not contain the authority \[CN=old authority\]/],
-    ['UNSPECIFIED', /with the code \[UNSPECIFIED\]/],
+    ['UNSPECIFIED', /rejected the certificate \(code \[UNSPECIFIED\]\)/],
   ] as const)
     it(`is explained for ${code}`, () => {
       const shown = code === 'NO_CERTIFICATE' ? null : certificate
@@ -59,7 +59,10 @@ describe('a refused handshake', () => {
       reason: 'TLS handshake failed: no protocol in common',
       certificate: null,
     })
-    assert.match(text, /no certificate before the handshake failed: TLS handshake failed: no protocol/)
+    assert.match(
+      text,
+      /TLS handshake failed: no protocol in common\.\n\nThe handshake failed before the client sent a certificate\./,
+    )
   })
 
   it('is found behind a router, and an unknown one is an error', async () => {
@@ -82,7 +85,7 @@ describe('a refused handshake', () => {
 
   it('is a row of the list', () => {
     assert.match(handshakesText([handshake]), /10\.0\.0\.1 +CN=broker +CERT_HAS_EXPIRED +h1/)
-    assert.match(handshakesText([]), /^The servers have refused no handshakes/)
+    assert.match(handshakesText([]), /^No server has refused a handshake/)
   })
 })
 

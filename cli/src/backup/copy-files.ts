@@ -38,7 +38,7 @@ export async function copyFiles(
     files += 1
     if (typeof found === 'string') problems.push(`[${path}] ${found}`)
     else if (found.sizeBytes !== Number(size))
-      problems.push(`[${path}] has [${found.sizeBytes}] bytes, expected [${size}]`)
+      problems.push(`[${path}] is [${found.sizeBytes}] bytes long, expected [${size}]`)
     else if (found.checksum !== checksum) problems.push(`[${path}] has a different checksum`)
     if (typeof found !== 'string') sizeBytes += found.sizeBytes
     if (files % 1000 === 0) onProgress?.(files, sizeBytes)
@@ -67,5 +67,5 @@ export async function copyFiles(
 export function describeProblems({ files, problems }: CopiedFiles): string {
   const first = problems.slice(0, 3)
   const more = problems.length > first.length ? ', …' : ''
-  return `[${problems.length}] of [${files}] files are missing or have changed: ${first.join(', ')}${more}`
+  return `[${problems.length}] of [${files}] files are missing or have changed (${first.join(', ')}${more})`
 }

@@ -52,7 +52,7 @@ export async function restore(
   const manifest = readManifest(folder)
   if (!canRestore(manifest.migrations)) {
     throw conflict(
-      `Backup [${folder}] was written by a version of svc with a different schema [${manifest.migrations.at(-1)}]: restore the backup with that version`,
+      `Backup [${folder}] was written by a version of svc with a different schema [${manifest.migrations.at(-1)}]. Restore it with that version.`,
     )
   }
   if (manifest.homeFiles !== null) await checkHomeFiles(folder, manifest.homeFiles)
@@ -90,15 +90,19 @@ async function problemOf(file: string, { sizeBytes, sha256 }: HomeFile): Promise
     errorCode(error) === 'ENOENT' ? 'is missing' : `is unreadable: ${describeError(error)}`,
   )
   if (typeof found === 'string') return found
-  if (found.sizeBytes !== sizeBytes) return `has [${found.sizeBytes}] bytes, expected [${sizeBytes}]`
+  if (found.sizeBytes !== sizeBytes) return `is [${found.sizeBytes}] bytes long, expected [${sizeBytes}]`
   return sha256 !== null && found.checksum !== `sha256:${sha256}` ? 'has a different checksum' : undefined
 }
 
 function noticesOf(folder: string, { homeFiles }: Manifest): string[] {
   if (homeFiles !== null) return []
   const found = existingHomeFiles(folder)
+  const restored =
+    found.length === 0
+      ? 'found none of them'
+      : `found and restored [${found.join(', ')}] without verifying ${found.length === 1 ? 'it' : 'them'}`
   return [
-    `The backup uses an older format that does not list the files with passwords and virtual servers. The possible files are [${homeFilePaths.join(', ')}]; restored [${found.join(', ')}] without verifying them`,
+    `The backup uses an older format that does not list its password and virtual-server files. It may contain [${homeFilePaths.join(', ')}]; ${restored}`,
   ]
 }
 

@@ -63,7 +63,7 @@ async function query(
       return { isHealthy: true, problem: undefined, isReported: true }
     return { isHealthy: false, problem: errorMessageOf(answer), isReported: true }
   } catch (error) {
-    return { isHealthy: false, problem: `no response: ${describeConnectionError(error)}`, isReported: false }
+    return { isHealthy: false, problem: `no response (${describeConnectionError(error)})`, isReported: false }
   }
 }
 

@@ -236,7 +236,7 @@ test('reports damaged homes', async () => {
   )
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '16\n')
   const start = startCluster({ home: home.root, portOffset })
-  await assertRejected(start, home.root, / was created with Postgres \[16\]: expected \[18\]/)
+  await assertRejected(start, home.root, / was created with Postgres \[16\], expected \[18\]/)
   writeFileSync(path.join(home.postgres, 'PG_VERSION'), '18\n')
   const lost = (name: string) => new RegExp(`is damaged: its password file \\[.*${name}\\] is missing`)
   await assertRejected(startCluster({ home: home.root, portOffset }), home.root, lost('postgres-password'))

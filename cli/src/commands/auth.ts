@@ -65,7 +65,7 @@ Examples:
       if (handshake !== undefined) return await explainHandshake(handshake, options)
       if (request !== undefined) return await explainRequest(request, options)
       if (user === undefined || path === undefined)
-        throw invalidInput('Missing user or path: expected both, or --request or --handshake')
+        throw invalidInput('Missing user or path: expected both, or --request or --handshake instead')
       await explainUser(user, path, options)
     })
 }

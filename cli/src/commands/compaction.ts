@@ -146,8 +146,8 @@ Examples:
       const bar = process.stdout.isTTY ? solidBar : plainBar
       const none =
         datasource === undefined
-          ? 'No datasource has auto-compaction.'
-          : `Datasource [${datasource}] has no auto-compaction: it has no configuration, or its supervisor is suspended.`
+          ? 'Auto-compaction is not enabled for any datasource.'
+          : `Auto-compaction is not enabled for datasource [${datasource}]: it has no compaction configuration, or its compaction supervisor is suspended.`
       await printTables([
         ['', room.statusTable(latestStatus, bar), none],
         ['Tasks:', room.tasksTable(tasks, bar), 'No compaction tasks are running.'],
@@ -239,7 +239,7 @@ Examples:
       if (json) return printJson(entries)
       const { historyTable } = await import('../compaction/index.ts')
       await printTables([
-        ['', historyTable(entries), `Compaction of [${datasource}] has never been configured.`],
+        ['', historyTable(entries), `Compaction has never been configured for datasource [${datasource}].`],
       ])
     })
 }

@@ -12,7 +12,7 @@ interface ConsoleOptions extends ConnectionOptions {
 export function addConsole(program: Command): void {
   withConnection(program.command('console'))
     .argument('[snapshot]', 'Folder written by ./svc export, or a folder with files saved from the API')
-    .description('Open the console without a cluster, to rehearse rules on a snapshot in the browser')
+    .description('Open the console in the browser, to rehearse rules on a snapshot without a cluster')
     .option('--port <n>', 'Port on 127.0.0.1', '9188')
     .option(
       '--write <folder>',

@@ -17,7 +17,7 @@ export function addDemo(program: Command): void {
     )
     .option(
       '--home <dir>',
-      'New or empty folder in which to keep the state of the cluster (default: a temporary folder)',
+      "New or empty folder for the cluster's state (default: a temporary folder)",
       parseHome,
     )
     .option(

@@ -74,7 +74,7 @@ export function addDev(program: Command): void {
 function addFaults(dev: Command): void {
   dev
     .command('faults')
-    .description('Inject random faults into entire clusters (reproducible by seed); --help lists the options')
+    .description('Inject random faults into entire clusters (reproducible by seed; see --help for options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -88,7 +88,7 @@ function addFaults(dev: Command): void {
 function addHostile(dev: Command): void {
   dev
     .command('hostile')
-    .description('Send hostile test requests to a cluster; --help lists the options')
+    .description('Send hostile test requests to a cluster (see --help for options)')
     .argument('[options...]')
     .helpOption(false)
     .allowUnknownOption()
@@ -100,23 +100,32 @@ function addHostile(dev: Command): void {
 
 /** Adds the comparisons with Druid 37, whose own programs read the options. */
 function addComparisons(dev: Command): void {
-  const descriptions = {
-    differential: 'Compare the responses of svc and Druid 37 to the same random requests',
-    plans:
-      'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
-    previews:
-      'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
-  } as const
-  for (const [name, description] of Object.entries(descriptions)) {
+  const comparisons = [
+    {
+      name: 'differential',
+      description: 'Compare the responses of svc and Druid 37 to the same random requests',
+    },
+    {
+      name: 'plans',
+      description:
+        'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
+    },
+    {
+      name: 'previews',
+      description:
+        'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
+    },
+  ] as const
+  for (const { name, description } of comparisons) {
     dev
       .command(name)
-      .description(`${description}; --help lists the options`)
+      .description(`${description} (see --help for options)`)
       .argument('[options...]')
       .helpOption(false)
       .allowUnknownOption()
       .action(async (options: readonly string[]) => {
         const { runComparison } = await import('../development/index.ts')
-        process.exitCode = await runComparison(name as keyof typeof descriptions, options)
+        process.exitCode = await runComparison(name, options)
       })
   }
 }

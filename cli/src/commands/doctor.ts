@@ -33,7 +33,7 @@ export function addDoctor(program: Command): void {
 Reads the properties of all servers, opens their key stores and trust stores, binds to and searches their LDAP
 directories, and connects to the TLS ports of running servers. It changes nothing and prints no passwords.
 
-Exit status: 0 if there is no error, 4 if there is one.
+Exit status: 0 if there are no errors, 4 if there are any.
 
 Examples:
   ./svc doctor --config conf/druid/cluster

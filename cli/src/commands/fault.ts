@@ -115,7 +115,7 @@ async function checkIsActive(options: FaultOptions, id: string): Promise<void> {
   if (faults.some((fault) => fault.id === id)) return
   const allowed =
     faults.length === 0
-      ? 'no fault is active'
+      ? 'no faults are active'
       : `expected the ID of an active fault [${faults.map((fault) => fault.id).join(', ')}]; omit the ID to clear all faults`
   throw invalidInput(`Invalid value [${id}] for [id]: ${allowed}`)
 }
@@ -162,7 +162,12 @@ function readProbabilityOption(text: string): number {
 
 const readForOption = (kind: FaultKind, text: string): Promise<number> =>
   kind === 'kill'
-    ? readPeriodOption('--for', text, faultLimits.killForMs, `; ${maxKillReason}`)
+    ? readPeriodOption(
+        '--for',
+        text,
+        faultLimits.killForMs,
+        `; longer kills are not allowed, because ${maxKillReason}`,
+      )
     : readPeriodOption('--for', text, faultLimits.forMs)
 
 /** The milliseconds of an ISO 8601 period, which must be within limits. */

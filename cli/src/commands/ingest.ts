@@ -59,7 +59,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
   const home = existingHome(options.home)
   const [
     { connectToCluster },
-    { countsOf, findFile, ingestFile, parseIngest, showProgress, warningsOf },
+    { findFile, ingestFile, parseIngest, resultText, showProgress, warningsOf },
     { stopRequest },
   ] = await Promise.all([
     import('../client/index.ts'),
@@ -88,11 +88,7 @@ async function runIngest(file: string, options: IngestOptions): Promise<void> {
       printJson(result)
       return
     }
-    const { formatSeconds } = await import('../terminal/index.ts')
-    const counts = result.counts ? countsOf(result.counts) : []
-    const facts = [...counts, ...(result.isLoaded ? ['served by historicals'] : [])]
-    const how = [`Ingested into [${spec.dataSource}] in ${formatSeconds(result.durationMs)}`, ...facts]
-    process.stdout.write(`${how.join(', ')}.\n`)
+    process.stdout.write(resultText(result))
   } finally {
     progress.end()
   }

@@ -12,8 +12,8 @@ interface PasswordOptions {
 /** Adds `./svc password`. */
 export function addPassword(program: Command): void {
   withHome(program.command('password').description('Print the admin password stored in the home'))
-    .option('--set', 'Update the stored admin password, if it was changed without ./svc users password')
-    .option(...newPasswordOption)
+    .option('--set', 'Store the current admin password, if it was changed without ./svc users password')
+    .addOption(newPasswordOption())
     .addHelpText(
       'after',
       `

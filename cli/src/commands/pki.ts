@@ -21,8 +21,8 @@ export function addPki(program: Command): void {
     .addHelpText(
       'after',
       `
-A running server picks up a new certificate within a second. All key stores share one password: that of the home or, with
---folder, the one in the file key-store-password in that folder.
+A running server picks up a new certificate within a second. All key stores share one password, which is stored in the
+home or, with --folder, in the file key-store-password in that folder.
 
 Examples:
   ./svc pki rotate historical-1
@@ -91,7 +91,7 @@ function addBadSet(pki: Command): void {
   withFolder(
     pki
       .command('bad-set')
-      .description('Create a folder named bad with certificates that servers and clients must refuse'),
+      .description('Create a folder named bad with certificates that servers and clients must reject'),
   )
     .option('--hosts <list>', 'Comma-separated host names and addresses (default: this machine)')
     .action(async (options: FolderOptions & { hosts?: string }) => {
@@ -121,7 +121,7 @@ async function tools() {
 function openFolder({ home, folder, password }: FolderOptions) {
   if (home !== undefined && folder !== undefined)
     throw invalidInput('Options --home and --folder cannot be combined')
-  if (password === '') throw invalidInput('Invalid value [] for [--password]: expected a password')
+  if (password === '') throw invalidInput('Invalid value [] for [--password]: expected a non-empty password')
   const now = Date.now()
   if (folder !== undefined) {
     const root = path.resolve(folder)

@@ -35,9 +35,8 @@ export function addPlan(program: Command): void {
       'after',
       `
 Shows the changes to the configuration and what changed rules do to the data: what is loaded, moved, dropped, and lost.
-It changes nothing. A section in the files is treated as complete:
-the plan removes anything else that the cluster has in that
-section. Sections that are not in the files are left alone.
+It changes nothing. A section in the files is treated as complete: the plan removes anything else that the cluster has in
+that section. Sections that are not in the files are left alone.
 
 With prices in the files (prices.perGibMonth), the plan shows costs before and after. --horizon shows what happens later.
 

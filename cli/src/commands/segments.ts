@@ -70,8 +70,8 @@ function addMarkCommand(program: Command, name: string, description: string, isU
     .addHelpText(
       'after',
       `
-Unused segments stay in deep storage until a kill task deletes them. After you mark
-segments as used, rules can mark them as unused again.
+Unused segments stay in deep storage until a kill task deletes them. After you mark segments as used, rules can mark
+them as unused again.
 
 Examples:
   ./svc ${name} --datasource flights --interval 2001-01-01/2001-02-01

@@ -28,7 +28,7 @@ export function addSimulate(program: Command): void {
     .option('--failure-probability <n>', 'Fraction of loads that fail, at least 0 and less than 1', '0')
     .option(
       '--home <dir>',
-      'New folder in which to keep the state of the cluster for ./svc up (default: a temporary folder)',
+      "New folder for the cluster's state; ./svc up --home can start the cluster again (default: a temporary folder)",
       parseHome,
     )
     .option(

@@ -23,8 +23,8 @@ export function addSql(program: Command): void {
     .addHelpText(
       'after',
       `
-The tables are the datasources, sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors, and the
-tables in INFORMATION_SCHEMA.
+Each datasource is a table. Other tables are sys.segments, sys.servers, sys.server_segments, sys.tasks, sys.supervisors,
+and those in INFORMATION_SCHEMA.
 
 Examples:
   ./svc sql

@@ -124,7 +124,7 @@ export function tasksTable(tasks: readonly ListedTask[], bar: BarCharacters): Ta
 /** One row for each change, in the order given. */
 export function historyTable(changes: readonly CompactionChange[]): Table {
   return {
-    header: ['time', 'author', 'as user', 'comment', 'datasource', 'cluster'],
+    header: ['time', 'author', 'user', 'comment', 'datasource', 'cluster'],
     rows: changes.map(({ auditTime, auditInfo, compactionConfig, globalConfig }) => [
       auditTime,
       inOneLine(auditInfo?.author ?? ''),

@@ -171,7 +171,7 @@ export function parsePlan(json: unknown, source: string): Plan {
   const contents = { ...others, ...(unusedSegments === undefined ? {} : { unusedSegments }) }
   if (digest(contents) !== id)
     throw invalidInput(
-      `The plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Create a new plan with ./svc plan --out.`,
+      `Plan [${id}] in [${source}] was edited or is damaged: its contents do not match its ID. Create a new plan with ./svc plan --out.`,
       { field: 'id' },
     )
   return { version, id, ...contents }

@@ -57,12 +57,12 @@ export class RuleSets {
     const nameField = `${field}.${ruleSetField}`
     const others = Object.keys(reference).filter((key) => key !== ruleSetField)
     if (others[0] !== undefined)
-      throw refuse(`${field}.${others[0]}`, reference[others[0]], `no other field next to [${ruleSetField}]`)
+      throw refuse(`${field}.${others[0]}`, reference[others[0]], `no fields other than [${ruleSetField}]`)
     if (typeof name !== 'string' || !Object.hasOwn(this.sets, name))
       throw refuse(nameField, name, `one of the rule sets [${Object.keys(this.sets).join(', ')}]`)
     if (including.includes(name)) {
       const circle = [...including.slice(including.indexOf(name)), name].join('] -> [')
-      throw refuse(nameField, name, `a rule set that does not include itself, but [${circle}] does`)
+      throw refuse(nameField, name, `a rule set that does not include itself; [${circle}] is a cycle`)
     }
     return this.compileSet(name, including)
   }

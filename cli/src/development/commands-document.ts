@@ -62,7 +62,7 @@ function sectionsOf(command: Command, parent: string, common: ReadonlySet<string
   const usage = `./svc ${name} ${command.usage()}`.replace('[options] ', '').replace(/ \[options\]$/, '')
   const parts = [
     `## ${name}`,
-    `${command.description()}.${clusters === undefined ? '' : ` Works on ${clusters} with \`--url\`.`}`,
+    `${command.description()}.${clusters === undefined ? '' : ` The option \`--url\` works with ${clusters}.`}`,
     ...(command.commands.length > 0 ? [] : [`\`${usage}\``]),
     ...argumentsOf(command),
     ...(own.length > 0 ? [optionsTable(own)] : []),

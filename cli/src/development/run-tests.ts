@@ -117,7 +117,7 @@ export async function runStorageTests(pattern: string | undefined): Promise<numb
 
 /** Runs the test of the manifests on the current Kubernetes cluster of kubectl; returns the exit status. */
 export async function runKubernetesTests(): Promise<number> {
-  await outputOf('kubectl', ['get', 'nodes'], 'No Kubernetes available')
+  await outputOf('kubectl', ['get', 'nodes'], 'No Kubernetes cluster is available')
   return await runNodeTests(findTests('test/kubernetes/*.test.ts', undefined), '1')
 }
 

@@ -118,7 +118,7 @@ describe('the difference between two configurations', () => {
     const changes = compareWith({
       '# Escalator': 'druid.auth.unsecuredPaths=["/druid/coordinator/v1/rules"]',
     })
-    assert(summaryOf(changes).includes('without a login: refused -> open'))
+    assert(summaryOf(changes).includes('callers without a login: refused -> open'))
     assert.deepEqual([...new Set(changes.flatMap((change) => change.endpoints))], [rules])
   })
 
@@ -145,7 +145,7 @@ describe('the difference between two configurations', () => {
 
   it('shows what the loss of all logins opens', () => {
     const changes = compareWith({ 'druid.auth.authenticatorChain=["metadata", "ldap"]': '' }, noKnownUsers)
-    assert(isIn(changes, 'without a login', rules))
+    assert(isIn(changes, 'callers without a login', rules))
     assert(changes.every((change) => change.after === 'open'))
   })
 })

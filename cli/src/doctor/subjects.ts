@@ -20,7 +20,7 @@ const anyUser = 'any other user'
 /** Returns everyone whose access a configuration decides. */
 export function subjectsOf(server: Server, known: KnownUsers): Subject[] {
   const nobody: Subject = {
-    name: 'without a login',
+    name: 'callers without a login',
     kind: 'nobody',
     user: '',
     authenticator: undefined,

@@ -75,7 +75,8 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
       ? [
           {
             part: 'unused segments',
-            difference: 'count as marked by request, so --mark-used does not include them',
+            difference:
+              'are treated as marked by a request, not by a rule, so --mark-used does not restore them',
             reason: 'the source does not show why a segment is unused',
           },
         ]

@@ -34,7 +34,7 @@ export function progressOf(phase: IngestPhase): { readonly fraction: number; rea
 }
 
 /** The counts so far, for example `20,000 rows read`. */
-export function countsOf({
+function countsOf({
   rowsRead,
   rowsWritten,
   segmentsWritten,

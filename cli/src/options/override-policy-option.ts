@@ -7,4 +7,4 @@ export interface OverridePolicyOption {
 
 /** Returns the option `--override-policy`. */
 export const overridePolicyOption = (): Option =>
-  new Option('--override-policy', 'Change rules even if the policy of the cluster forbids it')
+  new Option('--override-policy', "Change rules even if the cluster's policy forbids it")

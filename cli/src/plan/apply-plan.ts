@@ -46,7 +46,7 @@ export async function remainingSteps(
   preview: PreviewRules,
 ): Promise<RemainingSteps> {
   if (plan.cluster !== client.routerUrl)
-    throw invalidInput(`The plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
+    throw invalidInput(`Plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
   const live = await readLiveState(client, new Set(plan.changes.map((change) => change.path[0]!)))
   const { open, conflicts } = stateOfPlan(plan, live)
   if (conflicts.length > 0)
@@ -164,7 +164,7 @@ export function readPasswords(
         : passwordInFile(password.file, fieldAt(change.path))
     if (text === undefined || text === '')
       throw invalidInput(
-        `Missing password for [${fieldAt(change.path)}]: expected it in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
+        `Missing password for [${fieldAt(change.path)}]: expected a password in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
       )
     passwords.set(keyOf(change.path), text)
   }

@@ -215,7 +215,7 @@ describe('the record of applied plans', () => {
     )
     const file = path.join(root, 'plan.json')
     const cases: [written: string, expected: RegExp][] = [
-      [text.replace('dropForever', 'loadForever'), /^3:8: The plan \[\w+\] in .* was edited or is damaged/],
+      [text.replace('dropForever', 'loadForever'), /^3:8: Plan \[\w+\] in .* was edited or is damaged/],
       [
         text.replace('"changes": [', '"changes": [],\n "changes": ['),
         /^\d+:2: Duplicate \[changes\]: expected only one$/,

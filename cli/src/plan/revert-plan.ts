@@ -47,7 +47,7 @@ export async function planReversal(
   now: Date,
 ): Promise<MadePlan> {
   if (applied.cluster !== client.routerUrl)
-    throw invalidInput(`The plan [${applied.id}] is for [${applied.cluster}], not for [${client.routerUrl}]`)
+    throw invalidInput(`Plan [${applied.id}] is for [${applied.cluster}], not for [${client.routerUrl}]`)
   const { changes, warnings } = reversalOf(applied)
   const live = await readLiveState(client, new Set(changes.map(({ path }) => path[0]!)))
   const progress = changes.map((change) => ({

@@ -381,7 +381,7 @@ describe('apply', () => {
     const edited = { ...plan, losses: { b: { unqueryable: 9, unused: 9 } } }
     assert.throws(
       () => parsePlan(edited, 'plan.json'),
-      /^Failure: The plan \[.+\] in \[plan\.json\] was edited or is damaged/,
+      /^Failure: Plan \[.+\] in \[plan\.json\] was edited or is damaged/,
     )
     assert.throws(() => parsePlan({ ...plan, version: 2 }, 'x'), /Invalid value \[2\] for \[version\]/)
     assert.throws(() => parsePlan([], 'x'), /Invalid value/)

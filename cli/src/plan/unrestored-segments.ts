@@ -57,7 +57,7 @@ export function unrestoredText(
     ],
     [
       lost.filter((one) => existing.has(keyOf(one))),
-      'although listed in the plan (either dropped by the current rules or marked as unused in the meantime)',
+      'despite being listed in the plan. Either the current rules drop this data, or it was marked as unused in the meantime',
     ],
     [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted the data'],
   ]

@@ -33,7 +33,7 @@ export function checkDataFolder(home: HomeLayout): void {
   const problem =
     version === undefined
       ? `is damaged: [${home.postgres}] is not a Postgres data folder`
-      : `was created with Postgres [${version}]: expected [${postgresMajor}]`
+      : `was created with Postgres [${version}], expected [${postgresMajor}]`
   throw conflict(
     `Home [${home.root}] ${problem}. ` +
       'Delete all state of this home with ./svc reset, or select another home with --home.',

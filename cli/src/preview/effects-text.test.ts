@@ -148,7 +148,7 @@ describe('--fail-on', () => {
     assert.equal(failureReason({ effects, laterLosses: {} }, ['unqueryable', 'doesNotFit']), undefined)
     assert.equal(
       failureReason({ effects }, ['unqueryable', 'unused', 'underReplicated', 'unused']),
-      'Failed on [unused]: 31 segments, [underReplicated]: 31 segments (--fail-on)',
+      'Failed because of --fail-on: [unused] (31 segments), [underReplicated] (31 segments)',
     )
   })
 
@@ -162,7 +162,7 @@ describe('--fail-on', () => {
     assert.equal(failureReason(summary, ['unqueryable', 'underReplicated']), undefined)
     assert.equal(
       failureReason(summary, ['unused', 'doesNotFit']),
-      `Failed on [unused]: 31 segments and 40 segments from ${from}, [doesNotFit]: 2 segments from ${from} (--fail-on)`,
+      `Failed because of --fail-on: [unused] (31 segments, and 40 segments from ${from}), [doesNotFit] (2 segments from ${from})`,
     )
   })
 })

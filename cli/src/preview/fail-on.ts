@@ -34,7 +34,7 @@ export function failureReason(
       ...(now > 0 ? [countOf(now, 'segment')] : []),
       ...(later ? [`${countOf(later.segments, 'segment')} from ${later.from}`] : []),
     ]
-    return texts.length === 0 ? [] : [`[${name}]: ${texts.join(' and ')}`]
+    return texts.length === 0 ? [] : [`[${name}] (${texts.join(', and ')})`]
   })
-  return parts.length === 0 ? undefined : `Failed on ${parts.join(', ')} (--fail-on)`
+  return parts.length === 0 ? undefined : `Failed because of --fail-on: ${parts.join(', ')}`
 }

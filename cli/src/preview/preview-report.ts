@@ -70,8 +70,8 @@ export function reportOf(
     hasLosses: hasLosses(summary),
     effects: effectsTable(summary.effects, summary.datasources),
     warnings: warnings.map(({ type, message, sum }) => {
-      if (type === 'unusedSegmentsStay') return `${message}: add --mark-used`
-      if (type === 'requestedSegmentsStay') return `${message}: use ./svc mark-used`
+      if (type === 'unusedSegmentsStay') return `${message}. To include unused segments, add --mark-used`
+      if (type === 'requestedSegmentsStay') return `${message}. To mark segments as used, run ./svc mark-used`
       return sum === undefined
         ? message
         : `${message}. If you meant [${sum}], change the longest of these periods to [${sum}]`

@@ -44,7 +44,7 @@ export async function findRedis(search: RedisSearch): Promise<RedisProgram> {
   const downloaded = await unpacked(search.cacheFolder)
   if (downloaded) return downloaded
   throw unavailable(
-    `Found no Redis server of version ${minVersion.join('.')} or newer: ${[...outdated, reason].join('; ')}. ` +
+    `No Redis server ${minVersion.join('.')} or newer found: ${[...outdated, reason].join('; ')}. ` +
       'Install redis-server or valkey-server on PATH, for example with: sudo apt-get install redis-server',
   )
 }

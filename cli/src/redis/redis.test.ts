@@ -93,7 +93,7 @@ test('says what to do if there is no server and the download fails', async (cont
     {
       code: 'unavailable',
       message:
-        /^Found no Redis server of version 6\.2 or newer: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
+        /^No Redis server 6\.2 or newer found: \[.*redis-server\] is version \[5\.0\.7\]; .*apt-get.*sudo apt-get install redis-server$/,
     },
   )
   assert.equal(downloads, 1)

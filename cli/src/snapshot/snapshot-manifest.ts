@@ -40,7 +40,7 @@ export async function checkSnapshotManifest(folder: string, read: readonly strin
     const found = await describeFile(path.join(folder, name)).catch((error: unknown) => describeError(error))
     if (typeof found === 'string') problems.push(`[${name}] is unreadable: ${found}`)
     else if (found.sizeBytes !== written.sizeBytes)
-      problems.push(`[${name}] has [${found.sizeBytes}] bytes, expected [${written.sizeBytes}]`)
+      problems.push(`[${name}] is [${found.sizeBytes}] bytes long, expected [${written.sizeBytes}]`)
     else if (found.sha256 !== written.sha256) problems.push(`[${name}] was changed`)
   }
   if (problems.length === 0) return true

@@ -32,7 +32,7 @@ export function snapshotNotices(
   const capacityBytes = servers.reduce((sum, { maxSize }) => sum + maxSize, 0)
   if (servers.length > 0 && sizeBytes > capacityBytes)
     notices.push(
-      `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but all servers together have [${capacityBytes}]`,
+      `Not enough capacity for all segments: they need [${sizeBytes}] bytes, but the servers have only [${capacityBytes}] in total`,
     )
   return notices
 }

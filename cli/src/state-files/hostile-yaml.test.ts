@@ -102,7 +102,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'a rule set that refers to itself',
       'ruleSets:\n  a: [{ruleSet: b}]\n  b:\n    - ruleSet: a\n',
-      /^state\.yaml:4:16: Invalid value \[a\] for \[ruleSets\.b\[0\]\.ruleSet\]: expected a rule set that does not include itself, but \[a\] -> \[b\] -> \[a\]/,
+      /^state\.yaml:4:16: Invalid value \[a\] for \[ruleSets\.b\[0\]\.ruleSet\]: expected a rule set that does not include itself; \[a\] -> \[b\] -> \[a\]/,
     ],
     [
       'an unknown rule set',
@@ -112,7 +112,7 @@ describe('invalid files have one clear message with line and column', () => {
     [
       'another field next to a rule set',
       'ruleSets: {hot: []}\nrules:\n  wiki:\n    - ruleSet: hot\n      period: P1D',
-      /^state\.yaml:5:15: Invalid value \[P1D\] for \[rules\.wiki\[0\]\.period\]: expected no other field/,
+      /^state\.yaml:5:15: Invalid value \[P1D\] for \[rules\.wiki\[0\]\.period\]: expected no fields other than \[ruleSet\]/,
     ],
     [
       'rule sets that multiply',
@@ -171,12 +171,12 @@ describe('one mistake has one message', () => {
     [
       'a rule set that includes itself',
       'ruleSets:\n  a: [{ruleSet: a}]\nrules: {w: [{ruleSet: a}], x: [{ruleSet: a}]}',
-      /^state\.yaml:2:17: Invalid value \[a\] for \[ruleSets\.a\[0\]\.ruleSet\]: .*, but \[a\] -> \[a\] does$/,
+      /^state\.yaml:2:17: Invalid value \[a\] for \[ruleSets\.a\[0\]\.ruleSet\]: .*; \[a\] -> \[a\] is a cycle$/,
     ],
     [
       'rule sets that include each other',
       'ruleSets:\n  a: [{ruleSet: b}]\n  b: [{ruleSet: c}]\n  c: [{ruleSet: a}]\n  d: [{ruleSet: b}]\nrules: {w: [{ruleSet: d}]}',
-      /^state\.yaml:4:17: .* but \[a\] -> \[b\] -> \[c\] -> \[a\] does$/,
+      /^state\.yaml:4:17: .*; \[a\] -> \[b\] -> \[c\] -> \[a\] is a cycle$/,
     ],
     ['rule sets that grow exponentially', `ruleSets:\n${setBomb}`, /^state\.yaml:15:25: Too many rules .*$/],
     ['a list instead of an object', '- a', /^state\.yaml:1:1: Invalid contents: .*$/],

@@ -78,7 +78,7 @@ export const compactionIsDone =
       (status) => dataSource === undefined || status.dataSource === dataSource,
     )
     if (dataSource !== undefined && statuses.length === 0)
-      return [`datasource [${dataSource}] has no auto-compaction`]
+      return [`auto-compaction is not enabled for datasource [${dataSource}]`]
     const awaiting = statuses.filter(({ intervalCountAwaitingCompaction: count }) => count > 0)
     if (awaiting.length === 0) return await unfinishedTasks(client, dataSource, 'compact')
     return awaiting.map(

@@ -138,7 +138,7 @@ describe('a cluster', () => {
     [[2, 0, 0], 'y', []],
     [[0, 0, 1], 'y', ['1 task is running']],
     [[0, 0, 0], undefined, []],
-    [[0, 0, 0], 'z', ['datasource [z] has no auto-compaction']],
+    [[0, 0, 0], 'z', ['auto-compaction is not enabled for datasource [z]']],
   ] as const)
     it(`is compacted with the counts [${counts}] of [${dataSource}]: lacks [${lacking}]`, async () => {
       assert.deepEqual(await compactionIsDone(compacting(counts), dataSource)(), lacking)

@@ -189,7 +189,7 @@ export const differences: readonly Difference[] = [
       'a segment is neither a candidate nor skipped, for example because only a part of it is visible',
     druid: 'does not count the segment',
     svc: 'counts the segment as skipped',
-    reason: 'The figures add up to all visible segments.',
+    reason: 'The counts add up to the number of visible segments.',
     explains: bothSucceed(({ request, druid, svc, state }) => {
       if (!/\/compaction\/status(\/datasources(\/:dataSource)?)?$/.test(request.endpoint)) return false
       const shown = new Map(statusesOf(druid).map((status) => [status.dataSource, status]))
@@ -296,9 +296,9 @@ export const differences: readonly Difference[] = [
   {
     name: 'load status where no replicas are required',
     endpoint: '`GET …/loadstatus`, `GET …/datasources/{dataSource}/loadstatus`',
-    condition: 'rules require no replicas of some segments',
+    condition: 'rules require no replicas for some segments',
     druid: 'counts these segments as not loaded, except in `GET …/loadstatus?simple`',
-    svc: 'counts only segments of which rules require replicas',
+    svc: 'counts only segments for which rules require replicas',
     reason: 'Otherwise, the load status would never reach 100.',
     explains: bothSucceed(
       ({ request, druid, svc }) =>
@@ -335,7 +335,7 @@ export const differences: readonly Difference[] = [
     endpoint:
       '`GET …/metadata/datasources/{dataSource}`, `GET …/metadata/datasources/{dataSource}/segments`, `GET …/datasources/{dataSource}/loadstatus`',
     condition: 'all segments of the datasource have become unused',
-    druid: '200 with an empty list or a text until Druid restarts; then 404 or 204',
+    druid: '200 with an empty list or a sentence until Druid restarts; then 404 or 204',
     svc: '404 or 204',
     reason: 'The answer does not depend on when a server was started.',
     explains: ({ request, druid, svc }) =>
@@ -363,8 +363,8 @@ export const differences: readonly Difference[] = [
     endpoint: '`GET …/datasources/{dataSource}/loadstatus`',
     condition: 'the datasource has no used segment in the interval',
     druid: 'returns a sentence instead of JSON',
-    svc: 'returns the load status of no segments',
-    reason: 'Clients can parse every response.',
+    svc: 'returns 204 without a body',
+    reason: 'Clients can parse every response that has a body.',
     explains: bothSucceed(
       ({ request, druid }) =>
         request.endpoint.endsWith('/datasources/:dataSource/loadstatus') &&
@@ -390,7 +390,7 @@ export const differences: readonly Difference[] = [
       '`GET …/config/compaction/{dataSource}/history`, `GET …/compaction/config/datasources/{dataSource}/history`',
     condition: '`count` is given',
     druid:
-      'reads the newest changes of all datasources, and shows each change after which the configuration of the datasource differs from the one after the next change',
+      'reads the newest changes of all datasources, and shows each one whose configuration of this datasource differs from that of the next change',
     svc: 'shows the newest changes of the datasource',
     reason: 'In Druid, some entries have the time and author of another change, and others are missing.',
     explains: bothSucceed(
@@ -429,7 +429,7 @@ export const differences: readonly Difference[] = [
     condition: 'the segment is overshadowed',
     druid: 'marks the segment as used until the coordinator marks it as unused again',
     svc: 'does not mark the segment',
-    reason: 'As in Druid with `POST …/markUsed`, overshadowed segments stay unused.',
+    reason: 'As with `POST …/markUsed` in Druid, overshadowed segments stay unused.',
     separates: true,
     explains: bothSucceed(({ request, druid, svc, state: { segments } }) => {
       if (request.method !== 'POST' || !request.endpoint.endsWith('/segments/:segment')) return false

@@ -91,7 +91,7 @@ function unknownAuthorizers(server: Server): Hit[] {
         authorizer === undefined
           ? `[${prefix}.authorizerName] is not set`
           : `[${prefix}.authorizerName] is [${authorizer}], but [${authorizersProperty}] contains only [${authorizers.join(', ')}]`,
-      effect: `No authorizer decides what users of [${name}] are allowed to do, so they can log in, but all their requests are refused.`,
+      effect: `Users of [${name}] can log in, but all their requests are refused, because no authorizer decides what they are allowed to do.`,
       fix: `Set [${prefix}.authorizerName] to one of [${authorizers.join(', ')}].`,
     }))
 }
@@ -144,7 +144,7 @@ function withoutAdministrator(server: Server): Hit[] {
       problem: `Neither [${user}] nor [${mapping}] is set, although all users are in a directory`,
       effect:
         'Only a directory user named admin is an administrator. If there is no such user, nobody can assign roles.',
-      fix: `Set [${user}] to a directory user, or [${mapping}] to the group of administrators.`,
+      fix: `Set [${user}] to a directory user, or [${mapping}] to the administrators' group.`,
     },
   ]
 }

@@ -123,7 +123,7 @@ function wrongHost(server: Server, input: CheckInput): Hit[] {
     {
       at: placeOf(server, 'druid.host'),
       problem: `[druid.host] is [${host}], but the certificate in [${use.path}] is for [${certificate.subjectAltName ?? subjectOf(certificate)}]`,
-      effect: `Other servers and clients that call [${host}] refuse the connection.`,
+      effect: `Other servers and clients that call [${host}] reject the certificate.`,
       fix: `Issue a certificate for [${host}], or set [druid.host] to a name in the certificate.`,
     },
   ]
@@ -158,7 +158,7 @@ function refusedBy(server: Server, input: CheckInput, kind: 'untrusted' | 'incom
           at: placeOf(server, served.use.property),
           problem: `The chain in [${served.use.path}] ends with [${subjectOf(top)}]: the certificate of its issuer is missing`,
           effect,
-          fix: 'Add the intermediate certificates to the chain in the key store, after the certificate of the server.',
+          fix: "Add the intermediate certificates to the chain in the key store, after the server's certificate.",
         },
   ]
 }
@@ -174,7 +174,7 @@ export const tlsChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.enablePlaintextPort'),
               problem: '[druid.enablePlaintextPort] is false, and [druid.enableTlsPort] is not true',
-              effect: 'The server does not start: it has no port.',
+              effect: 'The server does not start, because it has neither a plaintext port nor a TLS port.',
               fix: 'Set [druid.enableTlsPort] to true.',
             },
           ]

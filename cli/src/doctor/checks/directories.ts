@@ -98,7 +98,7 @@ export const directoryChecks: readonly Check[] = [
           hit('url', {
             problem: 'The URL starts with ldaps://, but [druid.auth.basic.ssl.trustStorePath] is not set',
             effect: `${nobodyLogsIn}${javaTrustStoreNote(server, input) || " Druid does not use Java's trust store for directories."}`,
-            fix: 'Set [druid.auth.basic.ssl.trustStorePath] to a store that contains the CA certificate of the directory.',
+            fix: "Set [druid.auth.basic.ssl.trustStorePath] to a store that contains the directory's CA certificate.",
           }),
         ],
   ),
@@ -111,8 +111,8 @@ export const directoryChecks: readonly Check[] = [
             {
               at: placeOf(server, 'druid.auth.basic.ssl.validateHostnames'),
               problem: '[druid.auth.basic.ssl.validateHostnames] is false, but the property has no effect',
-              effect: 'Java still refuses a directory whose certificate is for another host.',
-              fix: 'In the URL of the directory, use a host name from the certificate of the directory.',
+              effect: 'Java still rejects a certificate that is for another host.',
+              fix: "In the URL, use a host name from the directory's certificate.",
             },
           ]
         : [],

@@ -23,8 +23,8 @@ const failures: Readonly<Record<Exclude<LdapProbeResult['kind'], 'searched'>, Fa
   untrusted: {
     code: 'directory-untrusted',
     end: 'url',
-    problem: () => 'The certificate of the directory is not trusted, or is for another host',
-    fix: 'Import the CA certificate of the directory into [druid.auth.basic.ssl.trustStorePath], and use a host name from the certificate of the directory in the URL.',
+    problem: () => "The directory's certificate is not trusted, or is for another host",
+    fix: "Import the directory's CA certificate into [druid.auth.basic.ssl.trustStorePath]. In the URL, use a host name from the directory's certificate.",
   },
   bindRefused: {
     code: 'directory-bind-refused',

@@ -42,7 +42,7 @@ export const runningServerChecks: readonly Check[] = [
           at: placeOf(server, 'druid.tlsPort'),
           problem: `TLS connections to the running server fail (${reason})`,
           effect: 'Other servers and clients cannot call this server.',
-          fix: 'Check that the certificate of the server is valid for [druid.host] and trusted by [druid.client.https.trustStorePath]. Also check the log of the server.',
+          fix: "Check that the server's certificate is valid for [druid.host] and trusted by [druid.client.https.trustStorePath]. Also check the server's log.",
         },
       ]
     },
