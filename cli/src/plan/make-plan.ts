@@ -63,8 +63,12 @@ export async function compareFiles(
   const names = new Set([...declared.sections.values()].map((section) => section.path[0]!))
   const live = await readLiveState(client, names)
   const { changes, problems } = compareStates(declared, live)
-  const unknown = create ? [] : await unknownDatasources(client, declared, changes)
-  if (problems.length + unknown.length > 0) throw problemsFailure(files, [...problems, ...unknown])
+  const found = [
+    ...problems,
+    ...(create ? [] : await unknownDatasources(client, declared, changes)),
+    ...zeroSlots(client, declared, changes),
+  ]
+  if (found.length > 0) throw problemsFailure(files, found)
   return { live, changes: withPasswordPaths(declared, partsOf(declared, changes, parts)) }
 }
 
@@ -86,6 +90,25 @@ async function unknownDatasources(
       source: origins.get(keyOf(at))!.source,
       field: fieldAt(at),
       message: `${unknownDatasource(at.at(-1)!, known)} To plan for data that will arrive later, add --create.`,
+    }))
+}
+
+/** A cluster of svc may keep a maximum of 0 slots that was imported from Druid, but does not accept a new one. */
+function zeroSlots(
+  { interfaceName }: ClusterClient,
+  { origins }: DeclaredState,
+  changes: readonly Change[],
+): Problem[] {
+  if (interfaceName === 'druid') return []
+  return changes
+    .filter(
+      ({ kind, path: at, after }) =>
+        kind === 'compactionCluster' && at.at(-1) === 'maxCompactionTaskSlots' && after === 0,
+    )
+    .map(({ path: at }) => ({
+      source: origins.get(keyOf(at))!.source,
+      field: fieldAt(at),
+      message: `Invalid value [0] for [${fieldAt(at)}]: expected at least [1]. To stop compaction, remove the compaction of the datasources.`,
     }))
 }
 
