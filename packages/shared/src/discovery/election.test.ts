@@ -222,6 +222,26 @@ describe('an election', () => {
     assert.equal(isSettled, true)
   })
 
+  it('does not make a server leader with a lease that has expired by the time it learns about it', async (context) => {
+    const changes: string[] = []
+    let answers = 0
+    const late: Pick<Database, 'query'> = {
+      query: async <Row>() => {
+        answers += 1
+        const requestedAt = performance.now()
+        await waitUntil('the lease expires', () => performance.now() > requestedAt + 20)
+        return [{ term: 1 }] as Row[]
+      },
+    }
+    const change = { onGain: () => changes.push('gain'), onLoss: () => changes.push('loss') }
+    const one = { role: 'coordinator', holder: 'machine late', node: 'late', baseUrl: 'http://late' }
+    const election = startElection(late as Database, one, 20, change, recordingLogger())
+    context.after(election.stop)
+    await election.settled
+    await waitUntil('it tries again', () => answers > 1)
+    assert.deepEqual(changes, [])
+  })
+
   it('can be left while the metadata store is unavailable', async (context) => {
     const { leader } = await leaderAndOther(context)
     await leader.gate.cut()

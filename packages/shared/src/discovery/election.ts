@@ -68,7 +68,8 @@ export function startElection(
         const gained = await acquireLease(database, candidate, leaseMs)
         trouble.over('Leader election recovered')
         settle()
-        if (gained === undefined) return
+        // If the answer was late, the lease has expired, and another server may be the leader by now.
+        if (gained === undefined || performance.now() >= requestedAt + leaseMs) return
         term = gained
         holdUntil(requestedAt + leaseMs)
         logger.info('Became leader', { role: candidate.role, term: gained })
