@@ -20,8 +20,8 @@ export interface Candidate {
 
 /**
  * Acquires the lease if it is free, expired, or held by an earlier process on the same port. Returns the new term if
- * so. A process that holds the lease without knowing it, because an answer was lost, cannot acquire it again until it
- * expires: otherwise, a process that never gets answers would keep all others from leading.
+ * so. A process that holds the lease without knowing it, because an answer was lost, must release it first: otherwise, a
+ * process that never gets answers would keep all others from leading.
  */
 export async function acquireLease(
   queries: Queries,
@@ -56,11 +56,11 @@ export async function renewLease(
   return rows.length === 1
 }
 
-/** Releases a lease, so that another candidate can become leader immediately. */
-export async function releaseLease(queries: Queries, candidate: Candidate, term: number): Promise<void> {
+/** Releases the lease of a process if it has one, so that another candidate can become leader immediately. */
+export async function releaseLease(queries: Queries, candidate: Candidate): Promise<void> {
   await queries.query(sql`
     UPDATE leader_leases SET expires_at = '-infinity'
-    WHERE role = ${candidate.role} AND holder = ${candidate.holder} AND term = ${term}`)
+    WHERE role = ${candidate.role} AND holder = ${candidate.holder}`)
 }
 
 /** Returns the current leaders. */
