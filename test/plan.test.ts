@@ -12,6 +12,7 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
+import type { Loss } from '@svc/domain/saved-plan'
 import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
@@ -109,7 +110,7 @@ authorizers:
 interface Plan {
   readonly id: string
   readonly changes: { readonly path: string[]; readonly action: string }[]
-  readonly losses: Record<string, { unqueryable: number; unused: number }>
+  readonly losses: Record<string, Loss>
   readonly steps: { readonly phase: string; readonly entries: string[][] }[]
   readonly preview: {
     readonly summary: { readonly effects: Record<string, { segments: number }>; readonly datasources: object }
@@ -182,7 +183,9 @@ describe('plan and apply', () => {
       'rita',
       'rita',
     ])
-    assert.deepEqual(plan.losses, { [flights.dataSource]: { unqueryable: 31, unused: 31 } })
+    const { unqueryableBytes, unusedBytes, ...lost } = plan.losses[flights.dataSource]!
+    assert.deepEqual(lost, { unqueryable: 31, unused: 31 })
+    assert.ok(unusedBytes > 0 && unusedBytes === unqueryableBytes, JSON.stringify(plan.losses))
     assert.deepEqual(
       plan.steps.map(({ phase }) => phase),
       ['access', 'configuration', 'losses'],
@@ -215,7 +218,11 @@ describe('plan and apply', () => {
   test('applying the saved plan reaches the state that it shows, and a plan then has no changes', async () => {
     const applied = await svc('apply', planFile, '--yes', '--author', 'ci', '--comment', 'two months')
     assert.equal(applied.status, 0, applied.stderr)
-    assert.match(applied.stdout, /^Applied plan \[\w+\]: 6 of 6 changes\.\n$/)
+    // It shows what is lost now, before it applies anything.
+    assert.match(
+      applied.stdout,
+      /^Plan \w+ for [\s\S]*\n31 segments [\s\S]*\nApplied plan \[\w+\]: 6 of 6 changes\.\n$/,
+    )
     const served = await router.post('/svc/v2/sql', {
       query:
         'SELECT tier, count(*) FROM sys.server_segments JOIN sys.servers USING (server) GROUP BY tier ORDER BY tier',

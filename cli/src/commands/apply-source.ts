@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
-import { printProgress } from '../output/index.ts'
 import type { MadePlan, RemainingSteps } from '../plan/index.ts'
 import { compareOptions, connectForPlan, type PartOptions } from './plan-options.ts'
 import { type PlanFormat, printPlan } from './plan-output.ts'
@@ -40,14 +39,13 @@ const isSavedPlan = (target: string): boolean =>
   target.endsWith('.json') && statSync(target, { throwIfNoEntry: false })?.isFile() === true
 
 async function openPlan(file: string, options: ApplySource): Promise<OpenedPlan> {
-  const { blocksOf, diffText, readPlan, remainingSteps, summaryOf } = await import('../plan/index.ts')
+  const { readPlan, remainingSteps } = await import('../plan/index.ts')
   const plan = readPlan(file)
   const { client, preview } = await connectForPlan(options)
   const remaining = await remainingSteps(client, plan, preview)
-  if (remaining.steps.length > 0) {
-    const changes = remaining.steps.flatMap((step) => step.changes)
-    printProgress([`Plan ${plan.id}:`, summaryOf(changes), '', ...diffText(blocksOf(changes))].join('\n'))
-  }
+  const changes = remaining.steps.flatMap((step) => step.changes)
+  if (!options.json && changes.length > 0)
+    await printPlan(client, { ...remaining, plan: { ...plan, changes } }, {})
   return { client, plan, remaining }
 }
 
@@ -74,5 +72,5 @@ async function opened(
   { json, prices }: ApplySource & PlanFormat,
 ): Promise<Omit<OpenedPlan, 'reverts'>> {
   if (!json && made.plan.changes.length > 0) await printPlan(client, made, { prices })
-  return { client, plan: made.plan, remaining: { steps: made.steps, done: 0, preview: made.preview } }
+  return { client, plan: made.plan, remaining: { ...made, done: 0 } }
 }

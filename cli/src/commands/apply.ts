@@ -80,7 +80,7 @@ Examples:
         printResult(plan, { applied: 0 }, options)
         return
       }
-      if (!options.yes && !(await isConfirmed(client))) {
+      if (!options.yes && !(await isConfirmed(client, options))) {
         process.stdout.write('Nothing was changed.\n')
         process.exitCode = exitStatus.failed
         return
@@ -220,7 +220,8 @@ function printResult(
     process.stdout.write(`Marked ${markedUsed} ${markedUsed === 1 ? 'segment' : 'segments'} as used.\n`)
 }
 
-async function isConfirmed({ routerUrl }: ClusterClient): Promise<boolean> {
+async function isConfirmed({ routerUrl }: ClusterClient, { json }: ApplyOptions): Promise<boolean> {
+  if (json) throw invalidInput('Option --json requires --yes, because JSON does not show what to confirm')
   if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -24,6 +24,7 @@ import {
 import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { countOf } from '../terminal/index.ts'
 import { orderOf, previewOf } from './make-plan.ts'
+import { warningsOfPlan } from './plan-warnings.ts'
 import { lossesOf } from './rules-effects.ts'
 import type { Phase, Step } from './safe-order.ts'
 
@@ -34,6 +35,7 @@ export interface RemainingSteps {
   readonly done: number
   /** The preview of the rules that remain to be changed; undefined if there are none. */
   readonly preview: AnsweredPreview | undefined
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -60,7 +62,8 @@ export async function remainingSteps(
       `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Create a new plan.`,
     )
   const steps = await orderOf(open, answer, preview)
-  return { steps, done: plan.changes.length - open.length, preview: answer }
+  const done = plan.changes.length - open.length
+  return { steps, done, preview: answer, warnings: warningsOfPlan(open, answer) }
 }
 
 /** What happens while a plan is applied. */

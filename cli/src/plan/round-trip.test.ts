@@ -29,15 +29,22 @@ after(() => rmSync(root, { recursive: true, force: true }))
 const newFolder = (): string => mkdtempSync(path.join(root, 'state-'))
 const now = new Date('2026-01-01')
 
-/** A preview in which datasources lose these numbers of segments. */
+/** A preview in which datasources lose these numbers of segments, of this size. */
 const previewWith =
-  (unused: Readonly<Record<string, number>>): PreviewRules =>
+  (unused: Readonly<Record<string, number>>, segmentBytes = 10): PreviewRules =>
   async () => {
     const none = { segments: 0, bytes: 0, days: 0, interval: null, queryableBefore: 0 }
     const datasources = Object.fromEntries(
       Object.entries(unused).map(([name, segments]) => [
         name,
-        { effects: { unqueryable: none, unused: { ...none, segments }, dropped: none, moved: none } },
+        {
+          effects: {
+            unqueryable: none,
+            unused: { ...none, segments, bytes: segments * segmentBytes },
+            dropped: none,
+            moved: none,
+          },
+        },
       ]),
     )
     return {
@@ -371,14 +378,31 @@ describe('apply', () => {
     const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }), now)
     await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 4 })), {
       code: 'forbidden',
-      message: /\[b\] has 4 segments marked as unused instead of 3/,
+      message:
+        /: segments of \[b\] that are marked as unused: 4 \(40 B\) instead of 3 \(30 B\)\. Create a new plan/,
     })
     assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 2 }))).done, 0)
   })
 
+  test('refuses a plan if as many segments would be lost, but larger ones', async () => {
+    const { cluster, folder } = await twoRules()
+    const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }, 1e6), now)
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 3 }, 1e9)), {
+      code: 'forbidden',
+      message: /3 \(3\.0 GB\) instead of 3 \(3\.0 MB\)/,
+    })
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 3 }, 1e6 + 1)), {
+      message: /3 \(3,000,003 B\) instead of 3 \(3,000,000 B\)/,
+    })
+    assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 1 }, 1e6))).done, 0)
+  })
+
   test('refuses a plan that was edited, for another cluster, or of another version', async () => {
     const { plan, cluster } = await twoRules()
-    const edited = { ...plan, losses: { b: { unqueryable: 9, unused: 9 } } }
+    const edited = {
+      ...plan,
+      losses: { b: { unqueryable: 9, unqueryableBytes: 9, unused: 9, unusedBytes: 9 } },
+    }
     assert.throws(
       () => parsePlan(edited, 'plan.json'),
       /^Failure: Plan \[.+\] in \[plan\.json\] was edited or is damaged/,

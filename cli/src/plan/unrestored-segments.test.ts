@@ -140,7 +140,7 @@ describe('a check of a Druid cluster', () => {
 
   test('says that a plan with too many segments restored none', async () => {
     const none = client(() => assert.fail())
-    const losses = { wiki: { unqueryable: 0, unused: 200_000 } }
+    const losses = { wiki: { unqueryable: 0, unqueryableBytes: 0, unused: 200_000, unusedBytes: 1 } }
     assert.match(
       (await unrestoredSegments(none, plan({ losses })))[0]!,
       /^200,000 segments stayed unused, because the plan marked more segments as unused than a plan can list,/,
