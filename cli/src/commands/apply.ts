@@ -65,12 +65,15 @@ Examples:
     )
     .action(async (target: string | undefined, options: ApplyOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
-      const [{ auditHeaders }, { commentOf }] = await Promise.all([
+      const [{ auditHeaders }, { commentOf }, { planIdLength }] = await Promise.all([
         import('../rules/index.ts'),
         import('../plan/index.ts'),
+        import('@svc/domain/saved-plan'),
       ])
-      const { author, comment = defaultComment(options) } = options
-      auditHeaders({ author, comment })
+      const { author, comment } = options
+      const auditOf = (text: string | undefined, planId: string) =>
+        auditHeaders({ author, comment: text, commentSuffix: ` ${commentOf(planId)}` })
+      auditOf(comment, '0'.repeat(planIdLength))
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
       await checkPolicy(options.policy, remaining)
@@ -85,7 +88,7 @@ Examples:
         process.exitCode = exitStatus.failed
         return
       }
-      const headers = auditHeaders({ author, comment: `${comment} ${commentOf(plan.id)}` })
+      const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
       const { overridePolicy: overridesPolicy = false, wait } = options
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
       const unrestored = reverts && (await findUnrestored(client, reverts))
@@ -93,8 +96,8 @@ Examples:
     })
 }
 
-const defaultComment = ({ revert }: ApplySource): string =>
-  revert === undefined ? 'Applied with svc' : `Reverted plan ${revert}`
+const defaultComment = (reverts: Plan | undefined): string =>
+  reverts === undefined ? 'Applied with svc' : `Reverted plan ${reverts.id}`
 
 /** Throws forbidden if the policy in a file forbids what remains to be done. */
 async function checkPolicy(file: string | undefined, { steps, preview }: RemainingSteps): Promise<void> {

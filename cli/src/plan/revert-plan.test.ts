@@ -160,6 +160,22 @@ describe('a reverted plan', () => {
     assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
   })
 
+  test('is refused if the history does not show when the plan was applied', async () => {
+    const cluster = configuredCluster({ rules: { a: [{ type: 'loadForever' }] } })
+    const plan = await applyText(
+      configuredCluster(cluster.configuration),
+      'rules: {a: [{type: dropForever}]}',
+    )
+    const refusal = {
+      code: 'notFound',
+      message:
+        /^Plan \[\w+\] was not applied to this cluster: .*audit history of \[rules\.a\] .*Nothing was reverted/,
+    }
+    await assert.rejects(planReversal(cluster, plan, preview, now), refusal)
+    cluster.configuration.rules.a = [{ type: 'dropForever' }]
+    await assert.rejects(planReversal(cluster, plan, preview, now), refusal)
+  })
+
   test('marks the predicted segments in Druid, which does not record why segments are unused', async () => {
     const sent: unknown[] = []
     const druid = {

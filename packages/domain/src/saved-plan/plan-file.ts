@@ -65,8 +65,11 @@ export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 export const digestOf = (value: unknown, sha256: (text: string) => string): string =>
   shortDigest(sha256(canonicalJson(value)))
 
+/** The number of characters of the ID of a plan. */
+export const planIdLength = 16
+
 /** Returns the part of a SHA-256 that plans contain. */
-export const shortDigest = (sha256: string): string => sha256.slice(0, 16)
+export const shortDigest = (sha256: string): string => sha256.slice(0, planIdLength)
 
 /** Returns the text of a file. */
 export const planText = (plan: PlanFile): string => `${JSON.stringify(plan, null, 1)}\n`
