@@ -1,4 +1,4 @@
-import { describeError, forbidden, invalidInput } from '@svc/domain/failure'
+import { describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
@@ -76,21 +76,17 @@ Examples:
       auditOf(comment, '0'.repeat(planIdLength))
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
-      await checkPolicy(options.policy, remaining)
+      await checkPolicy(options.policy, remaining, ', so nothing was applied')
       const total = plan.changes.length
       if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
-      if (remaining.steps.length === 0 && reverts === undefined) {
-        printResult(plan, { applied: 0 }, options)
-        return
-      }
-      if (!options.yes && !(await isConfirmed(client, options))) {
+      const isOpen = remaining.steps.length > 0 || reverts !== undefined
+      if (isOpen && !options.yes && !(await isConfirmed(client, options))) {
         process.stdout.write('Nothing was changed.\n')
         process.exitCode = exitStatus.failed
         return
       }
       const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
-      const { overridePolicy: overridesPolicy = false, wait } = options
-      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
+      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options })
       const unrestored = reverts && (await findUnrestored(client, reverts))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
@@ -100,43 +96,48 @@ const defaultComment = (reverts: Plan | undefined): string =>
   reverts === undefined ? 'Applied with svc' : `Reverted plan ${reverts.id}`
 
 /** Throws forbidden if the policy in a file forbids what remains to be done. */
-async function checkPolicy(file: string | undefined, { steps, preview }: RemainingSteps): Promise<void> {
+async function checkPolicy(
+  file: string | undefined,
+  { steps, preview }: Pick<RemainingSteps, 'steps' | 'preview'>,
+  consequence = '',
+): Promise<void> {
   const changes = steps.flatMap((step) => step.changes)
   const violations = await policyViolationsOf(file, changes, preview)
   if (violations.length > 0)
-    throw forbidden(
-      `The policy [${file}] forbids this plan, so nothing was applied. ${violations.join('. ')}.`,
-    )
+    throw forbidden(`The policy [${file}] forbids this plan${consequence}. ${violations.join('. ')}.`)
 }
 
 interface ApplyContext {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  readonly wait: boolean
-  readonly overridesPolicy: boolean
+  readonly options: ApplyOptions
 }
 
 /** Applies what remains of a plan. Returns how many segments were marked as used; undefined if it reverts no other plan. */
 async function applyRemaining(
-  { client, plan, remaining: { steps }, reverts }: OpenedPlan,
-  { headers, timeoutMs, wait, overridesPolicy }: ApplyContext,
+  { client, plan, remaining, planAgain, reverts }: OpenedPlan,
+  { headers, timeoutMs, options: { wait, policy, overridePolicy: overridesPolicy = false } }: ApplyContext,
 ): Promise<number | undefined> {
-  const [{ applySteps, readPasswords, restoreSegments }, { fieldAt }] = await Promise.all([
-    import('../plan/index.ts'),
-    import('../declared-state/index.ts'),
-  ])
+  const [{ applySteps, noteFinished, readPasswords, restoreSegments, unfinishedWork }, { fieldAt }] =
+    await Promise.all([import('../plan/index.ts'), import('../declared-state/index.ts')])
   const { signal } = stopRequest()
+  const { steps, rulesChanged } = remaining
   const context = { client, headers, passwordOf: readPasswords(steps, process.env), overridesPolicy }
-  const untilSettled = async () => {
-    if (wait) await waitForServers(client, timeoutMs, signal)
-  }
+  const changesRules = rulesChanged || (reverts ?? plan).changes.some(({ kind }) => kind === 'rules')
   let applied = 0
   const total = steps.reduce((sum, { changes }) => sum + changes.length, 0)
   try {
-    if (total > 0) await savePlan(plan)
-    await applySteps(context, steps, {
+    if (total > 0) await savePlan(plan, wait && changesRules ? unfinishedWork(reverts?.id) : undefined)
+    await applySteps(context, remaining, {
       signal,
-      untilLoaded: untilSettled,
+      untilLoaded: async () => {
+        if (!wait) return undefined
+        await waitForServers(client, timeoutMs, signal)
+        // Data, rules, and the policy may have changed in the meantime.
+        const again = await planAgain()
+        await checkPolicy(policy, again)
+        return again.steps
+      },
       onOverwritten: ({ path }) =>
         printProgress(
           `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The audit history shows the overwritten change.`,
@@ -147,21 +148,27 @@ async function applyRemaining(
       },
     })
     const markedUsed = reverts && (await restoreSegments(client, reverts, headers))
-    if (markedUsed || steps.some(({ changes }) => changes.some(({ kind }) => kind === 'rules')))
-      await untilSettled()
+    if (wait && changesRules) {
+      await waitForServers(client, timeoutMs, signal)
+      noteFinished(client.routerUrl, process.env)
+    }
     return markedUsed
   } catch (error) {
-    if (applied > 0)
-      printProgress(`svc: Applied ${applied} of ${total} changes. To continue, run the same command again.`)
+    if (applied > 0) printProgress(`svc: Applied ${applied} of ${total} changes.${hintAfter(error)}`)
     throw error
   }
 }
 
-/** Saves a plan, so that it can be reverted by its ID. */
-async function savePlan(plan: Plan): Promise<void> {
-  const { recordPlan } = await import('../plan/index.ts')
+/** What to do after an error. A plan that was refused is refused again. */
+const hintAfter = (error: unknown): string =>
+  error instanceof Failure && error.code === 'forbidden' ? '' : ' To continue, run the same command again.'
+
+/** Saves a plan, so that it can be reverted by its ID, and notes the work that starts, so that it can be resumed. */
+async function savePlan(plan: Plan, work: string | undefined): Promise<void> {
+  const { noteUnfinished, recordPlan } = await import('../plan/index.ts')
   try {
     recordPlan(plan, process.env)
+    if (work !== undefined) noteUnfinished(plan.cluster, work, process.env)
   } catch (error) {
     printProgress(
       `svc: Warning: Failed to save the plan on this machine, so ./svc apply --revert cannot find the plan by its ID: ${describeError(error)}`,

@@ -23,7 +23,7 @@ import {
 } from '../live-state/index.ts'
 import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { orderOf, previewOf } from './make-plan.ts'
+import { orderOf, type PreviewScope, previewOf } from './make-plan.ts'
 import { warningsOfPlan } from './plan-warnings.ts'
 import { lossesOf } from './rules-effects.ts'
 import type { Phase, Step } from './safe-order.ts'
@@ -36,6 +36,8 @@ export interface RemainingSteps {
   /** The preview of the rules that remain to be changed; undefined if there are none. */
   readonly preview: AnsweredPreview | undefined
   readonly warnings: readonly string[]
+  /** Whether rules were changed before, so that servers may not have loaded everything yet. */
+  readonly rulesChanged: boolean
 }
 
 /**
@@ -46,6 +48,7 @@ export async function remainingSteps(
   client: ClusterClient,
   plan: Plan,
   preview: PreviewRules,
+  scope: PreviewScope = {},
 ): Promise<RemainingSteps> {
   if (plan.cluster !== client.routerUrl)
     throw invalidInput(`Plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
@@ -55,16 +58,23 @@ export async function remainingSteps(
     throw forbidden(
       `Parts of the configuration were changed after plan [${plan.id}] was created: [${conflicts.join('], [')}]. Create a new plan.`,
     )
-  const answer = await previewOf(open, preview)
+  const answer = await previewOf(open, preview, scope)
   const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))
   if (grown.length > 0)
     throw forbidden(
       `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Create a new plan.`,
     )
   const steps = await orderOf(open, answer, preview)
-  const done = plan.changes.length - open.length
-  return { steps, done, preview: answer, warnings: warningsOfPlan(open, answer) }
+  return {
+    steps,
+    done: plan.changes.length - open.length,
+    preview: answer,
+    warnings: warningsOfPlan(open, answer),
+    rulesChanged: rulesIn(plan.changes) > rulesIn(open),
+  }
 }
+
+const rulesIn = (changes: readonly Change[]): number => changes.filter(({ kind }) => kind === 'rules').length
 
 /** What happens while a plan is applied. */
 export interface ApplyEvents {
@@ -73,23 +83,32 @@ export interface ApplyEvents {
   readonly onApplied: (change: Change) => void
   /** A change by someone else, made between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
   readonly onOverwritten: (change: Change) => void
-  /** Waits until servers have loaded what the rules require so far. */
-  readonly untilLoaded: (next: Phase) => Promise<void>
+  /**
+   * Waits until servers have loaded what the rules require so far. Returns the steps that remain then; undefined if they are
+   * the same. Throws a Failure if they must not be applied anymore.
+   */
+  readonly untilLoaded: (next: Phase) => Promise<readonly Step[] | undefined>
 }
 
 /** Applies steps. Throws forbidden, with what was applied, if someone else changes the same entries in the meantime. */
 export async function applySteps(
   context: WriteContext,
-  steps: readonly Step[],
+  { steps: planned, rulesChanged }: Pick<RemainingSteps, 'steps' | 'rulesChanged'>,
   events: ApplyEvents,
 ): Promise<void> {
-  const changes = steps.flatMap((step) => step.changes)
+  const changes = planned.flatMap((step) => step.changes)
   await assertMayWrite(context.client, changes)
   let applied = 0
-  let rulesChanged = false
-  for (const { phase, changes: ofStep } of steps) {
-    if (rulesChanged && isRulesPhase(phase)) await events.untilLoaded(phase)
-    for (const unit of unitsOf(ofStep)) {
+  let mustWait = rulesChanged
+  let steps = planned
+  for (let [step] = steps; step !== undefined; [step] = steps) {
+    const isForRules = isRulesPhase(step.phase)
+    if (mustWait && isForRules) {
+      mustWait = false
+      steps = (await events.untilLoaded(step.phase)) ?? steps
+      continue
+    }
+    for (const unit of unitsOf(step.changes)) {
       events.signal.throwIfAborted()
       await applyUnit(context, unit, events).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== 'conflict') throw error
@@ -102,7 +121,8 @@ export async function applySteps(
         events.onApplied(change)
       }
     }
-    rulesChanged ||= isRulesPhase(phase)
+    mustWait ||= isForRules
+    steps = steps.slice(1)
   }
 }
 

@@ -129,6 +129,7 @@ export interface MadePlan {
   /** Undefined if no rules change. */
   readonly preview: AnsweredPreview | undefined
   readonly warnings: readonly string[]
+  readonly scope: PreviewScope
 }
 
 /** What a preview includes in addition to the changes. */
@@ -157,7 +158,7 @@ export async function makePlan(
     read: digestsOf(live, changes),
   })
   const steps = await orderOf(changes, answer, preview)
-  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer) }
+  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer), scope }
 }
 
 /** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */

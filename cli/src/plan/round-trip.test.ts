@@ -23,6 +23,7 @@ import {
   readPasswords,
   remainingSteps,
 } from './index.ts'
+import type { Step } from './safe-order.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'svc-plan-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -72,11 +73,14 @@ const events = {
   untilLoaded: async () => undefined,
 }
 
+/** The steps of a plan of which nothing was applied before. */
+const firstOf = (steps: readonly Step[]) => ({ steps, rulesChanged: false })
+
 async function apply(cluster: ConfiguredCluster, folder: string): Promise<Plan> {
   const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), preview, now)
   await applySteps(
     { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'x' }) },
-    steps,
+    firstOf(steps),
     events,
   )
   return plan
@@ -246,10 +250,10 @@ describe('pull, plan, and apply', () => {
         const saved = parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')
         for (;;) {
           to.failAfter = to.written.length + requests + 1
-          const { steps } = await remainingSteps(to, saved, preview)
+          const remaining = await remainingSteps(to, saved, preview)
           const isDone = await applySteps(
             { client: to, headers: {}, passwordOf: () => undefined },
-            steps,
+            remaining,
             events,
           ).then(
             () => true,
@@ -344,7 +348,7 @@ describe('apply', () => {
     const { cluster, folder } = await twoRules()
     const dependent: PreviewRules = (body) => previewWith({ a: 0, b: 'defaultRules' in body ? 0 : 1 })(body)
     const { steps } = await makePlan(cluster, await compare(cluster, folder), dependent, now)
-    await applySteps(context(cluster), steps, events)
+    await applySteps(context(cluster), firstOf(steps), events)
     assert.deepEqual(
       cluster.written,
       ['a', '_default', 'b'].map((one) => `POST /svc/coordinator/v1/rules/${one}`),
@@ -356,11 +360,66 @@ describe('apply', () => {
     const waits: string[] = []
     const lossy = previewWith({ b: 3, a: 0 })
     const { steps } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
-    await applySteps(context(cluster), steps, {
+    await applySteps(context(cluster), firstOf(steps), {
       ...events,
       untilLoaded: async (phase) => void waits.push(`${phase} after ${cluster.written.length}`),
     })
     assert.deepEqual(waits, ['losses after 1'])
+  })
+
+  test('after an interruption anywhere, also in a wait, rules that lose data are applied only after a wait', async () => {
+    const lossy: PreviewRules = async (body) =>
+      previewWith(Object.hasOwn(body.rules as object, 'b') ? { a: 0, b: 3 } : { a: 0 })(body)
+    for (const interruptedAt of ['request 1', 'wait', 'request 2', 'request 3'] as const) {
+      const { cluster, folder } = await twoRules()
+      const { plan } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
+      const waits: number[] = []
+      const run = async (options: { failAfter?: number; failsInWait?: boolean }) => {
+        cluster.failAfter = options.failAfter ?? Number.POSITIVE_INFINITY
+        const remaining = await remainingSteps(cluster, plan, lossy)
+        await applySteps(context(cluster), remaining, {
+          ...events,
+          untilLoaded: async () => {
+            if (options.failsInWait) throw new Error('interrupted')
+            waits.push(cluster.written.length)
+            return undefined
+          },
+        })
+      }
+      const requests = /\d/.exec(interruptedAt)?.[0]
+      await assert.rejects(
+        run(requests === undefined ? { failsInWait: true } : { failAfter: Number(requests) - 1 }),
+      )
+      await run({})
+      // Each command that applies the losses has waited before.
+      const expected = { 'request 1': [1], wait: [1], 'request 2': [1, 1], 'request 3': [1, 2] }[
+        interruptedAt
+      ]
+      assert.deepEqual(waits, expected, interruptedAt)
+      assert.equal(cluster.written.length, 3)
+      const done = await remainingSteps(cluster, plan, lossy)
+      assert.deepEqual([done.steps, done.done, done.rulesChanged], [[], 3, true])
+    }
+  })
+
+  test('applies what is planned again after a wait', async () => {
+    const { cluster, folder } = await twoRules()
+    const lossy = previewWith({ b: 3, a: 0 })
+    const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
+    const grown = previewWith({ b: 4, a: 0 })
+    const untilLoaded = async () => (await remainingSteps(cluster, plan, grown)).steps
+    await assert.rejects(applySteps(context(cluster), firstOf(steps), { ...events, untilLoaded }), {
+      code: 'forbidden',
+      message: /^More data would be lost/,
+    })
+    assert.deepEqual(cluster.written, ['POST /svc/coordinator/v1/rules/a'])
+    // Someone else does the rest in the meantime.
+    await applySteps(
+      context(cluster),
+      { steps: steps.slice(1), rulesChanged: true },
+      { ...events, untilLoaded: async () => [] },
+    )
+    assert.equal(cluster.written.length, 1)
   })
 
   test('refuses a plan if the configuration has changed since, and says what', async () => {
@@ -418,7 +477,7 @@ describe('apply', () => {
   test('applies nothing if a permission is missing for one part, and says which', async () => {
     const { cluster, steps } = await twoRules()
     cluster.denied.add('/svc/coordinator/v1/rules/b')
-    await assert.rejects(applySteps(context(cluster), steps, events), {
+    await assert.rejects(applySteps(context(cluster), firstOf(steps), events), {
       code: 'forbidden',
       message: 'Nothing was applied: the user has no permission to change [rules.b]',
     })
@@ -427,7 +486,7 @@ describe('apply', () => {
 
   test('stops if someone else changes an entry in the meantime, and says what was applied', async () => {
     const { cluster, steps } = await twoRules()
-    const racing = applySteps(context(cluster), steps, {
+    const racing = applySteps(context(cluster), firstOf(steps), {
       ...events,
       onApplied: () => {
         cluster.configuration.rules.b = [{ type: 'loadForever' }]
@@ -468,7 +527,9 @@ describe('apply', () => {
             send: scheduler.scheduleFunction(cluster.send),
             request: scheduler.scheduleFunction(cluster.request),
           }
-          const applied = Promise.allSettled(both.map((steps) => applySteps(context(slow), steps, events)))
+          const applied = Promise.allSettled(
+            both.map((steps) => applySteps(context(slow), firstOf(steps), events)),
+          )
           await scheduler.waitFor(applied)
           const outcomes = await applied
           const [won] = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
