@@ -138,9 +138,9 @@ async function applyRemaining(
         await checkPolicy(policy, again)
         return again.steps
       },
-      onOverwritten: ({ path }) =>
+      onOverwritten: ({ path }, value) =>
         printProgress(
-          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The audit history shows the overwritten change.`,
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The overwritten value is: ${JSON.stringify(value) ?? 'none'}`,
         ),
       onApplied: ({ path }) => {
         applied += 1

@@ -3,6 +3,7 @@ import { conflict, describeError, Failure, forbidden, invalidInput } from '@svc/
 import type { ClusterClient } from '../client/index.ts'
 import {
   type Change,
+  differ,
   fieldAt,
   grownLosses,
   isField,
@@ -16,6 +17,7 @@ import {
   assertMayWrite,
   readLiveState,
   readVersioned,
+  type VersionedValue,
   type WriteContext,
   watchHistory,
   writeEntry,
@@ -81,8 +83,8 @@ export interface ApplyEvents {
   readonly signal: AbortSignal
   /** A change was applied, or had been applied by someone else. */
   readonly onApplied: (change: Change) => void
-  /** A change by someone else, made between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
-  readonly onOverwritten: (change: Change) => void
+  /** A value of someone else, from between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
+  readonly onOverwritten: (change: Change, value: unknown) => void
   /**
    * Waits until servers have loaded what the rules require so far. Returns the steps that remain then; undefined if they are
    * the same. Throws a Failure if they must not be applied anymore.
@@ -133,7 +135,9 @@ async function applyUnit(
   { onOverwritten }: ApplyEvents,
 ): Promise<void> {
   const { client } = context
-  const open: Change[] = []
+  // What others write before the read is read; what they write later is in the history.
+  const finishWatch = await watchHistory(client, unit)
+  const open = new Map<Change, VersionedValue>()
   let version: string | undefined
   for (const change of unit) {
     const present = await readVersioned(client, change.kind, change.path)
@@ -142,18 +146,27 @@ async function applyUnit(
     const progress = progressOf(change, present.value)
     if (progress === 'conflict')
       throw conflict(`[${fieldAt(change.path)}] was changed by someone else in the meantime`)
-    if (progress === 'done') continue
-    open.push(change)
-    if (isField(change)) continue
-    const overwrittenSince = await watchHistory(client, change)
-    await writeEntry(context, change, present)
-    if (await overwrittenSince()) onOverwritten(change)
+    if (progress === 'open') open.set(change, present)
   }
-  const [field] = open
-  if (field === undefined || !isField(field)) return
-  const overwrittenSince = await watchHistory(client, field)
-  await writeFields(context, open, version)
-  if (await overwrittenSince()) onOverwritten(field)
+  const [first] = open
+  if (first === undefined) return
+  if (isField(first[0])) await writeFields(context, [...open.keys()], version)
+  else await writeEntry(context, ...first)
+  const valuesOf = await finishWatch()
+  for (const [change, { value: present }] of open)
+    for (const value of overwrittenBy(change, present, valuesOf(change))) onOverwritten(change, value)
+}
+
+/** Returns the values, of those since the read, that a change has overwritten. */
+function overwrittenBy(
+  { kind, path, after }: Change,
+  present: unknown,
+  values: readonly unknown[],
+): readonly unknown[] {
+  const isOther = (value: unknown, known: unknown): boolean => differ(kind, path.at(-1)!, value, known)
+  const own = values.findLastIndex((value) => !isOther(value, after))
+  const earlier = own === -1 ? values : values.slice(0, own)
+  return earlier.filter((value) => isOther(value, present) && isOther(value, after))
 }
 
 const isRulesPhase = (phase: Phase): boolean =>

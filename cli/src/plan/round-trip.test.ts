@@ -497,6 +497,61 @@ describe('apply', () => {
     })
   })
 
+  test('reports what it overwrites in Druid, which has no conditional writes', async () => {
+    const text = `rules: {wiki: [{type: dropForever}]}
+coordinator: {maxSegmentsToMove: 1, decommissioningNodes: [a]}
+compaction: {datasources: {wiki: {skipOffsetFromLatest: P9D}}}`
+    const others: Record<string, (cluster: ConfiguredCluster) => Promise<unknown>> = {
+      '/svc/coordinator/v1/rules/wiki': (cluster) =>
+        cluster.send('POST', '/svc/coordinator/v1/rules/wiki', [
+          { type: 'loadForever' },
+          { type: 'dropForever' },
+        ]),
+      // Of the two fields that change, this one is not overwritten.
+      '/svc/coordinator/v1/config': (cluster) =>
+        cluster.send('POST', '/svc/coordinator/v1/config', {
+          maxSegmentsToMove: 1,
+          decommissioningNodes: ['b'],
+        }),
+      '/svc/indexer/v1/compaction/config/datasources/wiki': (cluster) =>
+        cluster.send('POST', '/svc/indexer/v1/compaction/config/datasources/wiki', {
+          dataSource: 'wiki',
+          skipOffsetFromLatest: 'P5D',
+        }),
+    }
+    for (const isSlow of [true, false]) {
+      const cluster = configuredCluster({
+        rules: { wiki: [{ type: 'loadForever' }], _default: [{ type: 'loadForever' }] },
+        compaction: { wiki: { dataSource: 'wiki' } },
+      })
+      const { steps } = await makePlan(cluster, await compare(cluster, folderOf(text)), preview, now)
+      const reads = new Map<string, number>()
+      // Others write after the last read, and before the write.
+      const druid: ConfiguredCluster = {
+        ...cluster,
+        interfaceName: 'druid',
+        request: async (method, at, ...rest) => {
+          const { body } = await cluster.request(method, at, ...rest)
+          reads.set(at, (reads.get(at) ?? 0) + 1)
+          if (isSlow && reads.get(at) === (at.endsWith('/config') ? 2 : 1)) await others[at]!(cluster)
+          return { status: 200, headers: {}, body }
+        },
+      }
+      const overwritten: unknown[] = []
+      await applySteps(context(druid), firstOf(steps), {
+        ...events,
+        onOverwritten: ({ path: at }, value) => overwritten.push([at.join('.'), value]),
+      })
+      const expected = [
+        ['coordinator.decommissioningNodes', ['b']],
+        ['compaction.datasources.wiki', { skipOffsetFromLatest: 'P5D' }],
+        ['rules.wiki', [{ type: 'loadForever' }, { type: 'dropForever' }]],
+      ]
+      assert.deepEqual(overwritten.sort(), isSlow ? expected.sort() : [])
+      assert.deepEqual(cluster.configuration.rules.wiki, [{ type: 'dropForever' }])
+    }
+  })
+
   test('of two at the same time, one wins and the other gets a conflict', async () => {
     await fc.assert(
       fc.asyncProperty(
