@@ -123,10 +123,6 @@ test('sends author and comment as headers, and rejects values that headers canno
     'X-Svc-Author': 'me',
     'X-Svc-Comment': 'a, b',
   })
-  assert.equal(
-    Buffer.from(auditHeaders({ author: 'Zoë 日本' })['X-Svc-Author']!, 'latin1').toString(),
-    'Zoë 日本',
-  )
   for (const value of ['a\r\nX-Other: b', '\x7f', '\ud800']) {
     assert.throws(() => auditHeaders({ comment: value }), /^Failure: Invalid value .* for \[--comment\]/s)
   }

@@ -46,8 +46,7 @@ function headerOf(
     )
   if (hasControlCharacter(value))
     throw refuse(option, value, 'text without control characters, because it is sent in an HTTP header')
-  // Node.js sends headers as Latin-1, and servers read UTF-8.
-  return { [name]: Buffer.from(`${value}${suffix}`, 'utf8').toString('latin1') }
+  return { [name]: `${value}${suffix}` }
 }
 
 /** How rules are replaced. */
