@@ -11,6 +11,7 @@ import {
 } from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
+import type { Condition } from '../waiting/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
 import { policyViolationsOf } from './plan-policy.ts'
@@ -87,7 +88,7 @@ Examples:
       }
       const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
       const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options })
-      const unrestored = reverts && (await findUnrestored(client, reverts))
+      const unrestored = reverts && (await findUnrestored(client, reverts, options))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
 }
@@ -183,25 +184,47 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
     client.interfaceName === 'svc'
       ? [waiting.clusterIsSettled(client, printNotices)]
       : [waiting.rulesAreEvaluated(client), waiting.segmentsAreLoaded(client, { allReplicas: true })]
-  for (const condition of conditions) {
-    let shown = ''
-    const shownCondition = async () => {
-      const lacking = await condition()
-      const text = lacking.join('; ')
-      if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
-      shown = text
-      return lacking
-    }
-    await waiting.waitUntil(shownCondition, { timeoutMs, signal })
+  for (const condition of conditions)
+    await waiting.waitUntil(printsWhatIsMissing(condition), { timeoutMs, signal })
+}
+
+function printsWhatIsMissing(condition: Condition): Condition {
+  let shown = ''
+  return async () => {
+    const lacking = await condition()
+    const text = lacking.join('; ')
+    if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
+    shown = text
+    return lacking
   }
 }
 
+// Coordinators of Druid read the metadata store every minute by default.
+const maxListingMs = 120_000
+const listingPollMs = 5_000
+
 /** Returns which segments a reverted plan has left unused, in sentences. */
-async function findUnrestored(client: ClusterClient, reverts: Plan): Promise<readonly string[]> {
-  const { unrestoredSegments } = await import('../plan/index.ts')
-  return await unrestoredSegments(client, reverts).catch((error: unknown) => [
-    `Failed to check whether all segments are marked as used again: ${describeError(error)}`,
+async function findUnrestored(
+  client: ClusterClient,
+  reverts: Plan,
+  { wait }: ApplyOptions,
+): Promise<readonly string[]> {
+  const [{ restoredAreListed, unrestoredSegments }, { waitUntil }] = await Promise.all([
+    import('../plan/index.ts'),
+    import('../waiting/index.ts'),
   ])
+  try {
+    if (wait && client.interfaceName === 'druid') {
+      const condition = printsWhatIsMissing(restoredAreListed(client, reverts))
+      const options = { timeoutMs: maxListingMs, signal: stopRequest().signal, maxPollMs: listingPollMs }
+      await waitUntil(condition, options).catch((error: unknown) => {
+        if (!(error instanceof Failure) || error.code !== 'timedOut') throw error
+      })
+    }
+    return await unrestoredSegments(client, reverts)
+  } catch (error) {
+    return [`Failed to check whether all segments are marked as used again: ${describeError(error)}`]
+  }
 }
 
 interface ApplyResult {
