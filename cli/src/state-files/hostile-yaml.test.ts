@@ -155,6 +155,16 @@ describe('invalid files have one clear message with line and column', () => {
       'prices:\n  perGibMonth:\n    hot: cheap',
       'state.yaml:3:10: Invalid value [cheap] for [prices.perGibMonth.hot]: expected a number from 0 to 1000000',
     ],
+    [
+      'a cluster without default rules',
+      'rules:\n  wiki: []\n  _default: []',
+      'state.yaml:3:3: Invalid value [[]] for [rules._default]: expected at least one rule',
+    ],
+    [
+      'default rules that are an empty rule set',
+      'ruleSets: {none: []}\nrules:\n  _default: [{ruleSet: none}]',
+      /^state\.yaml:3:3: Invalid value \[\[\]\] for \[rules\._default\]: expected at least one rule/,
+    ],
     ['a list as a key', 'rules:\n  [a, b]: []', /^state\.yaml:2:3: Invalid key: expected a name/],
   ]
   for (const [name, text, expected] of cases) {
