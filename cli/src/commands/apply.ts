@@ -119,11 +119,20 @@ async function applyRemaining(
   { client, plan, remaining, planAgain, reverts }: OpenedPlan,
   { headers, timeoutMs, options: { wait, policy, overridePolicy: overridesPolicy = false } }: ApplyContext,
 ): Promise<number | undefined> {
-  const [{ applySteps, noteFinished, readPasswords, restoreSegments, unfinishedWork }, { fieldAt }] =
-    await Promise.all([import('../plan/index.ts'), import('../declared-state/index.ts')])
+  const [
+    { applySteps, noteFinished, readPasswords, restoreSegments, unfinishedWork },
+    { fieldAt },
+    { readServerSettings },
+  ] = await Promise.all([
+    import('../plan/index.ts'),
+    import('../declared-state/index.ts'),
+    import('../live-state/index.ts'),
+  ])
   const { signal } = stopRequest()
   const { steps, rulesChanged } = remaining
-  const context = { client, headers, passwordOf: readPasswords(steps, process.env), overridesPolicy }
+  const { minPasswordLength } = await readServerSettings(client)
+  const passwordOf = readPasswords(steps, process.env, minPasswordLength)
+  const context = { client, headers, passwordOf, overridesPolicy }
   const changesRules = rulesChanged || (reverts ?? plan).changes.some(({ kind }) => kind === 'rules')
   let applied = 0
   const total = steps.reduce((sum, { changes }) => sum + changes.length, 0)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { conflict, describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import {
@@ -184,10 +185,14 @@ function unitsOf(changes: readonly Change[]): Change[][] {
   return [...units.values()]
 }
 
-/** Reads the passwords of new users. Throws invalidInput if one cannot be read, so that nothing is applied. */
+/**
+ * Reads the passwords of new users. Throws invalidInput if one cannot be read, or if a cluster with this minimum length would
+ * refuse it, so that nothing is applied.
+ */
 export function readPasswords(
   steps: readonly Step[],
   environment: Readonly<Record<string, string | undefined>>,
+  minLength: number,
 ): WriteContext['passwordOf'] {
   const passwords = new Map<string, string>()
   for (const change of steps.flatMap((step) => step.changes)) {
@@ -198,9 +203,15 @@ export function readPasswords(
       password.file === undefined
         ? environment[password.environment!]
         : passwordInFile(password.file, fieldAt(change.path))
+    const place =
+      password.file === undefined
+        ? `the environment variable [${password.environment}]`
+        : `the file [${password.file}]`
     if (text === undefined || text === '')
+      throw invalidInput(`Missing password for [${fieldAt(change.path)}]: expected a password in ${place}`)
+    if (!isAllowedPassword(text, minLength))
       throw invalidInput(
-        `Missing password for [${fieldAt(change.path)}]: expected a password in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
+        `Invalid password for [${fieldAt(change.path)}] in ${place} ([${text.length}] characters): expected ${allowedPasswords(minLength)}`,
       )
     passwords.set(keyOf(change.path), text)
   }

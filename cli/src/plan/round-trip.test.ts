@@ -79,7 +79,7 @@ const firstOf = (steps: readonly Step[]) => ({ steps, rulesChanged: false })
 async function apply(cluster: ConfiguredCluster, folder: string): Promise<Plan> {
   const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), preview, now)
   await applySteps(
-    { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'x' }) },
+    { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'from-env' }, 5) },
     firstOf(steps),
     events,
   )
@@ -617,7 +617,7 @@ authorizers:
 `,
     )
     const plan = await apply(cluster, folder)
-    assert.deepEqual(cluster.configuration.logins, { bob: 'old', carol: 'x', alice: 'from-file' })
+    assert.deepEqual(cluster.configuration.logins, { bob: 'old', carol: 'from-env', alice: 'from-file' })
     assert.deepEqual(cluster.configuration.users, { alice: ['reader'] })
     assert.ok(!JSON.stringify(plan).includes('from-file'))
     assert.deepEqual((await compare(cluster, folder)).changes, [])
