@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -237,4 +237,37 @@ test('a policy that is not an object is refused', () => {
       /state\.yaml:1:1: Invalid contents: expected an object with limits$/,
     )
   }
+})
+
+describe('symbolic links', () => {
+  const namesIn = (target: string): string[] =>
+    readStateFiles(target).map(({ source }) => path.relative(target, source))
+
+  test('files of a mounted ConfigMap are read once', () => {
+    const mount = mkdtempSync(path.join(folder, 'mount-'))
+    mkdirSync(path.join(mount, '..2026_11_26'))
+    for (const name of ['rules.yaml', 'users.yml']) {
+      writeFileSync(path.join(mount, '..2026_11_26', name), '{}')
+      symlinkSync(path.join('..data', name), path.join(mount, name))
+    }
+    symlinkSync('..2026_11_26', path.join(mount, '..data'))
+    assert.deepEqual(namesIn(mount), ['rules.yaml', 'users.yml'])
+  })
+
+  test('folders are followed, and cycles end', () => {
+    const top = mkdtempSync(path.join(folder, 'links-'))
+    const shared = mkdtempSync(path.join(folder, 'shared-'))
+    writeFileSync(path.join(shared, 'rules.yaml'), '{}')
+    symlinkSync(shared, path.join(top, 'a'))
+    symlinkSync(shared, path.join(top, 'b'))
+    symlinkSync(top, path.join(shared, 'up'))
+    symlinkSync('nowhere', path.join(top, 'other.txt'))
+    assert.deepEqual(namesIn(top), ['a/rules.yaml'])
+  })
+
+  test('a link to a missing file is refused', () => {
+    const top = mkdtempSync(path.join(folder, 'dangling-'))
+    symlinkSync('nowhere.yaml', path.join(top, 'rules.yaml'))
+    assert.throws(() => readStateFiles(top), /\/rules\.yaml\] is a symbolic link to a file that does not exist/)
+  })
 })
