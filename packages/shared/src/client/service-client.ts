@@ -43,8 +43,8 @@ export interface ServiceClientOptions {
   readonly escalator?: Escalator
   /** Records the calls. */
   readonly journal?: CallJournal
-  /** Whether an injected fault cuts a call to this path. */
-  readonly cuts?: (path: string) => boolean
+  /** Applies injected faults to a call. Throws if they cut it. */
+  readonly applyFaults?: (baseUrl: string, path: string) => Promise<void>
 }
 
 /**
@@ -56,10 +56,10 @@ export function createServiceClient(
   from: () => string,
   discovery: Discovery,
   stores: FollowedStores,
-  { escalator = createEscalator(settings), journal, cuts }: ServiceClientOptions = {},
+  { escalator = createEscalator(settings), journal, applyFaults }: ServiceClientOptions = {},
 ): ServiceClient {
   const agents = createAgents(stores)
-  const send = createSender(from, escalator, agents, sentCallRecorder(from, escalator, journal), cuts)
+  const send = createSender(from, escalator, agents, sentCallRecorder(from, escalator, journal), applyFaults)
 
   async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
     const { timeoutMs = 10_000, signal } = request
@@ -116,15 +116,14 @@ function createSender(
   escalator: Escalator,
   agents: Agents,
   record: RecordCall,
-  cuts: ServiceClientOptions['cuts'],
+  applyFaults: ServiceClientOptions['applyFaults'],
 ): Send {
   return async (baseUrl, call, signal) => {
     const { method, path, body } = call
-    if (cuts?.(path)) {
-      const error = new Error('an injected fault cut off the calling server')
+    await applyFaults?.(baseUrl, path).catch((error: unknown) => {
       record(baseUrl, call, { error })
       throw error
-    }
+    })
     const authorization = escalator.header()
     const url = new URL(path, baseUrl)
     const secure = url.protocol === 'https:'
