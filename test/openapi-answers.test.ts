@@ -88,6 +88,8 @@ test('server information matches the document', async () => {
     `${indexer}/leader`,
     `${indexer}/isLeader`,
     `${indexer}/duties`,
+    `${indexer}/duties/runs`,
+    `${coordinator}/duties/runs`,
     `${indexer}/workers`,
     `${indexer}/worker`,
     `${indexer}/worker/history`,
