@@ -38,6 +38,7 @@ describe('the console', { skip }, () => {
     if (process.env.SVC_DOCS_UPDATE === '1') await of.screenshot({ path: path.join(pictures, `${name}.png`) })
   }
   const settled = () => isSettled(cluster)
+  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
   const rulesOf = (dataSource: string) =>
     cluster.router.get<{ type: string; period?: string }[]>(`${rulesPath}/${encodeURIComponent(dataSource)}`)
   const periodsIn = (rules: Awaited<ReturnType<typeof rulesOf>>) => rules.map(({ period = '' }) => period)
@@ -420,6 +421,54 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'carol', exact: true }).waitFor({ state: 'detached' })
   })
 
+  test('injects a fault between two servers, shows how the cluster recovers, and ends the fault', async () => {
+    await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    const reports = page.getByRole('button', { name: /^Calls from historical .* to coordinator / })
+    await reports.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Cut off' }).click()
+    await page.getByLabel('For').selectOption('5 min')
+    await page.getByRole('button', { name: 'Inject fault' }).click()
+    const faults = page.getByRole('region', { name: 'Active faults' })
+    await faults.getByRole('row', { name: /^cut off calls from .* left/ }).waitFor()
+    const path = '/svc/simulation/v1/faults'
+    const [fault] = await cluster.router.get<{ kind: string; from: string; target: string }[]>(path)
+    assert.equal(fault!.kind, 'cut')
+    assert.deepEqual([fault!.from, fault!.target], ['historical-1', 'coordinator'].map(cluster.nameOf))
+    // Its virtual servers no longer report.
+    await page.getByRole('button', { name: /^virtual servers .*9 missing/ }).waitFor()
+    await page.getByText('9 servers are missing.').waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'faults')
+    await faults.getByRole('button', { name: /^End: / }).click()
+    await page.getByText('9 servers are back.').waitFor()
+    await page.getByText('The cluster is settled. Every segment is served.').waitFor()
+    assert.deepEqual(await cluster.router.get(path), [])
+    // A server can be killed, too.
+    await page.getByRole('button', { name: /^broker / }).click()
+    await page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await page.getByText('Its process is killed, and restarts.').waitFor()
+    // The browser reports the status of requests while the leader did not know the cluster.
+    dark.problems.splice(0)
+  })
+
+  test('explains on which clusters faults can be injected, and who may inject them', async () => {
+    const other = await openPage(browser)
+    await logIn(other.page, urlOf('faults'), 'reader', passwordOf('reader'))
+    await other.page.getByText('Injecting faults requires WRITE on STATE.').waitFor()
+    // As on a cluster that is not a simulation.
+    await other.page.route('**/svc/router/v1/caller*', async (request) => {
+      const response = await request.fetch()
+      await request.fulfill({ response, json: { ...(await response.json()), simulation: false } })
+    })
+    await logIn(other.page, urlOf('faults'), 'reader', passwordOf('reader'))
+    await other.page.getByText('Faults can be injected only into a simulation').waitFor()
+    assert.equal(await other.page.getByRole('link', { name: 'Faults' }).count(), 0)
+    assert.deepEqual(await other.findings(), [])
+    assert.deepEqual(other.problems, [])
+    await other.context.close()
+  })
+
   test('runs SQL, shows the result as a table, and says why a query fails', async () => {
     await page.getByRole('link', { name: 'SQL', exact: true }).click()
     await page.getByLabel('Query').fill("SELECT 1 + 1 AS two, 'a' AS letter, NULL AS nothing")
@@ -518,7 +567,6 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
-  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
   const koalasPath = `${rulesPath}/koalas`
   const koalasFor = (period: string) => [
     { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },

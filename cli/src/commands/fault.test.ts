@@ -28,7 +28,16 @@ const router = createServer(async (request, response) => {
   requested.push({ kind, target, ...(from === undefined ? {} : { from }) })
   response.setHeader('Content-Type', 'application/json')
   response.end(
-    JSON.stringify({ id: '1', kind, target, from: from ?? null, probability: 1, delayMs: 0, since: '', until: null }),
+    JSON.stringify({
+      id: '1',
+      kind,
+      target,
+      from: from ?? null,
+      probability: 1,
+      delayMs: 0,
+      since: '',
+      until: null,
+    }),
   )
 })
 router.listen(0, '127.0.0.1')

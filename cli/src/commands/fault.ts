@@ -1,5 +1,11 @@
 import { invalidInput } from '@svc/domain/failure'
-import { type FaultKind, faultKinds, faultLimits, kindsBetweenServers, maxKillReason } from '@svc/domain/faults'
+import {
+  type FaultKind,
+  faultKinds,
+  faultLimits,
+  kindsBetweenServers,
+  maxKillReason,
+} from '@svc/domain/faults'
 import type { Command } from 'commander'
 import { type AnsweredFault, affectedBy, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { type ConnectionOptions, connect, existingHome, withSvcConnection } from '../options/index.ts'
@@ -81,7 +87,10 @@ function addKind(fault: Command, kind: FaultKind): void {
         : 'How long the fault lasts, for example PT30S (default: until cleared)',
     )
   if (kindsBetweenServers.includes(kind))
-    command.option('--from <server>', 'Instance, or host and port, whose requests are affected (default: all)')
+    command.option(
+      '--from <server>',
+      'Instance, or host and port, whose requests are affected (default: all)',
+    )
   if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
 }
 

@@ -2,7 +2,8 @@ import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
 import { useAccessDirectory, useCaller } from '../cluster/index.ts'
 import { Empty, Notice, Problem } from '../ui/index.ts'
-import { InternalCalls, SecurityAudit } from './audit.tsx'
+import { SecurityAudit } from './audit.tsx'
+import { Calls } from './calls.tsx'
 import { ExplainAccess } from './explain-access.tsx'
 import { Matrix } from './matrix.tsx'
 import { type Changes, useChanges } from './use-changes.ts'
@@ -42,7 +43,7 @@ export function AccessScreen() {
         <Matrix directory={data} selected={user} onSelect={setUser} />
         <ExplainAccess directory={data} />
         <SecurityAudit />
-        <InternalCalls />
+        <Calls />
       </div>
       <aside aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}

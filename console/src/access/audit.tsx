@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useCaller, useInternalCalls, useSecurityAudit } from '../cluster/index.ts'
+import { useSecurityAudit } from '../cluster/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
 
 const kinds = [
@@ -65,44 +65,6 @@ export function SecurityAudit() {
           </tbody>
         </table>
       )}
-    </section>
-  )
-}
-
-/** The last calls of the coordinator: from whom to whom, as which user. */
-export function InternalCalls() {
-  const { data: caller } = useCaller()
-  const { data } = useInternalCalls(caller?.state.read === true)
-  if (!data || data.length === 0) return null
-  return (
-    <section aria-labelledby="calls-title">
-      <h2 id="calls-title">Calls to and from the coordinator</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>from</th>
-            <th>to</th>
-            <th>as</th>
-            <th>request</th>
-            <th className="right">status</th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.map(({ time, from, to, identity, method, path, status }, index) => (
-            <tr key={`${time} ${index}`}>
-              <td>{from}</td>
-              <td>{to}</td>
-              <td>
-                <Name>{identity}</Name>
-              </td>
-              <td className="call">
-                {method} {path}
-              </td>
-              <td className="right">{status ?? 'failed'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </section>
   )
 }

@@ -20,6 +20,8 @@ interface CallerAnswer {
   /** Permissions on users and roles. */
   readonly security: Grant
   readonly datasource: Grant | null
+  /** Whether faults can be injected. */
+  readonly simulation: boolean
   /** Whether the clock of the cluster can be moved. */
   readonly simulatedClock: boolean
 }
@@ -58,12 +60,12 @@ export interface ClusterNode {
   readonly tlsPort?: number
 }
 
-/** The servers of the cluster by role. */
-export const useClusterNodes = () =>
+/** The servers of the cluster by role, refetched in this interval even if no event reports a change. */
+export const useClusterNodes = (refetchMs = pollMs) =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: pollMs,
+    refetchInterval: refetchMs,
   })
 
 /** The addresses of the leaders. */
