@@ -70,6 +70,11 @@ describe('the console', { skip }, () => {
     assert.deepEqual(dark.problems.splice(0), [])
   })
 
+  const koalasPath = `${rulesPath}/koalas`
+  const koalasFor = (period: string) => [
+    { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },
+  ]
+
   const openWikipedia = async () => {
     await page.getByRole('link', { name: 'Datasources', exact: true }).click()
     await page.getByRole('link', { name: 'wikipedia', exact: true }).click()
@@ -370,6 +375,18 @@ describe('the console', { skip }, () => {
       .getByRole('rowheader', { name: new RegExp(`^${dutyGroups[0]!.name}`) })
       .first()
       .waitFor()
+    await duties.getByRole('button', { name: 'HistoricalManagementDuties' }).click()
+    const runs = duties.getByRole('group', { name: 'Runs of HistoricalManagementDuties' })
+    await runs
+      .getByText(/runs? with nothing to do/)
+      .first()
+      .waitFor()
+    const koalas = await rulesOf('koalas')
+    await cluster.router.post(koalasPath, koalasFor('P30Y'))
+    // Nothing was in this tier before, so this run loads a replica of each of the 30 segments.
+    await runs.getByRole('row', { name: /ms 30 30 30 0 0 30 loads$/ }).waitFor()
+    await cluster.router.post(koalasPath, koalas)
+    await waitUntil('the cluster is settled', settled)
     await page.getByRole('button', { name: task }).click()
     await page
       .getByRole('row', { name: new RegExp(`${task}.* (waiting|pending|running|succeeded|failed)`) })
@@ -566,11 +583,6 @@ describe('the console', { skip }, () => {
     // The browser reports the status of the wrong password.
     dark.problems.splice(0)
   })
-
-  const koalasPath = `${rulesPath}/koalas`
-  const koalasFor = (period: string) => [
-    { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },
-  ]
 
   test('shows a lost connection, and continues by itself with what has changed in the meantime', async () => {
     const link = await openLink(cluster.routerUrl)
