@@ -107,7 +107,7 @@ test('tasks, segments, and queries match the document', async () => {
   await runTask(router, inlineTask('two'))
   await untilLoaded(router)
   const path = `${indexer}/task/${encodeURIComponent(task)}`
-  await requestAll([path, `${path}/status`, `${path}/log`])
+  await requestAll([path, `${path}/status`, `${path}/log`, `${path}/explain`])
   for (const name of ['tasks', 'runningTasks', 'pendingTasks', 'waitingTasks', 'completeTasks'])
     await requestOnce('GET', `${indexer}/${name}`)
   await requestOnce('POST', `${indexer}/taskStatus`, [task])
@@ -133,6 +133,7 @@ test('tasks, segments, and queries match the document', async () => {
     ...withWords(`${coordinator}/intervals/${interval}`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadstatus`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadqueue`, 'simple'),
+    `${coordinator}/servers/activity`,
     ...withWords(`${coordinator}/tiers`, 'simple'),
     ...withWords(`${coordinator}/tiers/_default_tier`, 'simple'),
     `${coordinator}/tiers/_default_tier/explain`,

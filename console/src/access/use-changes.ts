@@ -1,17 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../session/index.ts'
-
-interface SentChange {
-  readonly method: 'POST' | 'DELETE'
-  readonly path: string
-  readonly body?: unknown
-}
-
-/** A request that changes users or roles, and the one that undoes it, if there is one. */
-export interface Change extends SentChange {
-  readonly undo?: SentChange
-}
+import type { Change, SentChange } from './change.ts'
 
 /** What was changed, and how to undo it. */
 interface Done {
@@ -21,7 +11,7 @@ interface Done {
 
 /** Returns the requests that undo changes, the last one first. */
 const undoOf = (changes: readonly Change[]): readonly SentChange[] =>
-  changes.flatMap(({ undo }) => undo ?? []).toReversed()
+  changes.toReversed().flatMap(({ undo }) => undo ?? [])
 
 /**
  * Sends changes one after the other. If one fails, undoes those before it and reports the failure. Otherwise, offers to

@@ -178,7 +178,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     callsRoute(context),
     certificatesRoute(context),
-    ...serverRoutes(view, loadMeter.rateOf),
+    ...serverRoutes(view, loadMeter),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),
