@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { useScreenInHash } from './location.ts'
+import { RefusalBar } from './refusal-bar.tsx'
 import { endSession, hasCluster, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { formatMinute, ThemeSwitch } from './ui/index.ts'
@@ -33,6 +34,7 @@ export function App() {
         Skip to content
       </button>
       <Header />
+      <RefusalBar />
       <main id="screen" tabIndex={-1}>
         <Suspense fallback={null}>
           <Switch>

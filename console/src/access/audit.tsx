@@ -1,6 +1,8 @@
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { useSecurityAudit } from '../cluster/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
+import { explainPath, requestOfEvent } from './explain-path.ts'
 
 const kinds = [
   ['', 'all'],
@@ -46,6 +48,9 @@ export function SecurityAudit() {
               <th>user</th>
               <th>what</th>
               <th>from</th>
+              <th>
+                <span className="unseen">Explanation</span>
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -60,6 +65,9 @@ export function SecurityAudit() {
                   <Name>{key}</Name>
                 </td>
                 <td className="dim">{address}</td>
+                <td className="right">
+                  <WhyRefused kind={of} eventKey={key} identity={identity} />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -67,4 +75,18 @@ export function SecurityAudit() {
       )}
     </section>
   )
+}
+
+/** A link to the explanation of a request that lacked a permission. */
+function WhyRefused({
+  kind,
+  eventKey: key,
+  identity,
+}: {
+  readonly kind: string
+  readonly eventKey: string
+  readonly identity: string
+}) {
+  const request = requestOfEvent({ kind, key, identity })
+  return request && <Link href={explainPath(request)}>Why?</Link>
 }

@@ -38,6 +38,7 @@ export function RoleList({ directory, subject, canWrite, onSelect }: ListInput) 
               <tr key={role}>
                 <th scope="row">
                   <SubjectButton
+                    kind="role"
                     name={role}
                     isCurrent={subject?.kind === 'role' && subject.name === role}
                     onSelect={() => onSelect({ kind: 'role', name: role })}
@@ -85,6 +86,7 @@ export function MappingList({ directory, subject, canWrite, onSelect }: ListInpu
               <tr key={name}>
                 <th scope="row">
                   <SubjectButton
+                    kind="group mapping"
                     name={name}
                     isCurrent={subject?.kind === 'mapping' && subject.name === name}
                     onSelect={() => onSelect({ kind: 'mapping', name })}
@@ -105,16 +107,25 @@ export function MappingList({ directory, subject, canWrite, onSelect }: ListInpu
   )
 }
 
+// Users, roles, and group mappings often have the same name.
 const SubjectButton = ({
+  kind,
   name,
   isCurrent,
   onSelect,
 }: {
+  readonly kind: string
   readonly name: string
   readonly isCurrent: boolean
   onSelect(): void
 }) => (
-  <button type="button" className="link" aria-current={isCurrent ? 'true' : undefined} onClick={onSelect}>
+  <button
+    type="button"
+    className="link"
+    aria-label={`${kind} ${name}`}
+    aria-current={isCurrent ? 'true' : undefined}
+    onClick={onSelect}
+  >
     <Name>{name}</Name>
   </button>
 )

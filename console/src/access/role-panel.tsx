@@ -48,7 +48,7 @@ export function RolePanel({
       </h2>
       <Holders users={users} mappings={mappings} />
       <form className="review" onSubmit={submit}>
-        <PermissionRows rows={draft ?? rowsOf(stored)} onChange={setDraft} />
+        <PermissionRows rows={draft ?? rowsOf(stored)} isDisabled={changes.isBusy} onChange={setDraft} />
         {isEdited && (
           <>
             <Review directory={directory} role={role} before={stored} after={permissions} />
@@ -105,7 +105,7 @@ export function NewRoleForm({
         <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
       </label>
       {isTaken && <p className="problem">There is already a role with this name.</p>}
-      <PermissionRows rows={rows} onChange={setRows} />
+      <PermissionRows rows={rows} isDisabled={changes.isBusy} onChange={setRows} />
       <div className="row">
         <button
           type="submit"
@@ -129,9 +129,11 @@ const isComplete = (rows: readonly PermissionRow[] | undefined): boolean =>
 /** The permissions of a role as rows of a form. */
 function PermissionRows({
   rows,
+  isDisabled,
   onChange,
 }: {
   readonly rows: readonly PermissionRow[]
+  readonly isDisabled: boolean
   onChange(rows: readonly PermissionRow[]): void
 }) {
   const change = (index: number, fields: Partial<PermissionRow>) =>
@@ -141,7 +143,7 @@ function PermissionRows({
     change(index, { type, ...(only === undefined ? {} : { name: only }) })
   }
   return (
-    <fieldset className="review permissions">
+    <fieldset className="review permissions" disabled={isDisabled}>
       <legend>Permissions</legend>
       {rows.map((row, index) => (
         <div key={index} className="permission">

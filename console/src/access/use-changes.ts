@@ -33,14 +33,16 @@ export function useChanges() {
         await send(path, { method, body })
         completed.push(change)
       }
-      setDone({ text, undo: undoOf(completed) })
     } catch (error) {
       setProblem((error as Error).message)
       for (const { path, ...options } of undoOf(completed)) await send(path, options).catch(() => undefined)
     }
     await queries.invalidateQueries()
     setIsBusy(false)
-    return completed.length === changes.length
+    const isDone = completed.length === changes.length
+    // Only once the page shows the result.
+    if (isDone) setDone({ text, undo: undoOf(completed) })
+    return isDone
   }
   return {
     done,

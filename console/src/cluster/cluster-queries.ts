@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
-import { fetchJson, send } from '../session/index.ts'
+import { fetchJson, hasCluster, send } from '../session/index.ts'
 import { pollMs, retryMs } from './refetching.ts'
+import { refreshMs } from './refresh-ms.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export const useInventory = () =>
@@ -111,4 +112,22 @@ export const useLoadQueues = () =>
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
     refetchInterval: retryMs,
+  })
+
+/** How fast a server loads, and what it failed to load. */
+export interface ServerActivity {
+  /** Null if it was not measured. */
+  readonly bytesPerSecond: number | null
+  readonly failedLoads: number
+  readonly lastError: string | null
+}
+
+/** The activity of servers by host; a snapshot has none. */
+export const useServerActivity = () =>
+  useQuery({
+    queryKey: ['serverActivity'],
+    queryFn: () =>
+      fetchJson<Readonly<Record<string, ServerActivity>>>('/svc/coordinator/v1/servers/activity'),
+    enabled: hasCluster(),
+    refetchInterval: 2 * refreshMs,
   })
