@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { acquireLease, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
+import { acquireLease, createDatabase, releaseLease, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
   openProducerConnection,
@@ -222,6 +222,7 @@ describe('a run of the rules', () => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
     const { duty, requested } = await setUp(scope, segment(10))
+    await releaseLease(database, leader)
     await lead()
     await assert.rejects(duty.run(1), {
       code: 'unavailable',
