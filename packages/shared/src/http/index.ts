@@ -20,7 +20,7 @@ export {
   jsonObjectOf,
   jsonOf,
 } from './json-pieces.ts'
-export { createPace, drain, hasBody } from './receive-body.ts'
+export { createPace, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
 export { createRequestGate, type RequestGate } from './request-gate.ts'
 export * from './route.ts'
