@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
 import type { LoadingServer } from '@svc/domain/loading'
+import { ascending } from '@svc/domain/order'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
+import { sortInSteps } from '@svc/domain/steps'
 import { countOf } from '@svc/domain/text'
 import type { Interval } from '@svc/domain/time'
 import { omittable } from '@svc/domain/validation'
@@ -11,6 +13,7 @@ import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { leaderAndDutyRoutes } from '@svc/shared/duties'
 import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
+import { finishInSlices } from '@svc/shared/slices'
 import { presence, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { warningsHeader } from '../answers/index.ts'
@@ -141,59 +144,54 @@ async function loadStatus(
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
-  const warnings = loadWarnings(statuses, currentRules, loadingServers)
-  const headers = { 'X-Svc-Warnings': warningsHeader(warnings) }
+  const headers = { 'X-Svc-Warnings': loadWarnings(statuses, currentRules, loadingServers) }
   return {
-    status: describeStatuses(statuses, query),
+    status: await describeStatuses(statuses, query),
     headers,
     isEmpty: statuses.length === 0,
   }
 }
 
-/** Returns warnings about replicas that rules require and that no server can load. */
+// More warnings than fit into the header are only counted: rules may name thousands of tiers.
+const maxDescribedWarnings = 100
+
+/** Returns the header with warnings about replicas that rules require and that no server can load. */
 function loadWarnings(
   statuses: readonly DatasourceLoadStatus[],
   rules: RulesByName,
   servers: readonly LoadingServer[],
-) {
+): string {
   const tiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))
-  const withoutServers = statuses.flatMap(({ dataSource, missingCopies }) =>
-    [...missingCopies]
-      .filter(([tier]) => !tiers.has(tier))
-      .map(([tier, copies]) => ({
-        type: 'tierWithoutServers',
-        dataSource,
-        tier,
-        copies,
-        message: `Datasource [${dataSource}] needs ${countOf(copies, 'replica')} in tier [${tier}], which has no servers`,
-      })),
-  )
   const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
     type: 'serverCannotHoldSegments',
     server: name,
     message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`,
   }))
-  return [...withoutServers, ...unable]
+  const withoutServers: object[] = []
+  let count = unable.length
+  for (const { dataSource, missingCopies } of statuses)
+    for (const [tier, copies] of missingCopies) {
+      if (tiers.has(tier)) continue
+      count += 1
+      if (withoutServers.length >= maxDescribedWarnings) continue
+      withoutServers.push({
+        type: 'tierWithoutServers',
+        dataSource,
+        tier,
+        copies,
+        message: `Datasource [${dataSource}] needs ${countOf(copies, 'replica')} in tier [${tier}], which has no servers`,
+      })
+    }
+  return warningsHeader([...withoutServers, ...unable], count)
 }
 
-function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: LoadStatusQuery): object {
+async function describeStatuses(
+  statuses: readonly DatasourceLoadStatus[],
+  query: LoadStatusQuery,
+): Promise<object> {
   // Like Druid 37, simple takes precedence.
-  if (query.full && !query.simple) {
-    const tiersOf = ({ requiredTiers, servedCopies }: DatasourceLoadStatus) => [
-      ...new Set([...requiredTiers, ...servedCopies.keys()]),
-    ]
-    // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
-    const tiers = [...new Set(statuses.flatMap(tiersOf))].sort()
-    const missingOf = ({ missingCopies, loadableCopies }: DatasourceLoadStatus) =>
-      query.computeUsingClusterView ? loadableCopies : missingCopies
-    const missingIn = (tier: string) =>
-      Object.fromEntries(
-        statuses
-          .filter((status) => tiersOf(status).includes(tier))
-          .map((status) => [status.dataSource, missingOf(status).get(tier) ?? 0]),
-      )
-    return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
-  }
+  if (query.full && !query.simple)
+    return await finishInSlices(missingByTier(statuses, query.computeUsingClusterView))
   return Object.fromEntries(
     statuses.map((status) => {
       if (query.simple) return [status.dataSource, status.unavailableSegments]
@@ -204,4 +202,37 @@ function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: Load
       ]
     }),
   )
+}
+
+// Tiers to read or describe between two pauses. This takes about a millisecond.
+const tiersPerStep = 1000
+
+/**
+ * Returns the missing replicas by tier and datasource. Pauses regularly, because rules may name thousands of tiers. `onlyLoadable`
+ * omits replicas for which a tier has too few servers.
+ */
+function* missingByTier(
+  statuses: readonly DatasourceLoadStatus[],
+  onlyLoadable: boolean,
+): Generator<undefined, object> {
+  const byTier = new Map<string, [dataSource: string, missing: number][]>()
+  let read = 0
+  for (const { dataSource, requiredTiers, servedCopies, missingCopies, loadableCopies } of statuses) {
+    const missing = onlyLoadable ? loadableCopies : missingCopies
+    for (const tier of new Set([...requiredTiers, ...servedCopies.keys()])) {
+      const listed = byTier.get(tier) ?? []
+      listed.push([dataSource, missing.get(tier) ?? 0])
+      byTier.set(tier, listed)
+      read += 1
+      if (read % tiersPerStep === 0) yield
+    }
+  }
+  // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
+  const tiers = yield* sortInSteps([...byTier.keys()], ascending)
+  const described: [tier: string, missing: object][] = []
+  for (const tier of tiers) {
+    described.push([tier, Object.fromEntries(byTier.get(tier) ?? [])])
+    if (described.length % tiersPerStep === 0) yield
+  }
+  return Object.fromEntries(described)
 }

@@ -8,6 +8,7 @@ import {
   explainServerWork,
   explainTierWork,
   type PlacedRule,
+  SegmentExplainer,
   type SegmentExplanation,
   type ServerFinding,
   type ServerWork,
@@ -238,7 +239,8 @@ async function clusterOf({
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
 function answerOf(explained: SegmentExplanation, canReadServers: boolean): object {
-  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, rules } = explained
+  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, omittedTiers, rules } =
+    explained
   const { matched, passed, omitted } = rules
   const servers = canReadServers ? explained.servers : explained.servers.filter(hasSegment)
   return {
@@ -253,6 +255,7 @@ function answerOf(explained: SegmentExplanation, canReadServers: boolean): objec
     earlierRules: passed.map((rule) => ({ ...placed(rule), text: rule.text })),
     omittedRules: omitted,
     tiers: tiers.map(({ candidates, ...tier }) => ({ ...tier, ...(canReadServers ? { candidates } : {}) })),
+    omittedTiers,
     servers: servers.map(serverAnswer),
     omittedServers: explained.omittedServers + explained.servers.length - servers.length,
     next: explained.next
@@ -291,6 +294,7 @@ function* explainInterval(
   interval: Interval,
 ): Generator<undefined, object> {
   const { table } = cluster
+  const explainer = new SegmentExplainer(cluster)
   const number = table.datasourceNumber(dataSource)
   const states: Record<string, number> = {}
   const listed: object[] = []
@@ -303,7 +307,7 @@ function* explainInterval(
     count += rows.length
     for (const row of rows.slice(0, Math.max(0, maxExplained - explainedCount))) {
       yield
-      const { segment, state, summary, causes } = explainSegment(cluster, row)
+      const { segment, state, summary, causes } = explainer.stateOf(row)
       explainedCount += 1
       states[state] = (states[state] ?? 0) + 1
       if (state !== 'loaded' && listed.length < maxListed) listed.push({ segment, state, summary, causes })
