@@ -20,7 +20,7 @@ import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
-import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
+import { loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -357,6 +357,6 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case 'request':
       return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it unused`
     case 'task':
-      return `task [${cause.taskId}] marked it unused`
+      return `task [${shownTaskId(cause.taskId)}] marked it unused`
   }
 }
