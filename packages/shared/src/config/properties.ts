@@ -176,6 +176,16 @@ export const properties = {
     'PT5S',
   ),
 
+  'svc.server.http.maxConnections': property(
+    integer(1, 1_000_000),
+    'max number of open connections from clients, with and without TLS; more are closed immediately',
+    '2000',
+  ),
+  'svc.server.http.maxConnectionsPerAddress': property(
+    integer(1, 1_000_000),
+    'max number of open connections from one IP address, or from one IPv6 network (/64)',
+    '500',
+  ),
   'svc.server.https.keyStoreType': onlyWhere(
     conditions.servesTls,
     property(storeTypes, 'type of the key store', 'jks'),

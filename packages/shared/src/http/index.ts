@@ -4,6 +4,7 @@ export { type ApplicationOptions, createApplication, type Forbidden } from './ap
 export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
 export { peerSubject } from './client-certificates.ts'
+export type { RefusedConnection } from './connection-limits.ts'
 export {
   type AnswerDescription,
   describeEndpoint,

@@ -13,6 +13,7 @@ import {
   reportFailedHandshakes,
 } from './client-certificates.ts'
 import { ConnectionGuard, guardOf } from './connection-guard.ts'
+import { ConnectionLimits, type RefusedConnection } from './connection-limits.ts'
 import { errorBody } from './error-body.ts'
 
 /** The listening sockets of a server. */
@@ -24,10 +25,10 @@ export interface Listeners {
 }
 
 // How long a client may take for a TLS handshake, and for the headers of its first request or of one that it has begun.
-const handshakeTimeoutMs = 10_000
+const handshakeTimeoutMs = 5_000
 const requestLimits = {
-  headersTimeout: 15_000,
-  connectionsCheckingInterval: 5_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_500,
   // The application rejects a missing host with the usual error body.
   requireHostHeader: false,
 }
@@ -36,6 +37,8 @@ const requestLimits = {
 export interface ListenOptions {
   /** Called when a TLS handshake was refused or failed. */
   readonly onRefusedClient?: OnRefusedHandshake
+  /** Called when a connection was refused because too many are open. */
+  readonly onRefusedConnection?: (refused: RefusedConnection) => void
 }
 
 /**
@@ -46,8 +49,9 @@ export async function listen(
   settings: Settings,
   handler: RequestListener,
   stores: FollowedStores,
-  { onRefusedClient = () => undefined }: ListenOptions = {},
+  { onRefusedClient = () => undefined, onRefusedConnection = () => undefined }: ListenOptions = {},
 ): Promise<Listeners> {
+  const limits = new ConnectionLimits(settings, onRefusedConnection)
   const servers: Server[] = []
   const problems: string[] = []
   const start = async (server: Server, wanted: WantedPort): Promise<number> => {
@@ -60,6 +64,7 @@ export async function listen(
     // RFC 9110 10.1.1: a server may ignore an unknown expectation.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.keepAliveTimeout = 65_000
+    limits.apply(server)
     const problem = await openPort(server, settings, wanted)
     if (problem !== undefined) problems.push(problem)
     return problem === undefined ? (server.address() as AddressInfo).port : wanted.port
