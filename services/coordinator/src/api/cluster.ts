@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
+import { jsonObjectOfTexts, memberText } from '@svc/domain/json'
 import type { LoadingServer } from '@svc/domain/loading'
 import { ascending } from '@svc/domain/order'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
@@ -120,7 +121,8 @@ async function loadStatus(
   isShown: (dataSource: string) => boolean,
   only?: { readonly dataSource: string; readonly within: Interval | undefined },
 ): Promise<{
-  readonly status: object
+  /** As JSON. */
+  readonly status: string
   readonly headers: Record<string, string>
   /** Whether no datasource has used segments in the interval. */
   readonly isEmpty: boolean
@@ -144,7 +146,10 @@ async function loadStatus(
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
-  const headers = { 'X-Svc-Warnings': loadWarnings(statuses, currentRules, loadingServers) }
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Svc-Warnings': loadWarnings(statuses, currentRules, loadingServers),
+  }
   return {
     status: await describeStatuses(statuses, query),
     headers,
@@ -185,21 +190,19 @@ function loadWarnings(
   return warningsHeader([...withoutServers, ...unable], count)
 }
 
+/** Returns the load status as JSON. */
 async function describeStatuses(
   statuses: readonly DatasourceLoadStatus[],
   query: LoadStatusQuery,
-): Promise<object> {
+): Promise<string> {
   // Like Druid 37, simple takes precedence.
   if (query.full && !query.simple)
     return await finishInSlices(missingByTier(statuses, query.computeUsingClusterView))
-  return Object.fromEntries(
-    statuses.map((status) => {
-      if (query.simple) return [status.dataSource, status.unavailableSegments]
-      const { wantedSegments, unavailableSegments } = status
-      return [
-        status.dataSource,
-        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments,
-      ]
+  return jsonObjectOfTexts(
+    statuses.map(({ dataSource, wantedSegments, unavailableSegments }) => {
+      const percent =
+        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments
+      return [dataSource, String(query.simple ? unavailableSegments : percent)]
     }),
   )
 }
@@ -208,31 +211,33 @@ async function describeStatuses(
 const tiersPerStep = 1000
 
 /**
- * Returns the missing replicas by tier and datasource. Pauses regularly, because rules may name thousands of tiers. `onlyLoadable`
- * omits replicas for which a tier has too few servers.
+ * Returns the missing replicas by tier and datasource as JSON. Pauses regularly and composes the text, because rules may name
+ * thousands of tiers, whose objects would take megabytes. `onlyLoadable` omits replicas for which a tier has too few servers.
  */
 function* missingByTier(
   statuses: readonly DatasourceLoadStatus[],
   onlyLoadable: boolean,
-): Generator<undefined, object> {
-  const byTier = new Map<string, [dataSource: string, missing: number][]>()
+): Generator<undefined, string> {
+  const byTier = new Map<string, string>()
   let read = 0
   for (const { dataSource, requiredTiers, servedCopies, missingCopies, loadableCopies } of statuses) {
     const missing = onlyLoadable ? loadableCopies : missingCopies
-    for (const tier of new Set([...requiredTiers, ...servedCopies.keys()])) {
-      const listed = byTier.get(tier) ?? []
-      listed.push([dataSource, missing.get(tier) ?? 0])
-      byTier.set(tier, listed)
-      read += 1
-      if (read % tiersPerStep === 0) yield
-    }
+    for (const tiers of [requiredTiers, servedCopies.keys()])
+      for (const tier of tiers) {
+        read += 1
+        if (read % tiersPerStep === 0) yield
+        if (tiers !== requiredTiers && requiredTiers.has(tier)) continue
+        const member = memberText([dataSource, String(missing.get(tier) ?? 0)])
+        const before = byTier.get(tier)
+        byTier.set(tier, before === undefined ? member : `${before},${member}`)
+      }
   }
   // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
   const tiers = yield* sortInSteps([...byTier.keys()], ascending)
-  const described: [tier: string, missing: object][] = []
+  const members: string[] = []
   for (const tier of tiers) {
-    described.push([tier, Object.fromEntries(byTier.get(tier) ?? [])])
-    if (described.length % tiersPerStep === 0) yield
+    members.push(memberText([tier, `{${byTier.get(tier)}}`]))
+    if (members.length % tiersPerStep === 0) yield
   }
-  return Object.fromEntries(described)
+  return `{${members.join(',')}}`
 }
