@@ -1,6 +1,7 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { useEffect, useRef } from 'react'
-import { type DetailedRuleChange, maxRuleChanges, type RuleJson, useRuleHistory } from '../cluster/index.ts'
+import { type DetailedRuleChange, maxRuleChanges, useRuleHistory } from '../cluster/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
 import { differencesOf } from './rule-differences.ts'
 import { describeRule } from './rule-text.ts'

@@ -1,6 +1,6 @@
 import { Failure } from '@svc/domain/failure'
+import type { RuleJson } from '@svc/domain/rules'
 import { parseRules, type Rule, regionOf } from '@svc/domain/rules'
-import type { RuleJson } from '../cluster/index.ts'
 import { formatTime } from '../ui/index.ts'
 
 /** What a rule does, in the order of the choices of a form. */

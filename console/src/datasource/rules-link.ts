@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useEffect, useState } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 import { hasCluster, inBytes } from '../session/index.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 

@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { type DragEvent, type KeyboardEvent, useState } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 import { Name, TierMark } from '../ui/index.ts'
 import { RuleForm } from './rule-form.tsx'
 import { datesOf, describeRule, type ParsedList, parseList, partsOf, replicantsOf } from './rule-text.ts'

@@ -1,6 +1,7 @@
+import type { AnsweredRule, AnsweredServer, ExplanationAnswer } from '@svc/domain/explanation'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
-import { type ExplainedServer, type SegmentExplanation, useExplanation } from '../cluster/index.ts'
+import { useExplanation } from '../cluster/index.ts'
 import type { ExplainedSegment } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { formatMinute, Name, Notice, Problem } from '../ui/index.ts'
@@ -32,8 +33,8 @@ export function SegmentPanel({
   )
 }
 
-function Explanation({ explained }: { readonly explained: SegmentExplanation }) {
-  const { state, summary, causes, tiers = [], servers = [], omittedServers = 0, next = [] } = explained
+function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
+  const { state, summary, causes, tiers = [], omittedTiers = 0, servers = [], next = [] } = explained
   const isFine = state === 'loaded'
   // The summary names the most important cause.
   const others = isFine ? [] : causes.filter(({ text }) => !summary.includes(text))
@@ -76,9 +77,10 @@ function Explanation({ explained }: { readonly explained: SegmentExplanation }) 
               ))}
             </tbody>
           </table>
+          {omittedTiers > 0 && <p className="hint">and {countOf(omittedTiers, 'more tier')}</p>}
         </Part>
       )}
-      {servers.length > 0 && <Servers servers={servers} omitted={omittedServers} />}
+      {servers.length > 0 && <Servers servers={servers} omitted={explained.omittedServers ?? 0} />}
       {next.length > 0 && (
         <Part title="What happens next">
           <ul>
@@ -102,7 +104,7 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
   </div>
 )
 
-function Rules({ explained }: { readonly explained: SegmentExplanation }) {
+function Rules({ explained }: { readonly explained: ExplanationAnswer }) {
   const { rule, earlierRules = [], omittedRules = 0 } = explained
   if (rule === undefined) return null
   return (
@@ -122,7 +124,7 @@ function Rules({ explained }: { readonly explained: SegmentExplanation }) {
   )
 }
 
-function ruleName({ place, source, rule }: NonNullable<SegmentExplanation['rule']>): string {
+function ruleName({ place, source, rule }: AnsweredRule): string {
   if (source === 'lastRule') return 'No rule matches, so the built-in last rule'
   const { what, scope, where } = describeRule(rule)
   const text = `${what} ${scope}${where === '' ? '' : ` → ${where}`}`
@@ -133,7 +135,7 @@ function Servers({
   servers,
   omitted,
 }: {
-  readonly servers: readonly ExplainedServer[]
+  readonly servers: readonly AnsweredServer[]
   readonly omitted: number
 }) {
   return (

@@ -1,6 +1,7 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { fetchRules, type RuleJson, rulesPath } from '../cluster/index.ts'
+import { fetchRules, rulesPath } from '../cluster/index.ts'
 import { callWorker } from '../preview/index.ts'
 import { inBytes, send } from '../session/index.ts'
 import { type RulesEdit, sameRules } from './use-rules-edit.ts'

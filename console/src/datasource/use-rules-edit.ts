@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useMemo, useReducer } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 
 /** A rule of an edit. Its key stays the same when it moves. */
 export interface DraftRule {
