@@ -819,7 +819,7 @@ export const properties = {
   ),
   'svc.ingestion.http.allowedHosts': property(
     textList,
-    'hosts from which ingestion may fetch files, as host or host:port',
+    'hosts from which ingestion may fetch files, as host:port, or as host for the ports 80 (http) and 443 (https)',
     '[]',
   ),
   'svc.ingestion.http.idleTimeout': property(
@@ -872,6 +872,7 @@ export const properties = {
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
     'maximum memory for the running queries of one caller, where each query counts as [svc.query.memoryLimit]; further queries wait, but one query of each caller may always run',
+    '2g',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),
