@@ -413,7 +413,7 @@ describe('a run of the rules', () => {
     const noRoom = 'Not enough capacity in tier'
     assert.deepEqual(
       logger.having(noServer).map(({ details }) => details),
-      [{ tiers: { icy: 4 } }],
+      [{ tiers: { icy: 4 }, tierCount: 1 }],
     )
     assert.equal(logger.having(noRoom).length, 1)
     const [unplaced] = (logger.having(noRoom)[0]?.details.unplaced ?? []) as {
