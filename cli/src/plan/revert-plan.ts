@@ -90,7 +90,7 @@ async function changeIds(client: ClusterClient, { id, changes }: Plan): Promise<
 }
 
 /**
- * Throws notFound if the history does not show when a plan changed rules that are to be restored: then it is unknown which
+ * Throws notFound if the history does not show when a plan changed the rules that the revert restores: then it is unknown which
  * segments became unused because of the plan, and they would stay unused without notice.
  */
 function assertInHistory(
