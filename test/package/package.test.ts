@@ -91,14 +91,19 @@ describe('the package', () => {
 
 test('an older version of Node.js gets one line that says what to do', async () => {
   const node = path.join(nodeFolder, 'node_modules/unsupported/bin/node')
-  const message = new RegExp(`22\\.18 or newer is required, but the current version is \\[${unsupportedNodeVersion}\\]`)
+  const message = new RegExp(
+    `22\\.18 or newer is required, but the current version is \\[${unsupportedNodeVersion}\\]`,
+  )
   await assert.rejects(run(node, `node_modules/${name}/dist/svc.mjs`, 'up'), (error: Error) => {
     assert.match(error.message, message)
     assert.doesNotMatch(error.message, / {4}at /)
     return true
   })
-  write('unsupported.mjs', `import { startCluster } from '${name}/testing'
-    await startCluster().catch((error) => console.log(error.message))`)
+  write(
+    'unsupported.mjs',
+    `import { startCluster } from '${name}/testing'
+    await startCluster().catch((error) => console.log(error.message))`,
+  )
   assert.match(await run(node, 'unsupported.mjs'), message)
 })
 

@@ -9,7 +9,10 @@ test('Node.js must be new enough', () => {
   for (const version of ['22.18.0', '22.19.1', '24.0.0', '26.10.0'])
     assert.equal(nodeVersionProblem(version), undefined, version)
   for (const version of ['18.20.8', '20.20.2', '21.99.0', '22.9.0', '22.17.1'])
-    assert.match(nodeVersionProblem(version)!, new RegExp(`22\\.18 or newer is required, .* \\[${version}\\]\\. Get`))
+    assert.match(
+      nodeVersionProblem(version)!,
+      new RegExp(`22\\.18 or newer is required, .* \\[${version}\\]\\. Get`),
+    )
 })
 
 test('the package declares the same version', () => {
