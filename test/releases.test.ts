@@ -92,7 +92,7 @@ describe('a release', () => {
     const jobs = [release.jobs['image-part']!, release.jobs.image!]
     for (const job of jobs) {
       const setName = runsOf(job).find((run) => run.includes('GITHUB_ENV'))!
-      const script = `GITHUB_ENV=/dev/stdout; ${setName}`
+      const script = `GITHUB_ENV=$(mktemp); ${setName}; cat "$GITHUB_ENV"; rm "$GITHUB_ENV"`
       const env = { ...process.env, GITHUB_REPOSITORY: 'Example/Cluster' }
       assert.equal(
         execFileSync('bash', ['-c', script], { env, encoding: 'utf8' }),
