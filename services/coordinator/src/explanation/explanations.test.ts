@@ -3,7 +3,14 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { ensureDefaultRules, markUnused, saveRules, sql, type UnusedCause } from '@svc/shared/postgres'
+import {
+  ensureDefaultRules,
+  markUnused,
+  saveRules,
+  scopedTaskId,
+  sql,
+  type UnusedCause,
+} from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { firstDefaultRules } from '../api/rules.ts'
@@ -168,6 +175,7 @@ describe('the explanation of a segment', () => {
       [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
       [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it unused/],
       [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it unused/],
+      [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it unused/],
     ]
     const list = causes.map((_, index) => segment(index))
     await storeSegments(database, list)
