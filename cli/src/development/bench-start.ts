@@ -118,10 +118,14 @@ async function openReference(
   onRound: (text: string) => void,
 ): Promise<{ measure(): Promise<ReferenceStart>; end(): Promise<void> }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-reference-'))
-  const installation = await prepareReference(home, folder)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const installation = await prepareReference(home, folder).catch((error) => {
+    remove()
+    throw error
+  })
   const end = async () => {
     await installation.stop()
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
   try {
     await (await installation.start(referenceRoles)).stop()
