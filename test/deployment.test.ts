@@ -1,4 +1,4 @@
-// Checks the Kubernetes and swarm files in deploy/ without Kubernetes or a swarm. They match the schemas of
+// Checks docker-compose.yml, and the Kubernetes and swarm files in deploy/, without starting anything. They match the schemas of
 // their formats. The servers know every property and accept its value. Every path is in a volume, and every
 // announced name has a certificate. Nothing has more privileges than it needs. If kubectl is installed, the
 // files also match what it renders.
@@ -362,4 +362,18 @@ describe('the swarm stack', () => {
       assert.equal(service.hostname, name)
     })
   }
+})
+
+describe('docker-compose.yml', () => {
+  test('lets every user write to temporary file systems, whatever the base image is', () => {
+    const text = readFileSync(path.join(repositoryRoot, 'docker-compose.yml'), 'utf8')
+    const { services } = parse(text, { merge: true }) as {
+      services: Record<string, { tmpfs: string[]; read_only: boolean }>
+    }
+    assert.ok(Object.keys(services).length > 10)
+    for (const [name, { tmpfs, read_only }] of Object.entries(services)) {
+      assert.equal(read_only, true, name)
+      for (const mount of tmpfs) assert.match(mount, /^\/[a-z/]+:mode=1777$/, name)
+    }
+  })
 })

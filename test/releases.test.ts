@@ -88,6 +88,19 @@ describe('a release', () => {
     assert.equal(text.match(/^ +target: \[servers, cluster\]$/gm)?.length, 2)
   })
 
+  test('names images in lower case, whatever the case of the repository is', () => {
+    const jobs = [release.jobs['image-part']!, release.jobs.image!]
+    for (const job of jobs) {
+      const setName = runsOf(job).find((run) => run.includes('GITHUB_ENV'))!
+      const script = `GITHUB_ENV=$(mktemp); ${setName}; cat "$GITHUB_ENV"; rm "$GITHUB_ENV"`
+      const env = { ...process.env, GITHUB_REPOSITORY: 'Example/Cluster' }
+      assert.equal(
+        execFileSync('bash', ['-c', script], { env, encoding: 'utf8' }),
+        'IMAGE=ghcr.io/example/cluster\n',
+      )
+    }
+  })
+
   test('has an entry in CHANGELOG.md', () => {
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version.replaceAll('.', '\\.')}( |$)`, 'm'))
   })

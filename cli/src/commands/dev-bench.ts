@@ -25,13 +25,16 @@ export function addBench(dev: Command): void {
 function addStart(bench: Command): void {
   bench
     .command('start')
-    .description('Measure the start time of a cluster and its memory use when idle')
+    .description(
+      'Measure the start time of a cluster and its memory use when idle (SVC_REFERENCE: folder of a Druid 37 installation to compare with)',
+    )
     .option('--rounds <n>', 'Number of rounds', '5')
     .option('--profile <name>', 'Profile: secure (TLS and logins) or plain (neither)', 'secure')
     .option('--json', 'Print JSON')
     .action(async ({ rounds, profile, json }: { rounds: string; profile: string; json?: boolean }) => {
       const { benchStart } = await import('../development/index.ts')
-      const result = await benchStart(parseRounds(rounds), profile, printProgress)
+      const options = { rounds: parseRounds(rounds), profile, reference: process.env.SVC_REFERENCE }
+      const result = await benchStart(options, printProgress)
       printFigures(result, json)
     })
 }

@@ -63,11 +63,8 @@ Examples:
       const reversion = room.reversionOf(datasource, changes, target)
       const { first, rules } = reversion
       const path = `${allRulesPath}/simulate?buckets=${bucketsIn(pictureColumns())}`
-      const answer = (await client.send(
-        'POST',
-        path,
-        room.reversionRequest(datasource, reversion),
-      )) as PreviewAnswer
+      const request = room.reversionRequest(datasource, reversion)
+      const answer = (await client.send('POST', path, request)) as PreviewAnswer
       if (!isKnown(answer)) {
         process.exitCode = exitStatus.notKnown
         if (json) printJson(answer)
@@ -75,11 +72,8 @@ Examples:
         return
       }
       if (preview) {
-        await printPreview(
-          answer,
-          { json: json ?? false },
-          await bandsOf(client, answer, { datasource, list: rules }),
-        )
+        const bands = await bandsOf(client, answer, { datasource, list: rules })
+        await printPreview(answer, { json: json ?? false }, bands)
         return
       }
       const headers = room.auditHeaders({ author, comment: room.reversionComment(reversion, comment) })

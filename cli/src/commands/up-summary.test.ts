@@ -52,5 +52,7 @@ test('shows the steps of a start on a terminal as one line, which is cleared at 
   assert.match(lines[1]!, /^ +\d+\.\d s {2}Started redis$/)
   assert.match(lines[2]!, /^ +\d+\.\d s {2}Started postgres$/)
   assert.equal(lines[3], '')
+  // A terminal whose width is unknown reports 0.
+  assert.match(printedOn({ isTTY: true, columns: 0 }), /Started redis\r/)
   assert.equal(printedOn({ isTTY: true, columns: 12 }).split('\r\u001b[K')[1]?.length, 11)
 })

@@ -9,7 +9,7 @@ import {
 import { homeArgument, secretFile } from '../home/index.ts'
 import { type SampleUser, sampleUsers } from '../ldap/index.ts'
 import { trustStoreFile } from '../pki/index.ts'
-import { emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
+import { columnsOf, emphasized, formatSeconds, formatTable, sinceCommandMs } from '../terminal/index.ts'
 
 /** What is printed once a cluster runs; plain data, so that a detached process can send it. */
 export interface Summary {
@@ -108,7 +108,7 @@ export function stepDisplay(out: StepOutput): StepDisplay {
   if (!out.isTTY) return { show: (step) => out.write(`${stepText(step)}\n`), end: () => undefined }
   return {
     // A line that wraps could not be cleared.
-    show: (step) => out.write(`${clearLine}${stepText(step).slice(0, (out.columns ?? 80) - 1)}`),
+    show: (step) => out.write(`${clearLine}${stepText(step).slice(0, columnsOf(out) - 1)}`),
     end: () => out.write(clearLine),
   }
 }

@@ -6,6 +6,7 @@ import { unavailable } from '@svc/domain/failure'
 import { clusterStatus, endCluster, pickPortOffset } from '../cluster/index.ts'
 import { homeLayout, repositoryRoot } from '../home/index.ts'
 import { describeMachine, medianOf } from './figures.ts'
+import { prepareReference, type ReferenceInstallation, type ReferenceRole } from './reference-cluster.ts'
 
 /** Figures of several rounds. */
 interface Figures {
@@ -26,20 +27,52 @@ export interface StartBenchmark {
   readonly idleMemoryMiB: Figures
   /** The same by process, in the last round. */
   readonly memoryByProcessMiB: Readonly<Record<string, number>>
+  /** Seconds until all servers of Druid 37 are healthy, with state that exists, and their memory. */
+  readonly reference?: Pick<StartBenchmark, 'secondStartSeconds' | 'idleMemoryMiB' | 'memoryByProcessMiB'>
+}
+
+/** What is measured. */
+export interface StartBenchmarkOptions {
+  readonly rounds: number
+  readonly profile: string
+  /** The folder of a Druid 37 installation, whose starts alternate with those of svc. */
+  readonly reference?: string | undefined
 }
 
 // By then the garbage of the startup is collected, and the cluster is idle.
 const idleBeforeMemoryMs = 5000
+// Its servers still load classes after they are healthy.
+const referenceIdleBeforeMemoryMs = 20_000
+const referenceRoles: readonly ReferenceRole[] = ['coordinator', 'historical', 'router', 'indexer']
 
 /** Starts and stops clusters in temporary homes, and measures them. Calls `onRound` after each round. */
 export async function benchStart(
-  rounds: number,
-  profile: string,
+  { rounds, profile, reference: referenceHome }: StartBenchmarkOptions,
+  onRound: (text: string) => void,
+): Promise<StartBenchmark> {
+  const reference =
+    referenceHome === undefined ? undefined : await openReference(path.resolve(referenceHome), onRound)
+  try {
+    return await measureRounds({ rounds, profile, measureReference: reference?.measure }, onRound)
+  } finally {
+    await reference?.end()
+  }
+}
+
+interface RoundsOptions {
+  readonly rounds: number
+  readonly profile: string
+  readonly measureReference: (() => Promise<ReferenceStart>) | undefined
+}
+
+async function measureRounds(
+  { rounds, profile, measureReference }: RoundsOptions,
   onRound: (text: string) => void,
 ): Promise<StartBenchmark> {
   const first: number[] = []
   const second: number[] = []
   const memory: number[] = []
+  const reference: ReferenceStart[] = []
   let byProcess: Record<string, number> = {}
   for (let round = 1; round <= rounds; round++) {
     const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
@@ -52,7 +85,7 @@ export async function benchStart(
       second.push(await secondsOf(up))
       await new Promise((resolve) => setTimeout(resolve, idleBeforeMemoryMs))
       byProcess = await memoryOf(home)
-      memory.push(Object.values(byProcess).reduce((sum, size) => sum + size, 0))
+      memory.push(sumOf(byProcess))
       onRound(
         `round ${round}: first start ${first.at(-1)?.toFixed(2)} s, second ${second.at(-1)?.toFixed(2)} s, memory ${memory.at(-1)?.toFixed(0)} MiB`,
       )
@@ -60,6 +93,7 @@ export async function benchStart(
       await endCluster(homeLayout(home))
       rmSync(folder, { recursive: true, force: true })
     }
+    if (measureReference) reference.push(await measureReference())
   }
   return {
     machine: describeMachine(),
@@ -69,8 +103,64 @@ export async function benchStart(
     secondStartSeconds: figuresOf(second),
     idleMemoryMiB: figuresOf(memory),
     memoryByProcessMiB: byProcess,
+    ...(reference.length > 0 && { reference: figuresOfReference(reference) }),
   }
 }
+
+interface ReferenceStart {
+  readonly seconds: number
+  readonly memoryMiB: Readonly<Record<string, number>>
+}
+
+/** Prepares Druid 37 and starts it once, so that its state exists. */
+async function openReference(
+  home: string,
+  onRound: (text: string) => void,
+): Promise<{ measure(): Promise<ReferenceStart>; end(): Promise<void> }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-reference-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const installation = await prepareReference(home, folder).catch((error) => {
+    remove()
+    throw error
+  })
+  const end = async () => {
+    await installation.stop()
+    remove()
+  }
+  try {
+    await (await installation.start(referenceRoles)).stop()
+  } catch (error) {
+    await end()
+    throw error
+  }
+  const measure = async () => {
+    const start = await startOfReference(installation)
+    onRound(`Druid 37: ${start.seconds.toFixed(1)} s, memory ${sumOf(start.memoryMiB).toFixed(0)} MiB`)
+    return start
+  }
+  return { measure, end }
+}
+
+async function startOfReference(installation: ReferenceInstallation): Promise<ReferenceStart> {
+  const startedAt = performance.now()
+  const { pids, stop } = await installation.start(referenceRoles)
+  const seconds = (performance.now() - startedAt) / 1000
+  await new Promise((resolve) => setTimeout(resolve, referenceIdleBeforeMemoryMs))
+  const entries = Object.entries(pids).map(([role, pid]) => [role, memoryMiB(pid)] as const)
+  await stop()
+  return { seconds, memoryMiB: Object.fromEntries(entries) }
+}
+
+function figuresOfReference(starts: readonly ReferenceStart[]): NonNullable<StartBenchmark['reference']> {
+  return {
+    secondStartSeconds: figuresOf(starts.map(({ seconds }) => seconds)),
+    idleMemoryMiB: figuresOf(starts.map(({ memoryMiB }) => sumOf(memoryMiB))),
+    memoryByProcessMiB: starts.at(-1)!.memoryMiB,
+  }
+}
+
+const sumOf = (sizes: Readonly<Record<string, number>>): number =>
+  Object.values(sizes).reduce((sum, size) => sum + size, 0)
 
 function secondsOf(args: readonly string[]): Promise<number> {
   const startedAt = performance.now()

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
@@ -12,17 +14,62 @@ export interface ReferenceCluster {
   stop(): Promise<void>
 }
 
+/** An installation of Druid 37 next to a running ZooKeeper. */
+export interface ReferenceInstallation {
+  /** Starts servers. Returns when all of them are healthy. */
+  start(roles: readonly ReferenceRole[]): Promise<ReferenceServers>
+  /** Stops ZooKeeper, and servers that are still running. */
+  stop(): Promise<void>
+}
+
+/** Running servers of Druid 37. */
+export interface ReferenceServers {
+  readonly pids: Readonly<Record<string, number>>
+  stop(): Promise<void>
+}
+
+/** The servers of Druid 37 that can be started. */
+export type ReferenceRole = 'coordinator' | 'router' | 'historical' | 'indexer'
+
 const zooKeeperCommand = '/usr/share/zookeeper/bin/zkServer.sh'
-const ports = { zooKeeper: 27181, metadata: 27527, coordinator: 27081, router: 27888 }
+const zooKeeperPort = 27181
+const metadataPort = 27527
+const ports: Readonly<Record<ReferenceRole, number>> = {
+  coordinator: 27081,
+  router: 27888,
+  historical: 27083,
+  indexer: 27091,
+}
 const rulesPath = '/druid/coordinator/v1/rules'
 const login = { user: 'admin', password: 'password1' }
 const readyTimeoutMs = 180_000
+/** After this time, a server that does not stop is killed. */
+const maxStopMs = 30_000
+const healthPollMs = 100
 
 /**
  * Starts ZooKeeper and the coordinator and router of the Druid 37 installation in `home`, on separate ports, with their
  * state in `folder`. Throws a Failure if Druid, Java, or ZooKeeper is missing or does not start.
  */
 export async function startReference(home: string, folder: string): Promise<ReferenceCluster> {
+  const { start, stop } = await prepareReference(home, folder)
+  try {
+    const roles = ['coordinator', 'router'] as const
+    await start(roles)
+    const urls = roles.map((role) => `http://127.0.0.1:${ports[role]}${rulesPath}`)
+    await Promise.all(urls.map((url) => untilAnswered(url, 500)))
+    return { urls: urls.map((url) => url.replace('//', `//${login.user}:${login.password}@`)), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/**
+ * Starts ZooKeeper for the Druid 37 installation in `home`, whose servers keep their state in `folder`. Throws a Failure if
+ * Druid or ZooKeeper is missing or does not start.
+ */
+export async function prepareReference(home: string, folder: string): Promise<ReferenceInstallation> {
   const runner = path.join(home, 'run.sh')
   for (const file of [runner, zooKeeperCommand]) {
     if (!existsSync(file)) throw unavailable(`Failed to start Druid 37: [${file}] is missing`)
@@ -32,54 +79,72 @@ export async function startReference(home: string, folder: string): Promise<Refe
   const run = (command: string, args: readonly string[], options: Readonly<Record<string, string>> = {}) => {
     // Values may contain double quotes, so they are in single quotes.
     const javaOptions = Object.entries(options).map(([name, value]) => `'-D${name}=${value}'`)
-    started.push(
-      spawn(command, [...args], {
-        stdio: 'ignore',
-        detached: true,
-        env: { ...process.env, JAVA_TOOL_OPTIONS: javaOptions.join(' ') },
-      }),
-    )
+    const child = spawn(command, [...args], {
+      stdio: 'ignore',
+      detached: true,
+      env: { ...process.env, JAVA_TOOL_OPTIONS: javaOptions.join(' ') },
+    })
+    started.push(child)
+    return child
   }
   const stop = async (): Promise<void> => {
+    await Promise.all(started.map((child) => end(child, 'SIGKILL')))
+  }
+  const start = async (roles: readonly ReferenceRole[]): Promise<ReferenceServers> => {
+    const common = commonOptions(folder)
+    const servers = roles.map((role) => {
+      const child = run(runner, [role], { ...common, 'druid.plaintextPort': String(ports[role]) })
+      return { role, child }
+    })
     await Promise.all(
-      started.map(async (child) => {
-        if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-        const ended = new Promise((resolve) => child.once('exit', resolve))
-        process.kill(-child.pid, 'SIGKILL')
-        await ended
-      }),
+      roles.map((role) => untilAnswered(`http://127.0.0.1:${ports[role]}/status/health`, healthPollMs)),
     )
+    return {
+      pids: Object.fromEntries(servers.map(({ role, child }) => [role, child.pid!])),
+      stop: async () => {
+        await Promise.all(servers.map(({ child }) => end(child, 'SIGTERM')))
+      },
+    }
   }
   try {
     const zooKeeper = path.join(folder, 'zoo.cfg')
     const data = path.join(folder, 'zookeeper')
     writeFileSync(
       zooKeeper,
-      `tickTime=2000\ndataDir=${data}\nclientPort=${ports.zooKeeper}\nadmin.enableServer=false\n`,
+      `tickTime=2000\ndataDir=${data}\nclientPort=${zooKeeperPort}\nadmin.enableServer=false\n`,
     )
     run(zooKeeperCommand, ['start-foreground', zooKeeper])
-    const common = commonOptions(folder)
-    for (const role of ['coordinator', 'router'] as const)
-      run(runner, [role], { ...common, 'druid.plaintextPort': String(ports[role]) })
-    const urls = [ports.coordinator, ports.router].map((port) => `http://127.0.0.1:${port}${rulesPath}`)
-    await Promise.all(urls.map(untilAnswered))
-    return { urls: urls.map((url) => url.replace('//', `//${login.user}:${login.password}@`)), stop }
+    await retry(() => expectConnection(zooKeeperPort), { delayMs: 100, timeoutMs: readyTimeoutMs })
+    return { start, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
+/** Ends a process and its children. Returns when it has exited. */
+async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const group = -child.pid
+  const ended = once(child, 'exit')
+  const timer = setTimeout(() => process.kill(group, 'SIGKILL'), maxStopMs)
+  process.kill(group, signal)
+  await ended
+  clearTimeout(timer)
+}
+
 /** Its properties, with logins, and with its state in the folder. */
 function commonOptions(folder: string): Record<string, string> {
   const authenticator = 'druid.auth.authenticator.MyBasicMetadataAuthenticator'
   return {
-    'druid.zk.service.host': `127.0.0.1:${ports.zooKeeper}`,
+    'druid.zk.service.host': `127.0.0.1:${zooKeeperPort}`,
     'druid.zk.paths.base': '/bench',
-    'druid.metadata.storage.connector.connectURI': `jdbc:derby://127.0.0.1:${ports.metadata}/${folder}/metadata.db;create=true`,
-    'druid.metadata.storage.connector.port': String(ports.metadata),
+    'druid.metadata.storage.connector.connectURI': `jdbc:derby://127.0.0.1:${metadataPort}/${folder}/metadata.db;create=true`,
+    'druid.metadata.storage.connector.port': String(metadataPort),
     'druid.storage.storageDirectory': `${folder}/segments`,
+    'druid.segmentCache.locations': JSON.stringify([{ path: `${folder}/segment-cache`, maxSize: '1g' }]),
     'druid.indexer.logs.directory': `${folder}/logs`,
+    'druid.indexer.task.baseDir': `${folder}/tasks`,
     'druid.auth.authenticatorChain': '["MyBasicMetadataAuthenticator"]',
     [`${authenticator}.type`]: 'basic',
     [`${authenticator}.initialAdminPassword`]: login.password,
@@ -95,11 +160,22 @@ function commonOptions(folder: string): Record<string, string> {
   }
 }
 
-async function untilAnswered(url: string): Promise<void> {
+async function expectConnection(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+  } catch {
+    throw unavailable(`ZooKeeper does not accept connections on port [${port}]`)
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function untilAnswered(url: string, delayMs: number): Promise<void> {
   const credentials = `${login.user}:${login.password}`
   const expectAnswer = async () => {
     const answer = await sendRequest({ url, credentials, timeoutMs: 5000 }).catch(() => undefined)
     if (answer?.status !== 200) throw unavailable(`Druid 37 does not respond at [${url}]`)
   }
-  await retry(expectAnswer, { delayMs: 500, timeoutMs: readyTimeoutMs })
+  await retry(expectAnswer, { delayMs, timeoutMs: readyTimeoutMs })
 }

@@ -1,4 +1,4 @@
-import { formatSeconds, progressBar, solidBar } from '../terminal/index.ts'
+import { columnsOf, formatSeconds, progressBar, solidBar } from '../terminal/index.ts'
 import { type IngestPhase, progressOf } from './progress-text.ts'
 
 /** An output stream, possibly a terminal, whose size may change. */
@@ -19,7 +19,6 @@ export interface ProgressDisplay {
 
 const barWidth = 24
 const redrawMs = 200
-const defaultColumns = 80
 
 /** On a terminal, a bar that is redrawn in place; otherwise a line for each change. */
 export function showProgress(out: Output): ProgressDisplay {
@@ -49,7 +48,7 @@ function barOn(out: Output): ProgressDisplay {
     const { fraction, text } = progressOf(shown)
     const time = formatSeconds(performance.now() - startedAt).padStart(8)
     const line = `${time}  ${progressBar(fraction, barWidth, solidBar)} ${percentText(fraction)}  ${text}`
-    out.write(`\r\x1b[K${line.slice(0, (out.columns ?? defaultColumns) - 1)}`)
+    out.write(`\r\x1b[K${line.slice(0, columnsOf(out) - 1)}`)
   }
   // Keeps the elapsed time current.
   const timer = setInterval(draw, redrawMs)

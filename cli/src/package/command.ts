@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// The command of the package. Everything else is loaded after the compile cache is enabled.
-import { enableCompileCache } from 'node:module'
+// The command of the package. Everything else is loaded after the version is checked and the compile cache is enabled. The
+// import has no names, because an older Node.js would refuse a name that it does not export, before the check.
+import nodeModule from 'node:module'
 import { environment } from './environment.ts'
+import { nodeVersionProblem } from './node-version.ts'
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(
-    `svc: Node.js 22.18 or newer is required, but the current version is [${process.versions.node}]. Get a newer version from https://nodejs.org/en/download\n`,
-  )
+const problem = nodeVersionProblem(process.versions.node)
+if (problem !== undefined) {
+  process.stderr.write(`svc: ${problem}\n`)
   process.exit(1)
 }
 Object.assign(process.env, environment())
-enableCompileCache(process.env.NODE_COMPILE_CACHE)
+nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 await import('./main.ts')

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { errorMessageOf, type ServiceAnswer, sendRequest } from '../client/index.ts'
 import type { ClusterProcessOptions, ClusterProcessReport, ReadyCluster } from './cluster-process.ts'
 import { environment } from './environment.ts'
+import { nodeVersionProblem } from './node-version.ts'
 import type {
   Answer,
   Client,
@@ -25,6 +26,8 @@ const username = 'admin'
 
 /** Starts a cluster for tests: see testing-types.ts. */
 export const startCluster: typeof StartCluster = async (options = {}) => {
+  const problem = nodeVersionProblem(process.versions.node)
+  if (problem !== undefined) throw new Error(`The cluster did not start: ${problem}`)
   const child = fork(clusterProcess, [], {
     // Its own process group: a signal to the group of the test reaches only the test, and the cluster stops after it.
     detached: true,
