@@ -22,7 +22,12 @@ export function accessProblems(
     const store = path.slice(0, -1)
     const own = changes.filter((change) => isIn(store, change.path))
     if (own.length === 0) return []
-    const access = { declared, changes: own, before: storeOf(live, store, []), after: storeOf(live, store, own) }
+    const access = {
+      declared,
+      changes: own,
+      before: storeOf(live, store, []),
+      after: storeOf(live, store, own),
+    }
     return kind === 'logins'
       ? internalLoginProblems(access, internalUser)
       : [...unknownRoles(access, store), ...internalRoleProblems(access, internalUser)]
@@ -114,7 +119,9 @@ function internalRoleProblems(access: ChangedAccess, internalUser: string): Prob
 function mayCallServers({ users, roles }: Store, internalUser: string): boolean {
   const own = rolesOf(users.get(internalUser))
   try {
-    const read = own.map((name) => [name, parsePermissions(roles.get(name) ?? [], countNamePatternSteps)] as const)
+    const read = own.map(
+      (name) => [name, parsePermissions(roles.get(name) ?? [], countNamePatternSteps)] as const,
+    )
     const directory = { users: { [internalUser]: own }, roles: Object.fromEntries(read) }
     const permissions = permissionsOf(directory, internalUser)
     return internalNeeds.every((need) => permits(permissions, need))

@@ -86,7 +86,8 @@ describe('a plan is refused if the cluster would refuse its users and roles', ()
 
   test('unless the cluster already has such a user', async () => {
     const strange = configuredCluster({ ...access, users: { ...access.users, odd: ['gone'] } })
-    const users = (roles: string) => authorizer(`    users: {svc_system: [svc_system], odd: [gone], rita: [${roles}]}`)
+    const users = (roles: string) =>
+      authorizer(`    users: {svc_system: [svc_system], odd: [gone], rita: [${roles}]}`)
     assert.equal((await compare(users('writer'), [], strange)).changes.length, 1)
     await assert.rejects(compare(users('gone'), [], strange), /3:59: Unknown role \[gone\]/)
   })
@@ -112,7 +113,10 @@ test('--target reads and checks only these parts', async () => {
   }
   const text = 'rules:\n  wiki: [{type: dropForever}]\ncoordinator:\n  maxSegmentsToMove: many\n'
   const { changes } = await compare(text, ['rules.wiki'], limited)
-  assert.deepEqual(changes.map(({ path }) => path), [['rules', 'wiki']])
+  assert.deepEqual(
+    changes.map(({ path }) => path),
+    [['rules', 'wiki']],
+  )
   assert.deepEqual(read, ['/svc/coordinator/v1/rules'])
   await assert.rejects(compare(text, [], limited), /No access/)
   await assert.rejects(compare(text, ['coordinator'], limited), /No access/)

@@ -82,7 +82,9 @@ describe('after a plan was reverted', () => {
       Array.from({ length: 6 }, (_, month) => segment(`2001-0${month + 1}-01/P1D`)),
       [],
       [],
-      [/^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] cannot be found/],
+      [
+        /^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] cannot be found/,
+      ],
     ],
   ]
   const found = (

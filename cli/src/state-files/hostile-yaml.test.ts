@@ -268,6 +268,9 @@ describe('symbolic links', () => {
   test('a link to a missing file is refused', () => {
     const top = mkdtempSync(path.join(folder, 'dangling-'))
     symlinkSync('nowhere.yaml', path.join(top, 'rules.yaml'))
-    assert.throws(() => readStateFiles(top), /\/rules\.yaml\] is a symbolic link to a file that does not exist/)
+    assert.throws(
+      () => readStateFiles(top),
+      /\/rules\.yaml\] is a symbolic link to a file that does not exist/,
+    )
   })
 })
