@@ -1,4 +1,4 @@
-import { conflict, unavailable } from '@svc/domain/failure'
+import { type Failure, forbidden, unavailable } from '@svc/domain/failure'
 import { refuse } from '@svc/domain/validation'
 
 /** What the paths of a management interface start with: `svc`, or `druid` for Apache Druid. */
@@ -33,15 +33,20 @@ export async function findInterface(
   )
 }
 
-/** The path at a cluster for a path of svc. Throws conflict if Druid does not have it. */
+/** The path at a cluster for a path of svc. Throws forbidden if Druid does not have it. */
 export function pathAt(name: InterfaceName, routerUrl: string, path: string): string {
   if (name === 'svc') return path
-  if (onlySvc.some((pattern) => pattern.test(path)))
-    throw conflict(
-      `Druid does not support this command, and [${routerUrl}] is the router of a Druid cluster. Import the cluster with ./svc import, and run the command on the imported cluster.`,
-    )
+  if (onlySvc.some((pattern) => pattern.test(path))) throw unsupportedByDruid(routerUrl)
   return path.replace(/^(\/proxy\/[a-z]+)?\/svc(?=[/-])/, '$1/druid')
 }
+
+const toImport = 'Import the cluster with ./svc import, and run the command on the imported cluster.'
+
+/** The Failure for a command that a Druid cluster does not support, with what to do instead. */
+export const unsupportedByDruid = (routerUrl: string, advice = toImport): Failure =>
+  forbidden(
+    `Druid does not support this command, and [${routerUrl}] is the router of a Druid cluster. ${advice}`,
+  )
 
 /** The headers at a cluster for headers of svc. Throws invalidInput if the cluster cannot read a value. */
 export function headersAt(

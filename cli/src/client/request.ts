@@ -63,10 +63,15 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
 
 /** The message of an error answer, or its status if it has no message. */
 export function errorMessageOf(answer: Pick<ServiceAnswer, 'status' | 'body'>): string {
+  return messageIn(answer) ?? `status ${answer.status}`
+}
+
+/** The message of an error answer; undefined if it has none. */
+export function messageIn(answer: Pick<ServiceAnswer, 'body'>): string | undefined {
   // Druid has endpoints that answer only with `error`.
   const { errorMessage, error } = (answer.body ?? {}) as { errorMessage?: unknown; error?: unknown }
   const message = errorMessage ?? error
-  return typeof message === 'string' ? message : `status ${answer.status}`
+  return typeof message === 'string' ? message : undefined
 }
 
 function parseBody(text: string): unknown {

@@ -19,7 +19,12 @@ export async function printPlan(
   const lists = plan.changes.filter(({ kind }) => kind === 'rules')
   const [only] = lists.length === 1 ? lists : []
   const bands =
-    preview && only && (await bandsOf(client, preview, only.path.at(-1)!, (only.after ?? []) as unknown[]))
+    preview &&
+    only &&
+    (await bandsOf(client, preview, {
+      datasource: only.path.at(-1)!,
+      list: (only.after ?? []) as unknown[],
+    }))
   const costs = prices && preview && room.costsOf(prices, preview)
   const shown = preview && reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
   const report = room.planReport(plan, warnings, shown)

@@ -69,6 +69,7 @@ export async function compareFiles(
   const problems = [
     ...invalid,
     ...(create ? [] : await unknownDatasources(client, declared, changes)),
+    ...zeroSlots(client, declared, changes),
     ...(await invalidAccess(client, declared, live, changes)),
   ]
   if (problems.length > 0) throw problemsFailure(files, problems)
@@ -121,6 +122,25 @@ async function unknownDatasources(
       source: origins.get(keyOf(at))!.source,
       field: fieldAt(at),
       message: `${unknownDatasource(at.at(-1)!, known)} To plan for data that will arrive later, add --create.`,
+    }))
+}
+
+/** A cluster of svc may keep a maximum of 0 slots that was imported from Druid, but does not accept a new one. */
+function zeroSlots(
+  { interfaceName }: ClusterClient,
+  { origins }: DeclaredState,
+  changes: readonly Change[],
+): Problem[] {
+  if (interfaceName === 'druid') return []
+  return changes
+    .filter(
+      ({ kind, path: at, after }) =>
+        kind === 'compactionCluster' && at.at(-1) === 'maxCompactionTaskSlots' && after === 0,
+    )
+    .map(({ path: at }) => ({
+      source: origins.get(keyOf(at))!.source,
+      field: fieldAt(at),
+      message: `Invalid value [0] for [${fieldAt(at)}]: expected at least [1]. To stop compaction, remove the compaction of the datasources.`,
     }))
 }
 
