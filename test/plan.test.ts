@@ -195,7 +195,7 @@ describe('plan and apply', () => {
       /<ins>\+ \{&quot;type&quot;:&quot;dropForever&quot;\}<\/ins>|dropForever/,
     )
     const markdown = await svc('plan', state, '--markdown')
-    assert.match(markdown.stdout, /\+ \{"type":"dropForever"\}[\s\S]*31 segments/)
+    assert.match(markdown.stdout, /31 segments[\s\S]*\+ \{"type":"dropForever"\}/)
   })
 
   test('over the paths of Druid, the preview is the same, although it is computed here', async () => {
@@ -510,8 +510,13 @@ describe('the GitHub Action', () => {
   interface Comment {
     readonly id: number
     body: string
+    readonly user: { readonly login: string; readonly type: 'User' | 'Bot' }
   }
-  const comments: Comment[] = Array.from({ length: 100 }, (_, id) => ({ id, body: 'by a person' }))
+  const comments: Comment[] = Array.from({ length: 100 }, (_, id) => ({
+    id,
+    body: 'by a person',
+    user: { login: 'a-person', type: 'User' },
+  }))
   const calls: string[] = []
   let isReadOnly = false
   // Comments in pages, like the API of GitHub.
@@ -530,7 +535,11 @@ describe('the GitHub Action', () => {
     }
     if (isReadOnly) return answer(403, {})
     if (method === 'POST' && target.pathname === all) {
-      comments.push({ id: comments.length, body: json!.body })
+      comments.push({
+        id: comments.length,
+        body: json!.body,
+        user: { login: 'github-actions[bot]', type: 'Bot' },
+      })
       return answer(201, {})
     }
     const [, id] = /^\/repos\/team\/rules\/issues\/comments\/(\d+)$/.exec(target.pathname) ?? []
@@ -614,14 +623,38 @@ describe('the GitHub Action', () => {
       comments[100]!.body,
       /^<!-- svc plan .* -->\n\n## Plan \w+ for[\s\S]*\+ \{"type":"dropForever"\}/,
     )
+    // Anyone may write a comment that looks like one of the action.
+    comments[0]!.body = comments[100]!.body
     propose('loadForever')
     const second = await runAction(inputs(), pull)
     assert.equal(second.status, 0, second.log)
     assert.equal(comments.length, 101)
     assert.match(comments[100]!.body, /\+ \{"type":"loadForever"/)
+    assert.match(comments[0]!.body, /\+ \{"type":"dropForever"/)
+    const { create, target } = { create: 'true', target: 'rules.flights\nrules.new\n' }
+    const rules = 'rules:\n  flights: [{type: loadForever}]\n  new: [{type: dropForever}]\n'
+    writeFileSync(path.join(folder, 'proposed.yaml'), rules)
+    const created = await runAction({ ...inputs(), create, target }, { ref: 'refs/heads/main' })
+    assert.equal(created.status, 0, created.log)
     assert.ok(!calls.some((call) => call.includes(cluster.adminPassword!)))
     const saved = /plan=(.*)/.exec(second.outputs)![1]!
     assert.match((await svc('apply', saved)).stderr, /add --yes/)
+  })
+
+  test('a comment with a long plan shows what happens to the data, and ends its code block', async () => {
+    const nodes = Array.from({ length: 5000 }, (_, index) => `historical-${index}:8083`)
+    writeFileSync(
+      path.join(folder, 'proposed.yaml'),
+      `rules:\n  flights: [{type: dropForever}]\ncoordinator:\n  decommissioningNodes: [${nodes.join(', ')}]\n`,
+    )
+    const { status, log } = await runAction(inputs(), pull)
+    assert.equal(status, 0, log)
+    const { body } = comments[100]!
+    assert.match(body, /59 segments [^\n]*unused\.[\s\S]*\n```diff\n# rules\.flights\n/)
+    assert.match(
+      body,
+      /\n- decommissioningNodes: \[\]\n```\n\nThe plan is too long for a comment: see the log of the check\.$/,
+    )
   })
 
   test('fails with invalid files and plans that a policy forbids, and comments why', async () => {

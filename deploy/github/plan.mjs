@@ -25,6 +25,9 @@ function runPlan() {
   if (env.INPUT_CERTIFICATES) args.push('--trust', env.INPUT_CERTIFICATES)
   if (env.INPUT_POLICY) args.push('--policy', env.INPUT_POLICY)
   if (env.INPUT_HORIZON) args.push('--horizon', env.INPUT_HORIZON)
+  if (env.INPUT_CREATE === 'true') args.push('--create')
+  for (const part of (env.INPUT_TARGET ?? '').split('\n'))
+    if (part.trim() !== '') args.push('--target', part.trim())
   const svc = path.join(import.meta.dirname, '..', '..', 'svc')
   const { status, stdout, stderr, error } = spawnSync(svc, args, { encoding: 'utf8', maxBuffer: 2 ** 30 })
   if (error) throw error
@@ -39,11 +42,20 @@ function commentOf({ status, stdout, stderr }) {
   const notes = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Saved plan'))
   const quoted = [fence(notes), ...notes, fence(notes)].join('\n')
   const parts = isPlanned
-    ? [stdout, ...(status === exitStatus.refused ? ['### The policy forbids this plan', quoted] : [])]
+    ? [...(status === exitStatus.refused ? ['### The policy forbids this plan', quoted] : []), stdout]
     : ['## The plan failed', quoted]
   const text = [marker(), ...parts].join('\n\n')
   if (text.length <= maxCommentLength) return text
-  return `${text.slice(0, maxCommentLength)}\n\nThe plan is too long for a comment: see the log of the check.`
+  const start = text.slice(0, text.lastIndexOf('\n', maxCommentLength) + 1)
+  return `${start}${openFence(start)}\nThe plan is too long for a comment: see the log of the check.`
+}
+
+/** Returns the line that ends the code block in which a text ends; nothing if it ends in none. */
+function openFence(text) {
+  let open = ''
+  for (const [, line] of text.matchAll(/^(`{3,})(?:\w*)$/gm))
+    open = open === '' ? line : open === line ? '' : open
+  return open && `${open}\n`
 }
 
 /** Returns the fence that begins and ends a code block. It is longer than any fence in these lines. */
@@ -63,7 +75,7 @@ function pullRequest() {
 }
 
 async function callGitHub(method, route, body) {
-  const response = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}${route}`, {
+  const response = await fetch(`${env.GITHUB_API_URL}${route}`, {
     method,
     headers: {
       accept: 'application/vnd.github+json',
@@ -78,20 +90,33 @@ async function callGitHub(method, route, body) {
 }
 
 const pageSize = 100
+const repository = `/repos/${env.GITHUB_REPOSITORY}`
+
+/**
+ * Returns a test for comments by this token. Otherwise, the author of a pull request could add a comment that looks like that of
+ * an earlier run, and edit the plan in it later. Only people can look up their name: tokens of workflows belong to bots.
+ */
+async function authorTest() {
+  const user = await callGitHub('GET', '/user').catch(() => undefined)
+  return user === undefined
+    ? (comment) => comment.user?.type === 'Bot'
+    : (comment) => comment.user?.login === user.login
+}
 
 /** Updates the comment of an earlier run, or creates a comment. */
 async function post(number, text) {
+  const isOwn = await authorTest()
   for (let page = 1; ; page += 1) {
-    const route = `/issues/${number}/comments?per_page=${pageSize}&page=${page}`
+    const route = `${repository}/issues/${number}/comments?per_page=${pageSize}&page=${page}`
     const comments = await callGitHub('GET', route)
-    const own = comments.find(({ body }) => body?.startsWith(marker()))
+    const own = comments.find((comment) => comment.body?.startsWith(marker()) && isOwn(comment))
     if (own) {
-      await callGitHub('PATCH', `/issues/comments/${own.id}`, { body: text })
+      await callGitHub('PATCH', `${repository}/issues/comments/${own.id}`, { body: text })
       return
     }
     if (comments.length < pageSize) break
   }
-  await callGitHub('POST', `/issues/${number}/comments`, { body: text })
+  await callGitHub('POST', `${repository}/issues/${number}/comments`, { body: text })
 }
 
 function append(file, text) {

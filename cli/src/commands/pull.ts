@@ -21,8 +21,8 @@ export function addPull(program: Command): void {
 Writes rules, compaction, the dynamic configuration of the coordinator, users, and roles. A folder has one file for each
 of them. Passwords are never written.
 
-If the files exist, only the sections in the files are updated. Comments, order, and rule sets are kept, except where the
-cluster has a different value.
+If the files exist, only the sections in the files are updated. All lines are kept as they are, except where the cluster
+has a different value.
 
 Examples:
   ./svc pull state

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -309,8 +317,6 @@ rules:
     assert.equal(
       readFileSync(path.join(folder, 'rules.yaml'), 'utf8'),
       text
-        .replace('{hot: 2}', '{ hot: 2 }')
-        .replace(/: (# .*)\n {4}-/g, ':\n    $1\n    -')
         .replace(
           'period: P1M\n',
           'period: P1M\n    - type: loadByPeriod\n      period: P2M\n      tieredReplicants:\n        cold: 1\n',
@@ -318,6 +324,36 @@ rules:
         .concat('  third:\n    - type: dropForever\n'),
     )
     assert.deepEqual(readdirSync(folder).sort(), ['rules.yaml', schemaFile])
+  })
+
+  test('a pull changes only the lines of what differs, also behind a symbolic link', async () => {
+    const [folder, other] = [newFolder(), newFolder()]
+    const text = `coordinator:\r
+    maxSegmentsToMove: 100   # not too many\r
+    decommissioningNodes:    [a, b] # both\r
+\r
+\r
+rules:\r
+    wiki:\r
+        # One month.\r
+        - type: loadByPeriod\r
+          includeFuture: true # also the default\r
+          period: P1M # about four weeks\r
+    _default: [{type: loadForever}]\r
+`
+    writeFileSync(path.join(other, 'shared.yaml'), text)
+    symlinkSync(path.join(other, 'shared.yaml'), path.join(folder, 'state.yaml'))
+    const cluster = configuredCluster()
+    await apply(cluster, folder)
+    cluster.configuration.coordinator.maxSegmentsToMove = 7
+    cluster.configuration.coordinator.decommissioningNodes = ['b', 'a']
+    cluster.configuration.rules.wiki = [{ type: 'loadByPeriod', includeFuture: true, period: 'P2M' }]
+    await pull(cluster, folder)
+    assert.equal(
+      readFileSync(path.join(other, 'shared.yaml'), 'utf8'),
+      text.replace('100', '7').replace('P1M', 'P2M'),
+    )
+    assert.ok(lstatSync(path.join(folder, 'state.yaml')).isSymbolicLink())
   })
 })
 

@@ -12,10 +12,12 @@ import {
   type Node,
   type ParsedNode,
   Parser,
+  type Scalar,
 } from 'yaml'
 
 /** A YAML file that has the same meaning as JSON. */
 export interface YamlText {
+  readonly text: string
   readonly document: Document<ParsedNode>
   readonly json: unknown
   /** Returns line and column, such as `3:5`, of the value at a path such as `rules.wikipedia[0].period`, or of what contains it. */
@@ -49,7 +51,7 @@ export function readYaml(text: string, name: string): YamlText {
     throw refuseAt(startOf(second.contents), 'The file contains several documents: expected only one')
   const found = document as Document<ParsedNode>
   const json = jsonOf(found.contents, refuseAt)
-  return { document: found, json, position: (field) => positionAt(offsetOf(found.contents, field)) }
+  return { text, document: found, json, position: (field) => positionAt(offsetOf(found.contents, field)) }
 }
 
 type Refuse = (offset: number, message: string) => Failure
@@ -108,14 +110,22 @@ function scalarOf(node: { readonly value: unknown }, refuseAt: Refuse): unknown 
   return value
 }
 
-/** The text of a key: names such as 2024 and null need no quotes. */
+/** Returns a node of a file that was read, as JSON. */
+export const jsonOfNode = (node: ParsedNode | null): unknown =>
+  jsonOf(node, (_, message) => invalidInput(message))
+
+/** Returns the name that a key of a file that was read stands for. Names such as 2024 and null need no quotes. */
+export function keyText(key: unknown): string {
+  const { value, source } = key as Scalar
+  return typeof value === 'string' ? value : (source ?? String(value))
+}
+
 function keyOf(key: ParsedNode | null, refuseAt: Refuse, offset: number): string {
   if (!isScalar(key)) throw refuseAt(key === null ? offset : startOf(key), 'Invalid key: expected a name')
   jsonOf(key, refuseAt)
-  const { value, source } = key
-  if (source === '<<' && key.type === 'PLAIN')
+  if (key.source === '<<' && key.type === 'PLAIN')
     throw refuseAt(startOf(key), `Merge keys [<<] are not supported: ${advice}`)
-  return typeof value === 'string' ? value : (source ?? String(value))
+  return keyText(key)
 }
 
 /** The place of the value at a path. Names may contain dots and brackets, so the longest name that fits is the right one. */

@@ -1,7 +1,7 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { canonicalJson } from '@svc/domain/json'
-import { Document, isMap, isNode, isScalar, isSeq, type YAMLMap } from 'yaml'
+import { isJsonObject, type JsonObject } from '@svc/domain/validation'
 import {
   type DeclaredState,
   differ,
@@ -11,10 +11,13 @@ import {
   type LiveState,
   meaningOf,
   type Section,
+  type SectionKind,
   sectionDefinitions,
   stateSchemaText,
   writtenValue,
 } from '../declared-state/index.ts'
+import { editYaml } from './edit-yaml.ts'
+import { newDocument } from './new-document.ts'
 import { isOneFile, type StateFile } from './state-files.ts'
 
 /** The file with the JSON schema, next to the files of a state, so that editors can complete and check them. */
@@ -37,7 +40,7 @@ export interface Written {
 }
 
 /**
- * Makes files declare the configuration of a cluster. Keeps comments, the order, and whatever already means the same. Files
+ * Makes files declare the configuration of a cluster. Keeps every line of entries that do not change. Files
  * that declare something are updated only in the sections that they declare.
  */
 export function writeState(
@@ -62,15 +65,19 @@ const matches = (given: readonly string[], pattern: readonly string[]): boolean 
 
 class Writing {
   private readonly target: string
+  private readonly files: ReadonlyMap<string, StateFile>
   private readonly declared: DeclaredState
-  private readonly documents = new Map<string, Document>()
+  /** The contents of the files that exist or are created. */
+  private readonly contents = new Map<string, JsonObject>()
   private readonly changed = new Set<string>()
   private readonly entries: string[] = []
 
   constructor(target: string, files: readonly StateFile[], declared: DeclaredState) {
     this.target = target
     this.declared = declared
-    for (const { source, document } of files) this.documents.set(source, document)
+    this.files = new Map(files.map((file) => [file.source, file]))
+    for (const { source, json } of files)
+      this.contents.set(source, isJsonObject(json) ? structuredClone(json) : {})
   }
 
   write({ kind, path: at, entries }: Section): void {
@@ -88,15 +95,7 @@ class Writing {
         continue
       }
       const file = origin?.source ?? this.fileFor(at)
-      const section = this.sectionIn(file, at)
-      const document = this.documents.get(file)!
-      const node = document.createNode(writtenValue(kind, name, value))
-      if (kind === 'rules') keepNodes(node, pairOf(section, name)?.value)
-      const pair = pairOf(section, name)
-      if (pair === undefined) {
-        if (section.items.length === 0) section.flow = false
-        section.items.push(document.createPair(name, node) as never)
-      } else pair.value = node
+      this.sectionIn(file, at)[name] = updatedValue(kind, name, origin?.written, value)
       this.note(file, entry)
     }
     if (declared === undefined || isPartial) return
@@ -109,9 +108,11 @@ class Writing {
   }
 
   save(): Written {
-    for (const file of this.changed) {
-      mkdirSync(path.dirname(file), { recursive: true })
-      replaceFile(file, this.documents.get(file)!.toString({ lineWidth: 0 }))
+    for (const source of this.changed) {
+      mkdirSync(path.dirname(source), { recursive: true })
+      const file = this.files.get(source)
+      const contents = this.contents.get(source)!
+      replaceFile(source, file === undefined ? newYaml(contents) : editYaml(file, contents))
     }
     if (this.changed.size > 0) {
       const folder = isOneFile(this.target) ? path.dirname(this.target) : this.target
@@ -126,10 +127,7 @@ class Writing {
   }
 
   private remove(file: string, entry: readonly string[]): void {
-    const section = this.sectionIn(file, entry.slice(0, -1))
-    const index = section.items.indexOf(pairOf(section, entry.at(-1)!) as never)
-    if (index < 0) return
-    section.items.splice(index, 1)
+    delete this.sectionIn(file, entry.slice(0, -1))[entry.at(-1)!]
     this.note(file, entry)
   }
 
@@ -141,55 +139,63 @@ class Writing {
   }
 
   /** The object of a section in a file; it is added if the file does not have it. */
-  private sectionIn(file: string, at: readonly string[]): YAMLMap {
-    let document = this.documents.get(file)
-    if (document === undefined) {
-      document = new Document({})
-      document.commentBefore = ` yaml-language-server: $schema=./${schemaFile}`
-      this.documents.set(file, document)
+  private sectionIn(file: string, at: readonly string[]): Record<string, unknown> {
+    let section = this.contents.get(file) as Record<string, unknown> | undefined
+    if (section === undefined) {
+      section = {}
+      this.contents.set(file, section)
       this.changed.add(file)
     }
-    if (!isMap(document.contents)) document.contents = document.createNode({}) as never
-    let map = document.contents as unknown as YAMLMap
     for (const name of at) {
-      const pair = pairOf(map, name)
-      if (pair !== undefined && isMap(pair.value)) {
-        map = pair.value as YAMLMap
-        continue
-      }
-      const next = document.createNode({}) as YAMLMap
-      // An empty object may be written as {}, which would make everything in it one line.
-      map.flow = false
-      map.items.push(document.createPair(name, next) as never)
-      this.changed.add(file)
-      map = next
+      if (!isJsonObject(section[name])) section[name] = {}
+      section = section[name] as Record<string, unknown>
     }
-    return map
+    return section
   }
 }
 
-/** The pair of a name, which may be a number or another plain value in YAML. */
-const pairOf = (map: YAMLMap, name: string) =>
-  map.items.find(
-    ({ key }) => isScalar(key) && (typeof key.value === 'string' ? key.value : key.source) === name,
-  )
+/** The text of a file that does not exist yet. */
+function newYaml(contents: JsonObject): string {
+  const document = newDocument(contents)
+  document.commentBefore = ` yaml-language-server: $schema=./${schemaFile}`
+  return document.toString({ lineWidth: 0 })
+}
 
-/** Replaces the rules of a new list with the equal ones of the earlier list, which have comments. */
-function keepNodes(list: unknown, earlier: unknown): void {
-  if (!isSeq(list) || !isSeq(earlier)) return
-  list.commentBefore = earlier.commentBefore ?? null
+/** Returns a value as a file should have it: whatever means the same stays as it was written, also in a part of the value. */
+function updatedValue(kind: SectionKind, name: string, earlier: unknown, value: unknown): unknown {
+  const written = writtenValue(kind, name, value)
+  if (kind !== 'rules')
+    return withEarlierFields(earlier, written, (other) => !differ(kind, name, value, other))
+  if (!Array.isArray(earlier) || !Array.isArray(written)) return written
+  const textOf = (rule: unknown): string => canonicalJson(meaningOf('rules', [rule], ''))
   const kept = new Map<string, unknown[]>()
-  const textOf = (node: unknown): string =>
-    canonicalJson(meaningOf('rules', isNode(node) ? [node.toJSON()] : [node], ''))
-  for (const node of earlier.items) {
-    const text = textOf(node)
-    kept.set(text, [...(kept.get(text) ?? []), node])
-  }
-  list.items = list.items.map((node) => kept.get(textOf(node))?.shift() ?? node)
+  for (const rule of earlier) kept.set(textOf(rule), [...(kept.get(textOf(rule)) ?? []), rule])
+  const hasSameLength = earlier.length === written.length
+  return written.map((rule, index) => {
+    const equal = kept.get(textOf(rule))?.shift()
+    if (equal !== undefined || !hasSameLength) return equal ?? rule
+    return withEarlierFields(earlier[index], rule, (other) => textOf(other) === textOf(rule))
+  })
 }
 
-/** Writes a file completely or not at all. */
-function replaceFile(file: string, text: string): void {
+/** Returns an object with those of its earlier fields that do not change its meaning. */
+function withEarlierFields(
+  earlier: unknown,
+  value: unknown,
+  meansTheSame: (other: unknown) => boolean,
+): unknown {
+  if (!isJsonObject(earlier) || !isJsonObject(value)) return value
+  let updated = value
+  for (const [field, before] of Object.entries(earlier)) {
+    const other = { ...updated, [field]: before }
+    if (meansTheSame(other)) updated = other
+  }
+  return updated
+}
+
+/** Writes a file completely or not at all. Of a symbolic link, this replaces the file to which it leads. */
+function replaceFile(link: string, text: string): void {
+  const file = existsSync(link) ? realpathSync(link) : link
   const temporary = `${file}.${process.pid}.tmp`
   writeFileSync(temporary, text)
   renameSync(temporary, file)
