@@ -123,7 +123,7 @@ function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadP
 export function countCopyChanges(
   metrics: Metrics,
   table: Pick<SegmentTable, 'datasourceNameOf'>,
-): Required<ServerInventoryEvents> {
+): Required<Pick<ServerInventoryEvents, 'onFailure' | 'onCopyChange'>> {
   return {
     onFailure: ({ tier }, { action }) => metrics.count('svc_segment_requests_failed_total', { tier, action }),
     onCopyChange: ({ tier }, { id, row }, change) =>

@@ -78,7 +78,7 @@ const brokersRoute = (discovery: ServiceContext['discovery']): Route =>
 async function cancelQuery({ agents, addresses, build }: Sending, exchange: Exchange): Promise<void> {
   await addresses.refresh()
   const answer = await cancelEverywhere(addresses.brokers(), async (origin): Promise<BrokerAnswer> => {
-    const sent = build(origin, exchange, null)
+    const sent = await build(origin, exchange, null)
     const { statusCode, headers, body } = await agents
       .current()
       .request({ ...sent, headersTimeout: cancelTimeoutMs })

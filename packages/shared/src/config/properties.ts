@@ -644,6 +644,11 @@ export const properties = {
     "time without reports after which a server's replicas are ignored",
     'PT10S',
   ),
+  'svc.coordinator.expectedServers': property(
+    textList,
+    'historicals and brokers, as host:port, that must report before the cluster counts as known, even if they have not announced themselves yet; ./svc up sets it to those that it starts',
+    '[]',
+  ),
 
   'svc.coordinator.waitBeforeMarkingOvershadowed': property(
     flag,

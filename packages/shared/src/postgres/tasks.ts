@@ -89,6 +89,26 @@ export async function countRunningTasks(queries: Queries): Promise<number> {
   return found?.count ?? 0
 }
 
+/** Returns the number of pending tasks that start before a pending task if nothing else holds them back. */
+export async function countTasksAhead(
+  queries: Queries,
+  { id, priority, createdAt }: Pick<StoredTask, 'id' | 'priority' | 'createdAt'>,
+): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(sql`
+    SELECT count(*)::int AS count FROM tasks WHERE state = 'PENDING' AND NOT waiting AND id <> ${id}
+      AND (priority > ${priority} OR (priority = ${priority}
+        AND created_at < to_timestamp(${createdAt}::float8 / 1000)))`)
+  return found?.count ?? 0
+}
+
+/** Returns the number of running tasks of a type. */
+export async function countRunningOfType(queries: Queries, type: string): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM tasks WHERE state = 'RUNNING' AND type = ${type}`,
+  )
+  return found?.count ?? 0
+}
+
 /** Returns the number of unfinished tasks of a type by datasource. */
 export async function countUnfinishedTasks(queries: Queries, type: string): Promise<Map<string, number>> {
   const rows = await queries.query<{ dataSource: string; count: number }>(sql`

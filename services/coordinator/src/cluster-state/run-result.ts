@@ -11,12 +11,18 @@ export interface RunInputs {
   readonly config: CoordinatorConfig
 }
 
+/** Overshadowed segments, and the time from which runs mark them as unused, in epoch milliseconds. */
+export interface WaitingOvershadowed {
+  readonly count: number
+  readonly untilMs: number
+}
+
 /** What a complete run of the rules did. */
 export interface RunResult {
   /** Whether it requested a load, drop, or move, or marked a segment as unused. */
   readonly hasChanged: boolean
-  /** Number of overshadowed segments that a later run marks as unused. */
-  readonly waitingOvershadowed: number
+  /** Overshadowed segments that later runs mark as unused; undefined if there are none. */
+  readonly waitingOvershadowed: WaitingOvershadowed | undefined
   readonly shortages: readonly Shortage[]
   /** Replicas that it could not assign to a server. */
   readonly unplaced: readonly Unplaced[]

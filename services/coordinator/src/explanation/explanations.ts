@@ -23,7 +23,7 @@ import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
-import { loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
+import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -354,7 +354,7 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case undefined:
       return 'the cause was not recorded'
     case 'dropRule':
-      return `the drop rule ${cause.rule} applied (audit ID of the rules: ${cause.rulesId || cause.defaultRulesId})`
+      return `the drop rule ${cause.rule} applied (${auditText(cause)})`
     case 'overshadowed':
       return `segments of version [${cause.byVersion}] replaced it`
     case 'request':
@@ -362,4 +362,12 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case 'task':
       return `task [${shownTaskId(cause.taskId)}] marked it unused`
   }
+}
+
+/** Says which change to the rules marked a segment as unused. */
+function auditText({ isDefaultRule, rulesId, defaultRulesId }: DropRuleCause): string {
+  const ofDefaults = `audit ID of the default rules: ${defaultRulesId}`
+  if (isDefaultRule) return ofDefaults
+  const ofRules = `audit ID of the rules: ${rulesId}`
+  return isDefaultRule === null ? `${ofRules}, ${ofDefaults}` : ofRules
 }
