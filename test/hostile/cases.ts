@@ -244,7 +244,9 @@ export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom
     const large = largeCases([endpoint]).filter(({ sizeBytes }) => sizeBytes <= maxSampleBytes)
     take(shuffled(large, random), shapedOfEndpoint.large)
   }
-  const connections = [...casesOf.values()].flat().filter(({ inputClass }) => inputClass.part === 'connection')
+  const connections = [...casesOf.values()]
+    .flat()
+    .filter(({ inputClass }) => inputClass.part === 'connection')
   const byServer = new Map(
     shuffled(connections, random).map((one) => [`${one.endpoint.role} ${one.inputClass.name}`, one] as const),
   )

@@ -81,7 +81,8 @@ export async function isListening(url: string): Promise<boolean> {
 export async function reachesListener(socket: Socket): Promise<boolean> {
   try {
     await once(socket, 'connect')
-    const reachesItself = socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress
+    const reachesItself =
+      socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress
     if (reachesItself) socket.resetAndDestroy()
     return !reachesItself
   } catch {

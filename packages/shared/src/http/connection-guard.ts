@@ -27,7 +27,7 @@ export const guardOf = (socket: Duplex): ConnectionGuard | undefined => guards.g
 
 /**
  * Passes what a connection receives to the parser of Node.js, one request at a time: a request waits for the response to the
- * previous one. Thus, a client that sends many requests without waiting for responses costs no more than any other client.
+ * previous one, so a client that sends many requests without waiting for responses costs no more than any other client.
  * `refuse` responds to a request that the parser must not get.
  */
 export class ConnectionGuard {
