@@ -514,6 +514,51 @@ describe('the audit log', () => {
     )
   })
 
+  test('has every rejected guess among 1,000 logins from 10 addresses', async (context) => {
+    const victims = Array.from({ length: 8 }, (_, index) => `wanted-${index}`)
+    for (const victim of victims) await addUser(victim, 'wanted-password')
+    const addresses = Array.from({ length: 10 }, (_, index) => `127.0.0.${100 + index}`)
+    const clients = addresses.map((localAddress) =>
+      createHttpClient(coordinator.url, { trusted: cluster.trusted, localAddress }),
+    )
+    after(() => {
+      for (const client of clients) client.close()
+    })
+    const guesses = addresses.flatMap((_, from) =>
+      victims.map((victim) => ({ from, credentials: `${victim}:wrong`, status: 401 })),
+    )
+    const others = Array.from({ length: 1000 - guesses.length }, (_, index) => {
+      const from = index % addresses.length
+      const victim = victims[index % victims.length]
+      const hidden = { from, credentials: `${victim}\0${index}:wrong`, status: 401 }
+      const stranger = { from, credentials: `stranger-${index}:wrong`, status: 401 }
+      return [hidden, stranger, { from, credentials: `${victim}:wanted-password`, status: 404 }][index % 3]!
+    })
+    const apart = Math.floor(others.length / guesses.length)
+    const sent = guesses.flatMap((guess, index) => [
+      guess,
+      ...others.slice(index * apart, (index + 1) * apart),
+    ])
+    const startedAt = performance.now()
+    const waiting = sent.values()
+    const sendNext = async (): Promise<void> => {
+      for (const { from, credentials, status } of waiting)
+        assert.equal(await login(clients[from]!, credentials), status, credentials)
+    }
+    await Promise.all(Array.from({ length: 16 }, sendNext))
+    context.diagnostic(`${sent.length} logins in ${Math.round(performance.now() - startedAt)} ms`)
+    for (const victim of victims)
+      await waitUntil(
+        `the guesses at ${victim} are logged`,
+        () => auditOf(`kind=loginFailure&key=${victim}&count=1000`),
+        ({ entries }) =>
+          entries
+            .map(({ address, details }) => `${address} ${details.count}`)
+            .sort()
+            .join() === addresses.map((address) => `${address} 1`).join(),
+      )
+  })
+
   test('has changes, refused logins, missing permissions, and administrators, with filters and pages', async () => {
     const changes = await auditOf('kind=change&count=1000')
     assert.ok(

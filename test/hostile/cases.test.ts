@@ -3,12 +3,22 @@ import { createHash } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { seededRandom } from '../support/random.ts'
 import { type Endpoint, loadRouteTables } from '../support/route-tables.ts'
-import { callers, describeCase, type HostileCase, largeCases, sampleCases, smallCases } from './cases.ts'
+import {
+  callers,
+  describeCase,
+  type HostileCase,
+  largeCases,
+  sampleCases,
+  sampleStoredCases,
+  smallCases,
+  storedCases,
+} from './cases.ts'
 import { fittingSize } from './fit-limits.ts'
 import { classesOf } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
 import { windowsOf } from './run-cases.ts'
 import { requestOf } from './send-case.ts'
+import { storedStates } from './stored-states.ts'
 
 let endpoints: Endpoint[]
 before(async () => {
@@ -126,6 +136,15 @@ describe('hostile cases', () => {
         names.filter(({ isShaped, name }) => !isShaped && !/^parameter /.test(name)).map(({ name }) => name),
       )
     assert.deepEqual(shared(sample.map(({ inputClass }) => inputClass)), shared(endpoints.flatMap(classesOf)))
+  })
+
+  it('include every GET endpoint of the coordinator and overlord for each large thing that is stored', () => {
+    const [all, sample] = [storedCases(endpoints), sampleStoredCases(endpoints, seededRandom(7))]
+    assert.equal(sample.length, storedStates.length)
+    for (const [index, cases] of sample.entries()) {
+      assert.deepEqual(new Set(cases.map(endpointOf)), new Set(all[index]!.map(endpointOf)))
+      assert.equal(cases.length, new Set(cases.map(endpointOf)).size)
+    }
   })
 
   it('are sent to one server in groups if they are small, and alone if they are large', () => {

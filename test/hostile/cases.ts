@@ -186,6 +186,13 @@ export function shuffled<Element>(elements: readonly Element[], random: SeededRa
   return mixed
 }
 
+/** Returns one of the stored cases of each endpoint and kind. */
+export function sampleStoredCases(endpoints: readonly Endpoint[], random: SeededRandom): HostileCase[][] {
+  return storedCases(endpoints).map((cases) => [
+    ...new Map(shuffled(cases, random).map((one) => [one.endpoint, one] as const)).values(),
+  ])
+}
+
 /**
  * The number of cases of its own schema that a sample has for each endpoint with a body: up to 64 KiB, within
  * its limits, and above 64 KiB.
@@ -195,7 +202,7 @@ const maxSampleBytes = MiB
 
 /**
  * Returns a sample: each endpoint with one class of each of its parts, each class that all endpoints share at
- * least once, some classes of each schema, and above 64 KiB some of up to 1 MiB.
+ * least once, some classes of each schema, above 64 KiB some of up to 1 MiB, and each server with each class of connection.
  */
 export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom): HostileCase[] {
   const chosen: HostileCase[] = []
@@ -209,14 +216,16 @@ export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom
     }
   }
   const shared = (one: HostileCase): boolean =>
-    !one.inputClass.isShaped && !/^parameter /.test(one.inputClass.name)
+    !one.inputClass.isShaped &&
+    one.inputClass.part !== 'connection' &&
+    !/^parameter /.test(one.inputClass.name)
   const casesOf = new Map(
     endpoints.map((endpoint) => [endpoint, shuffled(smallCases([endpoint]), random)] as const),
   )
   for (const cases of casesOf.values())
     for (const one of cases) if (shared(one)) openClasses.add(one.inputClass.name)
   for (const [endpoint, cases] of casesOf) {
-    for (const part of ['body', 'query', 'headers', 'path', 'connection'] as const)
+    for (const part of ['body', 'query', 'headers', 'path'] as const)
       take(
         cases.filter((one) => one.inputClass.part === part && !one.inputClass.isShaped),
         1,
@@ -235,5 +244,12 @@ export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom
     const large = largeCases([endpoint]).filter(({ sizeBytes }) => sizeBytes <= maxSampleBytes)
     take(shuffled(large, random), shapedOfEndpoint.large)
   }
+  const connections = [...casesOf.values()]
+    .flat()
+    .filter(({ inputClass }) => inputClass.part === 'connection')
+  const byServer = new Map(
+    shuffled(connections, random).map((one) => [`${one.endpoint.role} ${one.inputClass.name}`, one] as const),
+  )
+  chosen.push(...byServer.values())
   return chosen
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent as PlainAgent } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describeConnectionError, errorMessageOf, sendRequest } from '../client/index.ts'
 
 /** Whether a service is healthy, and if not, why, if it says so. */
@@ -70,10 +70,21 @@ async function query(
 /** Whether a process listens on the host and port of a URL. */
 export async function isListening(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''))
+  return reachesListener(connect(Number(port), hostname.replace(/^\[|\]$/g, '')))
+}
+
+/**
+ * Whether a socket that has begun to connect reaches a process that listens. Closes the socket. If the port is in the range of
+ * outgoing ports and nobody listens, the system may give the port to this socket, which then connects to itself. Such a connection
+ * is reset, because closing it would block the port for a minute (TIME-WAIT).
+ */
+export async function reachesListener(socket: Socket): Promise<boolean> {
   try {
     await once(socket, 'connect')
-    return true
+    const reachesItself =
+      socket.localPort === socket.remotePort && socket.localAddress === socket.remoteAddress
+    if (reachesItself) socket.resetAndDestroy()
+    return !reachesItself
   } catch {
     return false
   } finally {

@@ -105,13 +105,9 @@ export function loadStatusOf(
       }
     })
   }
-  for (const { wanted, segments: count } of demands.values()) {
-    if (wanted.action !== 'load' || count === 0) continue
-    for (const [tier, copies] of wanted.tieredReplicants) {
-      if (byTier.has(tier)) continue
-      requiredTiers.add(tier)
-      add(missingCopies, tier, copies * count)
-    }
+  for (const [tier, copies] of copiesWithoutServers(demands.values(), byTier)) {
+    requiredTiers.add(tier)
+    add(missingCopies, tier, copies)
   }
   return {
     dataSource,
@@ -123,6 +119,17 @@ export function loadStatusOf(
     requiredTiers,
     servedCopies,
   }
+}
+
+/** Yields the replicas that tiers without servers require. A tier may occur several times. */
+function* copiesWithoutServers(
+  demands: Iterable<Demand>,
+  byTier: ReadonlyMap<string, unknown>,
+): Generator<[tier: string, copies: number]> {
+  for (const { wanted, segments } of demands)
+    if (wanted.action === 'load' && segments > 0)
+      for (const [tier, copies] of wanted.tieredReplicants)
+        if (!byTier.has(tier)) yield [tier, copies * segments]
 }
 
 /** Counts the replicas of a segment that historicals serve, by tier. Replaces the content of `served`. */
