@@ -120,6 +120,13 @@ describe('the console', { skip }, () => {
       await page.getByText(/^Preview of \d{4}/).waitFor()
       await page.locator('.page.future').waitFor()
     }
+    for (const screen of ['Compaction', 'Runs']) {
+      await page.getByRole('link', { name: screen, exact: true }).click()
+      await page.getByText(/^Preview of \d{4}/).waitFor()
+      await page.getByText('This screen shows the present.').waitFor()
+    }
+    await page.getByLabel('Days into the future').press('End')
+    await page.getByText('Previews end here').waitFor()
     await page.getByRole('button', { name: 'Back to now' }).click()
     await page.getByText('Now', { exact: true }).waitFor()
   })

@@ -1,6 +1,7 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
   type CompactionStatus,
   useCaller,
@@ -43,7 +44,11 @@ export function CompactionScreen() {
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>Compaction</h1>
+        <div className="row between">
+          <h1>Compaction</h1>
+          <ClockBar />
+        </div>
+        <PresentNotice what="Compaction is" />
         <Summary statuses={statuses} />
         {calendar ? (
           <section className="panel" aria-label="Calendar">
