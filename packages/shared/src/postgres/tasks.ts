@@ -176,8 +176,8 @@ async function selectTasks<Task>(
 export const loadTasks = (queries: Queries, query: TaskQuery): Promise<StoredTask[]> =>
   selectTasks(queries, taskColumns, query)
 
-// Tasks per page.
-const tasksOfPage = 5000
+// Tasks per page. A page must take only a few milliseconds, because other requests wait for it.
+const tasksOfPage = 500
 
 /**
  * Yields the newest tasks of datasources that the caller may read, page by page; other tasks do not count toward the

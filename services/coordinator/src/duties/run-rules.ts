@@ -100,16 +100,20 @@ export function runRules(input: RunRulesInput): Duty {
       }
       const queue = createQueue(input, stamp)
       const waitMs = overshadowedWaitMs(config, input.waitsByDefault)
-      const hasLedLongEnough = performance.now() - input.leaderSinceMs() >= waitMs
+      const leftMs = waitMs - (performance.now() - input.leaderSinceMs())
       const applied = await applyDecisions(
         { database, clock, table, rules: snapshot, queue },
         run,
         names,
         stamp,
-        hasLedLongEnough,
+        leftMs <= 0,
       )
       if (applied === undefined) return undefined
-      const { done, waitingOvershadowed } = applied
+      const { done } = applied
+      const waitingOvershadowed =
+        applied.waitingOvershadowed === 0
+          ? undefined
+          : { count: applied.waitingOvershadowed, untilMs: Math.ceil(Date.now() + leftMs) }
       const moved = await queue(movesOf(table, run.moves(limits.maxSegmentsToMove), names))
       addQueued(done, await queue(clonesOf(input, parts, limits)))
       warnAfterRun({ run, rules, loadingServers, replicantLifetime: config.replicantLifetime })
