@@ -1,9 +1,11 @@
+import { countOf } from '@svc/domain/text'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { formatMinute } from '../ui/index.ts'
+import { formatMinute, Notice } from '../ui/index.ts'
 import { setClockOffset, useClockOffset } from './clock-offset.ts'
+import { daysAt, lastStop, maxDaysAhead, stopAt } from './clock-stops.ts'
 
 const dayMs = 86_400_000
 const steps = [
@@ -11,7 +13,7 @@ const steps = [
   { label: '+1 week', ms: 7 * dayMs },
   { label: '+1 month', ms: 30 * dayMs },
 ] as const
-const maxDays = 730
+const maxMs = maxDaysAhead * dayMs
 
 /** Moves the preview into the future and, on request, the clock of a simulated cluster to the same time. */
 export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) {
@@ -33,18 +35,19 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
       <input
         type="range"
         min={0}
-        max={maxDays}
-        value={Math.round(offsetMs / dayMs)}
-        onChange={(event) => setClockOffset(Number(event.target.value) * dayMs)}
+        max={lastStop}
+        value={stopAt(offsetMs / dayMs)}
+        onChange={(event) => setClockOffset(daysAt(Number(event.target.value)) * dayMs)}
         aria-label="Days into the future"
-        aria-valuetext={isFuture ? `${Math.round(offsetMs / dayMs)} days ahead` : 'now'}
+        aria-valuetext={isFuture ? `${countOf(Math.round(offsetMs / dayMs), 'day')} ahead` : 'now'}
       />
       {steps.map((step) => (
         <button
           key={step.label}
           type="button"
           title={step.ms === 30 * dayMs ? '30 days' : undefined}
-          onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxDays * dayMs))}
+          disabled={offsetMs >= maxMs}
+          onClick={() => setClockOffset(Math.min(offsetMs + step.ms, maxMs))}
         >
           {step.label}
         </button>
@@ -52,8 +55,22 @@ export function ClockBar({ isEdited = false }: { readonly isEdited?: boolean }) 
       <button type="button" disabled={!isFuture} onClick={() => setClockOffset(0)}>
         Back to now
       </button>
+      {offsetMs >= maxMs && <span className="hint">Previews end here, after 10 years.</span>}
       {isFuture && <MoveClock to={now + offsetMs} onMoved={() => setClockOffset(0)} />}
     </div>
+  )
+}
+
+/** Says on a screen without previews that it shows the present, while the clock is in the future. */
+export function PresentNotice({ what }: { readonly what: string }) {
+  const { data: inventory } = useInventory()
+  const offsetMs = useClockOffset()
+  if (!inventory || offsetMs === 0) return null
+  return (
+    <Notice kind="future" role="status">
+      <b>This screen shows the present.</b> {what} not previewed, so nothing here is from{' '}
+      {formatMinute(inventory.now + offsetMs)}.
+    </Notice>
   )
 }
 

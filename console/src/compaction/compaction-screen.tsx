@@ -1,6 +1,8 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { dayMs } from '@svc/domain/time'
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
+import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
   type CompactionStatus,
   useCaller,
@@ -10,11 +12,13 @@ import {
   useInventory,
 } from '../cluster/index.ts'
 import { Empty, formatDays, formatTime, Name } from '../ui/index.ts'
-import { type Calendar, calendarOf } from './calendar.ts'
+import { type Calendar, type CalendarCell, calendarOf, yearsOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
+import { DayCalendar } from './day-calendar.tsx'
 import { HeatMap, type HeatMapCursor } from './heat-map.tsx'
 import { Policies } from './policies.tsx'
 import { Supervisors } from './supervisors.tsx'
+import './compaction.css'
 
 /** What is compacted, what waits and why, and how to configure it. */
 export function CompactionScreen() {
@@ -22,11 +26,14 @@ export function CompactionScreen() {
   const { data: inventory } = useInventory()
   const [chosen, setChosen] = useState<string>()
   const [cursor, setCursor] = useState<HeatMapCursor>()
+  const [day, setDay] = useState<number>()
   const statuses = useMemo(
     () => status.data?.toSorted((a, b) => (a.dataSource < b.dataSource ? -1 : 1)) ?? [],
     [status.data],
   )
-  const calendar = useMemo(() => calendarOf(statuses), [statuses])
+  // The calendars change only with the day.
+  const now = Math.ceil((inventory?.now ?? Date.now()) / dayMs) * dayMs
+  const calendar = useMemo(() => calendarOf(statuses, now), [statuses, now])
   if (status.error && !status.data)
     return (
       <Empty title="Compaction cannot be shown">
@@ -36,21 +43,38 @@ export function CompactionScreen() {
   if (!status.data) return <Empty title="Loading" />
   const names = (inventory?.datasources ?? []).map(({ name }) => name)
   const dataSource = chosen ?? statuses[0]?.dataSource ?? names[0]
+  const choose = (name: string | undefined) => {
+    setChosen(name)
+    setDay(undefined)
+    setCursor(undefined)
+  }
   const move = (next: HeatMapCursor) => {
+    choose(calendar?.rows[next.row]?.status.dataSource)
     setCursor(next)
-    setChosen(calendar?.rows[next.row]?.status.dataSource)
+  }
+  const moveToDay = (next: number) => {
+    setDay(next)
+    setCursor(undefined)
   }
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>Compaction</h1>
+        <div className="row between">
+          <h1>Compaction</h1>
+          <ClockBar />
+        </div>
+        <PresentNotice what="Compaction is" />
         <Summary statuses={statuses} />
         {calendar ? (
-          <section className="panel" aria-label="Calendar">
-            <Legend calendar={calendar} />
-            <HeatMap calendar={calendar} cursor={cursor} onCursor={move} />
-            <CellDetails calendar={calendar} cursor={cursor} />
-          </section>
+          <Calendars
+            calendar={calendar}
+            cursor={cursor}
+            onCursor={move}
+            status={statuses.find((one) => one.dataSource === dataSource)}
+            day={day}
+            onDay={moveToDay}
+            now={now}
+          />
         ) : (
           <p className="dim">
             {statuses.length === 0
@@ -64,7 +88,7 @@ export function CompactionScreen() {
       <aside aria-label="Configuration">
         <label>
           Datasource
-          <select value={dataSource ?? ''} onChange={(event) => setChosen(event.target.value)}>
+          <select value={dataSource ?? ''} onChange={(event) => choose(event.target.value)}>
             {[...new Set([...statuses.map((one) => one.dataSource), ...names])].map((name) => (
               <option key={name}>{name}</option>
             ))}
@@ -101,39 +125,86 @@ const legend = [
   ['skipped', 'skipped'],
 ] as const
 
-function Legend({ calendar: { widthMs } }: { readonly calendar: Calendar }) {
-  const days = widthMs / 86_400_000
+/** All datasources on one time axis, unless there is only one, and the days of the chosen datasource. */
+function Calendars({
+  calendar,
+  cursor,
+  onCursor,
+  status,
+  day,
+  onDay,
+  now,
+}: {
+  readonly calendar: Calendar
+  readonly cursor: HeatMapCursor | undefined
+  onCursor(cursor: HeatMapCursor): void
+  /** The status of the chosen datasource; undefined if it is not compacted. */
+  readonly status: CompactionStatus | undefined
+  readonly day: number | undefined
+  onDay(day: number): void
+  readonly now: number
+}) {
+  const years = useMemo(() => (status ? yearsOf(status, now) : []), [status, now])
+  const row = cursor && calendar.rows[cursor.row]
+  const cell =
+    row?.cells[cursor!.cell] ?? years.flatMap(({ days }) => days).find(({ start }) => start === day)
+  const shown = row?.status ?? status
   return (
-    <div className="row between legend-row">
-      <h2>By {days === 1 ? 'day' : days === 7 ? 'week' : `${days} days`}</h2>
-      <ul className="legend">
-        {legend.map(([kind, label]) => (
-          <li key={kind}>
-            <svg width={14} height={10} className="cells" aria-hidden="true">
-              <rect className={kind} x={1} y={1} width={12} height={8} rx={2} />
-            </svg>{' '}
-            {label}
-          </li>
-        ))}
-      </ul>
-    </div>
+    <section className="panel" aria-label="Calendar">
+      {calendar.rows.length > 1 && (
+        <>
+          <div className="row between legend-row">
+            <h2>All datasources by {widthText(calendar)}</h2>
+            <Legend />
+          </div>
+          <HeatMap calendar={calendar} cursor={cursor} onCursor={onCursor} />
+        </>
+      )}
+      {status && years.length > 0 && (
+        <>
+          <div className="row between legend-row">
+            <h2>
+              <Name>{status.dataSource}</Name> by day
+            </h2>
+            {calendar.rows.length === 1 && <Legend />}
+          </div>
+          <DayCalendar dataSource={status.dataSource} years={years} cursor={day} onCursor={onDay} />
+        </>
+      )}
+      <CellDetails dataSource={shown?.dataSource} cell={cell} />
+    </section>
   )
 }
+
+function widthText({ widthMs }: Calendar): string {
+  const days = widthMs / dayMs
+  return days === 1 ? 'day' : days === 7 ? 'week' : `${days} days`
+}
+
+const Legend = () => (
+  <ul className="legend">
+    {legend.map(([kind, label]) => (
+      <li key={kind}>
+        <svg width={14} height={10} className="cells" aria-hidden="true">
+          <rect className={kind} x={1} y={1} width={12} height={8} rx={2} />
+        </svg>{' '}
+        {label}
+      </li>
+    ))}
+  </ul>
+)
 
 const stateTexts = { awaiting: 'awaits compaction', skipped: 'skipped', compacted: 'compacted' } as const
 const maxListed = 12
 
 /** The intervals of the selected cell: state, reason, and place in the queue. */
 function CellDetails({
-  calendar,
-  cursor,
+  dataSource,
+  cell,
 }: {
-  readonly calendar: Calendar
-  readonly cursor: HeatMapCursor | undefined
+  readonly dataSource: string | undefined
+  readonly cell: CalendarCell | undefined
 }) {
-  const row = cursor && calendar.rows[cursor.row]
-  const cell = cursor && row?.cells[cursor.cell]
-  const dataSource = row?.status.dataSource
   const { data: caller } = useCaller()
   const isQueueKnown = caller?.config.write === true
   const { data: queue } = useCompactionPreview(
@@ -149,7 +220,8 @@ function CellDetails({
     <div className="cell-details" role="status">
       <p>
         <b>
-          <Name>{dataSource}</Name>, {formatTime(cell.start)} to {formatTime(cell.end)}
+          <Name>{dataSource}</Name>, {formatTime(cell.start)}
+          {cell.end - cell.start > dayMs && ` to ${formatTime(cell.end)}`}
         </b>
         {cell.intervals.length === 0 && ': no data'}
       </p>

@@ -15,7 +15,8 @@ const axisHeight = 20
 // Room for a date.
 const tickPixels = 130
 
-const kinds: Readonly<Record<CalendarCell['state'], string>> = {
+/** The class of a cell by its state. */
+export const kinds: Readonly<Record<CalendarCell['state'], string>> = {
   compacted: 'full',
   awaiting: 'waiting',
   mixed: 'mixed',
@@ -67,7 +68,7 @@ export function HeatMap({
         className="timeline"
         tabIndex={0}
         role="group"
-        aria-label="Calendar of compaction. Arrow keys move the cursor."
+        aria-label="Compaction of all datasources over time. Arrow keys move the cursor."
         onKeyDown={onKey}
       >
         {width > 0 && (
@@ -157,7 +158,8 @@ function Cell({
   )
 }
 
-const titleOf = ({ start, end, intervals }: CalendarCell): string =>
+/** The time, number of intervals, and size of a cell. */
+export const titleOf = ({ start, end, intervals }: CalendarCell): string =>
   `${formatTime(start)} to ${formatTime(end)}: ${countOf(intervals.length, 'interval')}, ${formatBytes(
     intervals.reduce((sum, { bytes }) => sum + bytes, 0),
   )}`

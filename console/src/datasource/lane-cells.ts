@@ -1,7 +1,6 @@
 import type { AnsweredBuckets, ReplicaLane } from '@svc/domain/preview'
 import { parseInterval } from '@svc/domain/time'
-import type { CompactionInterval } from '../cluster/index.ts'
-import type { LaneCell } from './lanes.tsx'
+import type { LaneCell } from './lane-cell.ts'
 
 /** One state for each bucket of the time axis, with a name. */
 export interface Lane {
@@ -45,10 +44,39 @@ export function replicaCells(buckets: AnsweredBuckets, lane: ReplicaLane | undef
   ]
 }
 
+interface WithInterval {
+  readonly interval: string
+}
+
+/** Returns the lane of unused data; none if there is none on the axis. */
+export function unusedCells(buckets: AnsweredBuckets, unused: readonly WithInterval[] | undefined): Lane[] {
+  const hasUnused = new Uint8Array(buckets.count)
+  for (const { interval } of unused ?? []) {
+    const { from, to } = bucketsOf(buckets, interval)
+    hasUnused.fill(1, from, Math.max(from, to))
+  }
+  if (!hasUnused.includes(1)) return []
+  const cells = cellsOf(buckets.count, (at) => (hasUnused[at] === 1 ? 'hidden' : 'none'))
+  return [{ label: 'unused', cells, words: { hidden: 'unused segments' } }]
+}
+
+/** Returns the buckets that an interval overlaps: the first, and the one after the last. */
+function bucketsOf(
+  { start, widthMs, count }: AnsweredBuckets,
+  interval: string,
+): { readonly from: number; readonly to: number } {
+  const { start: first, end } = parseInterval(interval)
+  const axisStart = Date.parse(start)
+  return {
+    from: Math.max(0, Math.floor((first - axisStart) / widthMs)),
+    to: Math.min(count, Math.ceil((end - axisStart) / widthMs)),
+  }
+}
+
 interface CompactionIntervals {
-  readonly awaiting: readonly CompactionInterval[]
-  readonly skipped: readonly CompactionInterval[]
-  readonly compacted: readonly CompactionInterval[]
+  readonly awaiting: readonly WithInterval[]
+  readonly skipped: readonly WithInterval[]
+  readonly compacted: readonly WithInterval[]
 }
 
 /** Returns the lane of compaction; none if the datasource is not compacted. */
@@ -59,12 +87,9 @@ export function compactionCells(
   if (!intervals) return []
   const states = new Uint8Array(buckets.count)
   const bits = { compacted: 1, skipped: 2, awaiting: 4 }
-  const start = Date.parse(buckets.start)
-  const mark = (list: readonly CompactionInterval[], state: number) => {
+  const mark = (list: readonly WithInterval[], state: number) => {
     for (const one of list) {
-      const interval = parseInterval(one.interval)
-      const from = Math.max(0, Math.floor((interval.start - start) / buckets.widthMs))
-      const to = Math.min(buckets.count, Math.ceil((interval.end - start) / buckets.widthMs))
+      const { from, to } = bucketsOf(buckets, one.interval)
       for (let at = from; at < to; at += 1) states[at]! |= state
     }
   }

@@ -1,5 +1,6 @@
 import type { ScaleTime } from 'd3-scale'
 import { memo } from 'react'
+import type { LaneCell } from './lane-cell.ts'
 
 /** A band of the time axis in which one rule applies. */
 export interface BandRule {
@@ -10,14 +11,6 @@ export interface BandRule {
   readonly color: number | undefined
   readonly isDrop: boolean
   readonly isDefault: boolean
-}
-
-/** A part of a lane with one state for each bucket. */
-export interface LaneCell {
-  /** First bucket, and the one after the last. */
-  readonly from: number
-  readonly to: number
-  readonly kind: 'full' | 'partial' | 'missing' | 'none' | 'hidden' | 'waiting' | 'skipped'
 }
 
 // The average width of a character in the font of the bands.

@@ -7,6 +7,7 @@ import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { CopyButton, formatAge, formatDays, Name, Notice, Problem } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
+import { LoadTime } from './load-time.tsx'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
 import { describeRule } from './rule-text.ts'
 import { linkToRules } from './rules-link.ts'
@@ -39,6 +40,7 @@ export function ReviewPanel(input: ReviewInput) {
     <section aria-labelledby="review-title" className="review-drawer">
       <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
       <Loss effects={effects} />
+      {edit.isEdited && input.isValid && <LoadTime dataSource={dataSource} rules={edit.list} />}
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
           {sentence(message, dataSource)}

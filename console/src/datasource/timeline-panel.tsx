@@ -1,14 +1,15 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { parseRules } from '@svc/domain/rules'
-import { formatBytes } from '@svc/domain/text'
+import { countOf, formatBytes } from '@svc/domain/text'
 import { useMemo, useState } from 'react'
-import { useCompaction } from '../cluster/index.ts'
+import { type UnusedSegment, useCompaction, useInventory, useUnusedSegments } from '../cluster/index.ts'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { Empty, formatTime, Name, TierMark } from '../ui/index.ts'
-import { compactionCells, type Lane, replicaCells } from './lane-cells.ts'
+import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
 import { describeRule, type ParsedList, partsOf, replicantsOf, ruleBands } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
+import { UnusedSegments } from './unused-segments.tsx'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 interface PanelInput {
@@ -30,16 +31,23 @@ export function TimelinePanel(input: PanelInput) {
   const { view, range, onRange, now, colors, edit, defaults, parsed, isFuture, onExplain } = input
   const [cursor, setCursor] = useState<number>()
   const compaction = useCompaction(input.dataSource)
+  const { data: unused } = useUnusedSegments(input.dataSource)
   const { buckets } = view
   const shown = range ?? rangeOf(view)
   const bandsAfter = useBands('rules' in parsed ? edit.list : [], defaults, now, shown, colors)
   const bandsNow = useBands(edit.base, defaults, now, shown, colors)
   const cells = useMemo(
     () =>
-      buckets ? [...replicaCells(buckets, view.replicas), ...compactionCells(buckets, compaction.data)] : [],
-    [buckets, view.replicas, compaction.data],
+      buckets
+        ? [
+            ...replicaCells(buckets, view.replicas),
+            ...compactionCells(buckets, compaction.data),
+            ...unusedCells(buckets, unused),
+          ]
+        : [],
+    [buckets, view.replicas, compaction.data, unused],
   )
-  if (!buckets || !shown) return <NoData dataSource={input.dataSource} />
+  if (!buckets || !shown) return <NoAxis dataSource={input.dataSource} unused={unused ?? []} />
   const start = Date.parse(buckets.start)
   const rangeAt = (bucket: number): TimeRange => ({
     start: start + bucket * buckets.widthMs,
@@ -69,6 +77,7 @@ export function TimelinePanel(input: PanelInput) {
         lanes={cells}
         colors={colors}
       />
+      <UnusedSegments dataSource={input.dataSource} unused={unused ?? []} />
     </section>
   )
 }
@@ -79,14 +88,42 @@ const rangeOf = ({ buckets }: PreviewView): TimeRange | undefined => {
   return { start, end: start + buckets.widthMs * buckets.count }
 }
 
-const NoData = ({ dataSource }: { readonly dataSource: string }) => (
-  <Empty title="No data yet">
-    <p>
-      <Name>{dataSource}</Name> has no used segments. You can set rules before there is data. To load a file:
-    </p>
-    <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>
-  </Empty>
-)
+/** What there is if there is no time axis: segments of all time, unused segments, or nothing yet. */
+function NoAxis({
+  dataSource,
+  unused,
+}: {
+  readonly dataSource: string
+  readonly unused: readonly UnusedSegment[]
+}) {
+  const { data: inventory } = useInventory()
+  const figures = inventory?.datasources.find(({ name }) => name === dataSource)
+  if (figures && figures.segments > 0)
+    return (
+      <section aria-label="Timeline" className="panel">
+        <h2>Data without a time axis</h2>
+        <p>
+          {countOf(figures.segments, 'segment')} ({formatBytes(figures.bytes)}) of <Name>{dataSource}</Name>{' '}
+          without a start or an end, such as a segment of all time. Only rules that apply forever match them.
+        </p>
+        <UnusedSegments dataSource={dataSource} unused={unused} />
+      </section>
+    )
+  if (unused.length > 0)
+    return (
+      <Empty title="No used segments">
+        <UnusedSegments dataSource={dataSource} unused={unused} />
+      </Empty>
+    )
+  return (
+    <Empty title="No data yet">
+      <p>
+        <Name>{dataSource}</Name> has no segments. You can set rules before there is data. To load a file:
+      </p>
+      <pre>./svc ingest FILE --datasource NAME --timestamp COLUMN --wait-loaded</pre>
+    </Empty>
+  )
+}
 
 /** Returns the bands of rules, with the cluster defaults after the rules of the datasource. */
 function useBands(

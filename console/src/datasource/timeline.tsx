@@ -3,7 +3,8 @@ import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useS
 import type { PreviewView, TimeRange } from '../preview/index.ts'
 import { useWidth } from '../ui/index.ts'
 import { BarLane } from './bar-lane.tsx'
-import { BandLane, type BandRule, CellLane, type LaneCell } from './lanes.tsx'
+import type { LaneCell } from './lane-cell.ts'
+import { BandLane, type BandRule, CellLane } from './lanes.tsx'
 
 /** What the timeline shows. Every lane has the same time axis. */
 export interface TimelineInput {

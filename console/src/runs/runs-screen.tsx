@@ -1,5 +1,6 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
+import { ClockBar, PresentNotice } from '../clock/index.ts'
 import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
@@ -22,7 +23,11 @@ export function RunsScreen() {
   return (
     <div className="datasource">
       <div className="picture">
-        <h1>Runs and tasks</h1>
+        <div className="row between">
+          <h1>Runs and tasks</h1>
+          <ClockBar />
+        </div>
+        <PresentNotice what="Runs and tasks are" />
         {caller?.state.read && (
           <section aria-labelledby="duties-title">
             <h2 id="duties-title">Duty runs</h2>

@@ -127,6 +127,8 @@ function FileButton({
 }) {
   const choose = (event: ChangeEvent<HTMLInputElement>) => {
     const files = [...(event.target.files ?? [])]
+    // So that choosing the same files again, after they have changed, is a change.
+    event.target.value = ''
     if (files.length > 0) void onOpen({ files })
   }
   return (

@@ -1,0 +1,31 @@
+/** How long loading takes by tier, as the coordinator returns it. Null is unknown. */
+export interface AnsweredLoadTime {
+  readonly durationMs: number | null
+  readonly tiers: Readonly<
+    Record<string, { readonly durationMs: number | null; readonly limitedBy: string | null }>
+  >
+  readonly assumptions: readonly string[]
+}
+
+/** What is said about the time that loading takes. */
+interface LoadTimeParts {
+  /** Undefined if a tier was not measured. */
+  readonly durationMs: number | undefined
+  /** What limits the tiers that take longest. */
+  readonly limits: readonly string[]
+  readonly unmeasured: readonly string[]
+}
+
+/** Returns how long loading takes, what limits it, and the tiers for which that is unknown. */
+export function loadTimeParts({ durationMs, tiers }: AnsweredLoadTime): LoadTimeParts {
+  const entries = Object.entries(tiers)
+  return {
+    durationMs: durationMs ?? undefined,
+    limits: entries
+      .filter(([, tier]) => tier.durationMs === durationMs)
+      .map(([name, { limitedBy }]) =>
+        limitedBy === 'servers' || limitedBy === null ? `the servers of ${name}` : `${limitedBy} in ${name}`,
+      ),
+    unmeasured: entries.filter(([, tier]) => tier.durationMs === null).map(([name]) => name),
+  }
+}

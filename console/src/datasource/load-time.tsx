@@ -1,0 +1,55 @@
+import type { RuleJson } from '@svc/domain/rules'
+import { formatList } from '@svc/domain/text'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { useCaller } from '../cluster/index.ts'
+import { fetchJson, hasCluster } from '../session/index.ts'
+import { formatSpan } from '../ui/index.ts'
+import { type AnsweredLoadTime, loadTimeParts } from './load-time-text.ts'
+
+// So that typing does not send a request for each key.
+const pauseMs = 600
+
+/** How long an edit takes to load, and what limits it, as the coordinator estimates from measured rates. */
+export function LoadTime({
+  dataSource,
+  rules,
+}: {
+  readonly dataSource: string
+  readonly rules: readonly RuleJson[]
+}) {
+  const { data: caller } = useCaller(dataSource)
+  const settled = useSettled(rules)
+  const isAllowed = hasCluster() && caller?.state.read === true
+  const { data } = useQuery({
+    queryKey: ['loadTime', dataSource, settled],
+    queryFn: ({ signal }) =>
+      fetchJson<{ readonly summary: { readonly loadTime?: AnsweredLoadTime } }>(
+        '/svc/coordinator/v1/rules/simulate',
+        { method: 'POST', body: { rules: Object.fromEntries([[dataSource, settled]]) }, signal },
+      ),
+    enabled: isAllowed,
+    retry: false,
+    gcTime: 10_000,
+  })
+  const loadTime = settled === rules ? data?.summary.loadTime : undefined
+  if (!loadTime || Object.keys(loadTime.tiers).length === 0) return null
+  const { durationMs, limits, unmeasured } = loadTimeParts(loadTime)
+  return (
+    <p className="sentence small" role="status" title={loadTime.assumptions.join('. ')}>
+      {durationMs === undefined
+        ? `The load time is unknown, because no loads have been measured in ${formatList(unmeasured)} yet.`
+        : `Loading takes about ${formatSpan(durationMs)}, limited by ${formatList(limits)}.`}
+    </p>
+  )
+}
+
+/** Returns a value once it has not changed for a moment. */
+function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), pauseMs)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
