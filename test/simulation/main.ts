@@ -2,15 +2,21 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runSeeds } from './run-seeds.ts'
+import { planSimulation, type SimulationPlan } from './schedule.ts'
+import { cutPlan, shrinkPlan } from './shrink.ts'
+import { startSimulationProcess } from './simulation-process.ts'
 import type { SeedOutcome } from './worker-protocol.ts'
 
 const usage = `Usage: npm run test:simulation -- [--seed N | --seeds FROM-TO] [--minutes M] [--processes N]
+       npm run test:simulation -- --seed N --trace|--shrink
 
 Options:
   --seed N         Simulate one seed (default: 1)
   --seeds FROM-TO  Simulate several seeds
   --minutes M      Simulated duration of work and faults per seed, in minutes (default: 10)
   --processes N    Number of processes (default: one per processor)
+  --trace          Print what happened
+  --shrink         Look for the shortest part of a seed that fails, and print what happened in it
 `
 
 function fail(message: string): never {
@@ -26,6 +32,8 @@ function readOptions() {
         seeds: { type: 'string' },
         minutes: { type: 'string', default: '10' },
         processes: { type: 'string', default: String(availableParallelism()) },
+        trace: { type: 'boolean', default: false },
+        shrink: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     }).values
@@ -60,6 +68,10 @@ else await run()
 async function run(): Promise<void> {
   const minutes = readNumber('minutes', options.minutes, 1, 1000)
   const seeds = readSeeds(options.seed, options.seeds)
+  if (options.trace || options.shrink) {
+    if (seeds.length !== 1) fail('Options --trace and --shrink require one seed')
+    return await printTrace(planSimulation(seeds[0]!, minutes), options.shrink)
+  }
   const processes = Math.min(readNumber('processes', options.processes, 1, 64), seeds.length)
   const summary = createSummary(seeds.length)
   await runSeeds(seeds, minutes, processes, (outcome) => {
@@ -68,6 +80,26 @@ async function run(): Promise<void> {
   })
   summary.print()
   if (summary.failed() > 0) process.exitCode = 1
+}
+
+/** Simulates one plan, or the shortest part of it that fails, and prints what happened. */
+async function printTrace(plan: SimulationPlan, isShrunk: boolean): Promise<void> {
+  const simulation = startSimulationProcess()
+  const shown = isShrunk ? await shortestFailing(plan) : plan
+  const { trace, violations } = await simulation.run(shown, true)
+  simulation.close()
+  process.stdout.write(`${trace.join('\n')}\n${violations.length === 0 ? 'passed' : 'FAILED'}\n`)
+  if (violations.length > 0) process.exitCode = 1
+
+  async function shortestFailing(whole: SimulationPlan): Promise<SimulationPlan> {
+    const { violations: first, workMs } = await simulation.run(whole)
+    const invariants = new Set(first.map(({ invariant }) => invariant))
+    const fails = async (part: SimulationPlan): Promise<boolean> =>
+      (await simulation.run(part)).violations.some(({ invariant }) => invariants.has(invariant))
+    if (invariants.size === 0) return whole
+    const early = cutPlan(whole, workMs)
+    return await shrinkPlan((await fails(early)) ? early : whole, fails)
+  }
 }
 
 function printViolations({ seed, violations }: SeedOutcome): void {

@@ -20,6 +20,8 @@ export interface SimulationResult {
   readonly steps: number
   /** Simulated time. */
   readonly simulatedMs: number
+  /** When the work started, in milliseconds of simulated time. */
+  readonly startedAtMs: number
 }
 
 /** How long a new cluster may take to load the first data. */
@@ -36,6 +38,7 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
   createFirstData(cluster)
   for (const instance of Object.values(instances).flat()) cluster.start(instance)
   const observer = await startObserving(cluster)
+  const startedAtMs = scheduler.nowMs
   const endMs = Math.max(
     ...[...plan.work, ...plan.decommissioning, ...plan.faults].map(
       (step) => step.atMs + ('forMs' in step ? step.forMs : 0),
@@ -64,7 +67,15 @@ export async function simulate(plan: SimulationPlan): Promise<SimulationResult> 
     }
   }
   const { fingerprint, steps, nowMs: simulatedMs } = scheduler
-  return { violations, entries: observer.entries, logs: cluster.logs, fingerprint, steps, simulatedMs }
+  return {
+    violations,
+    entries: observer.entries,
+    logs: cluster.logs,
+    fingerprint,
+    steps,
+    simulatedMs,
+    startedAtMs,
+  }
 }
 
 /** Waits until the first data are loaded, and starts to observe the cluster. */

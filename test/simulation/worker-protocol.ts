@@ -1,9 +1,11 @@
 import type { Violation } from './cluster/cluster.ts'
+import type { SimulationPlan } from './schedule.ts'
 
-/** A seed to simulate. */
-export interface SeedOrder {
-  readonly seed: number
-  readonly minutes: number
+/** A plan to simulate. */
+export interface SimulationOrder {
+  readonly plan: SimulationPlan
+  /** Whether to describe what happened. */
+  readonly isTraced: boolean
 }
 
 /** What a simulation found. */
@@ -15,5 +17,9 @@ export interface SeedOutcome {
   readonly fingerprint: number
   readonly steps: number
   readonly simulatedMs: number
+  /** From the start of the work until the end, or until something was wrong. */
+  readonly workMs: number
   readonly cpuMs: number
+  /** Sentences about what happened. */
+  readonly trace: readonly string[]
 }

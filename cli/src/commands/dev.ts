@@ -85,7 +85,7 @@ function addFaults(dev: Command): void {
     })
 }
 
-/** Adds `./svc dev simulation`, whose own program reads the options. */
+/** Adds `./svc dev simulation` and `./svc dev mutations`, whose own programs read the options. */
 function addSimulation(dev: Command): void {
   dev
     .command('simulation')
@@ -96,6 +96,18 @@ function addSimulation(dev: Command): void {
     .action(async (options: readonly string[]) => {
       const { runSimulation } = await import('../development/index.ts')
       process.exitCode = await runSimulation(options)
+    })
+  dev
+    .command('mutations')
+    .description(
+      'Break the code in known ways, and show that the simulation finds it (see --help for options)',
+    )
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runMutations } = await import('../development/index.ts')
+      process.exitCode = await runMutations(options)
     })
 }
 
