@@ -205,13 +205,16 @@ export class Observer implements ClusterObserver {
     return this.now() - (this.troubleAt.get(instance) ?? Number.NEGATIVE_INFINITY) < troubleMs
   }
 
-  private noteCommit({ changes }: Commit): void {
+  private noteCommit({ changes, from }: Commit): void {
     const { tables } = this.cluster.store
     const of = <Row>(table: object): ReadonlyMap<string, Row | undefined> =>
       (changes.get(table as never) ?? new Map()) as ReadonlyMap<string, Row | undefined>
     if (of(tables.leases).size > 0) this.noteLeases()
     const segments = of<SegmentEntry>(tables.segments)
-    if (segments.size > 0) this.noteSegments(segments)
+    if (segments.size > 0) {
+      this.noteSegments(segments)
+      this.checkMarks(segments, from)
+    }
   }
 
   private noteLeases(): void {
@@ -249,6 +252,28 @@ export class Observer implements ClusterObserver {
     this.record({ type: 'segments', from: at, until: at, changed: [] })
     this.record({ type: 'segments', from: at, until: at, changed: news })
     this.checkPublications(added)
+  }
+
+  /** Only the leader marks segments on its own, and only because of rules that are in force. */
+  private checkMarks(changed: ReadonlyMap<string, SegmentEntry | undefined>, from: string | undefined): void {
+    const { leases, rules } = this.cluster.store.tables
+    for (const segment of changed.values()) {
+      const cause = segment?.cause
+      if (segment?.used !== false || (cause?.kind !== 'dropRule' && cause?.kind !== 'overshadowed')) continue
+      const leader = leases.rows.get('coordinator')?.node.split(':', 1)[0]
+      if (from !== leader)
+        this.violation(
+          'nothing is decided under an old term',
+          `[${from}] marked segment [${segment.id}], but the leader is [${leader}]`,
+        )
+      if (cause.kind !== 'dropRule') continue
+      const inForce = (name: string): number => rules.rows.get(name)?.auditId ?? 0
+      if (cause.rulesId !== inForce(segment.dataSource) || cause.defaultRulesId !== inForce('_default'))
+        this.violation(
+          'segments become unused only because of rules in force',
+          `Segment [${segment.id}] was marked because of rules that had been replaced`,
+        )
+    }
   }
 
   /** A task publishes all its segments at once, together with its end, and their files are there. */

@@ -105,10 +105,10 @@ const ofLeaders: readonly KnownMutation[] = [
     replace: '? true',
   },
   {
-    what: 'a load counts as a replica before it is confirmed',
+    what: 'replicas on decommissioning servers are dropped before others are loaded',
     file: placement,
-    find: '{ served: served.length, loading: loading.length }',
-    replace: '{ served: served.length + loading.length, loading: 0 }',
+    find: 'if (tier.served.length >= required) {',
+    replace: 'if (tier.served.length + tier.loading.length >= required) {',
   },
   {
     what: 'replicas on decommissioning servers are dropped at once',
@@ -318,12 +318,6 @@ const ofTasks: readonly KnownMutation[] = [
     find: '        // Rows must not be deleted',
     replace:
       '        await removeFiles(deepStorage, progress.filesToRemove, signal)\n        // Rows must not be deleted',
-  },
-  {
-    what: 'a kill task deletes used segments',
-    file: kill,
-    find: '                used: false,\n',
-    replace: '',
   },
   {
     what: 'compaction replaces segments that have changed since it read them',

@@ -130,7 +130,7 @@ async function runTransaction<Result>(
 ): Promise<Result> {
   const call = <Answer>(work: (store: Store) => Answer | Promise<Answer>): Promise<Answer> =>
     callStore(process, statementTimeoutMs, work)
-  const begun = await callStore(process, connectTimeoutMs, (store) => store.begin())
+  const begun = await callStore(process, connectTimeoutMs, (store) => store.begin(process.machine.name))
   const disconnect = (): void => endConnection(process, begun)
   const stop = process.onKill(disconnect)
   const transaction = {

@@ -26,8 +26,12 @@ export class StoreTransaction {
   /** The lock that it waits for. */
   waitsFor: string | undefined
 
-  constructor(startedAt: number) {
+  /** The machine that began it; undefined for a single statement. */
+  readonly from: string | undefined
+
+  constructor(startedAt: number, from: string | undefined) {
     this.startedAt = startedAt
+    this.from = from
   }
 }
 
@@ -57,6 +61,7 @@ export interface Listener {
 
 /** A committed change. */
 export interface Commit {
+  readonly from: string | undefined
   readonly changes: ReadonlyMap<Table<unknown>, ReadonlyMap<string, unknown>>
 }
 
@@ -91,8 +96,8 @@ export class Store {
     return epochMs + this.machine.simulation.scheduler.nowMs
   }
 
-  begin(): StoreTransaction {
-    const transaction = new StoreTransaction(this.now())
+  begin(from?: string): StoreTransaction {
+    const transaction = new StoreTransaction(this.now(), from)
     transaction.idleSinceMs = this.now()
     this.open.add(transaction)
     return transaction
