@@ -65,6 +65,7 @@ export function addDev(program: Command): void {
   addWriting(dev)
   addBench(dev)
   addFaults(dev)
+  addSimulation(dev)
   addHostile(dev)
   addComparisons(dev)
   addTest(dev)
@@ -81,6 +82,32 @@ function addFaults(dev: Command): void {
     .action(async (options: readonly string[]) => {
       const { runFaults } = await import('../development/index.ts')
       process.exitCode = await runFaults(options)
+    })
+}
+
+/** Adds `./svc dev simulation` and `./svc dev mutations`, whose own programs read the options. */
+function addSimulation(dev: Command): void {
+  dev
+    .command('simulation')
+    .description('Simulate clusters with faults in one process, on simulated time (see --help for options)')
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runSimulation } = await import('../development/index.ts')
+      process.exitCode = await runSimulation(options)
+    })
+  dev
+    .command('mutations')
+    .description(
+      'Break the code in known ways, and show that the simulation finds it (see --help for options)',
+    )
+    .argument('[options...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (options: readonly string[]) => {
+      const { runMutations } = await import('../development/index.ts')
+      process.exitCode = await runMutations(options)
     })
 }
 

@@ -151,6 +151,16 @@ export async function runFaults(options: readonly string[]): Promise<number> {
   return await runProgram('test/faults/main.ts', options)
 }
 
+/** Runs the program of `npm run test:simulation` with its own options; returns the exit status. */
+export async function runSimulation(options: readonly string[]): Promise<number> {
+  return await runProgram('test/simulation/main.ts', options)
+}
+
+/** Runs the program of `npm run test:mutations` with its own options; returns the exit status. */
+export async function runMutations(options: readonly string[]): Promise<number> {
+  return await runProgram('test/simulation/mutations/main.ts', options)
+}
+
 /** Runs the program of `npm run test:hostile` with its own options; returns the exit status. */
 export async function runHostile(options: readonly string[]): Promise<number> {
   return await runProgram('test/hostile/main.ts', options)

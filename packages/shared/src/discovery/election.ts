@@ -31,41 +31,23 @@ export function startElection(
   logger: Logger,
   mayLead: () => boolean = () => true,
 ): Election {
+  const { role } = candidate
   const trouble = createTroubleLog(logger)
-  let term: number | undefined
-  let leaseUntilMs = 0
   /**
    * Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
    * effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
    */
   let mayHoldLease = false
-  let expiry: NodeJS.Timeout | undefined
-  let settle: () => void = () => undefined
-  const settled = new Promise<void>((resolve) => {
-    settle = resolve
-  })
-
-  const lose = (): void => {
-    if (term === undefined) return
-    logger.warn('Lost leadership', { role: candidate.role, term })
-    term = undefined
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+  const leadership = createLeadership((term) => {
+    logger.warn('Lost leadership', { role, term })
     mayHoldLease = true
-    clearTimeout(expiry)
     change.onLoss()
-  }
-  const holdUntil = (end: number): void => {
-    leaseUntilMs = end
-    clearTimeout(expiry)
-    expiry = setTimeout(lose, end - performance.now())
-  }
+  })
   const release = async (): Promise<void> => {
     if (!mayHoldLease) return
     await releaseLease(database, candidate)
     mayHoldLease = false
-  }
-  const resign = async (): Promise<void> => {
-    lose()
-    await release()
   }
   const acquire = async (): Promise<void> => {
     await release()
@@ -77,39 +59,68 @@ export function startElection(
     settle()
     // If the answer was late, the lease has expired, and another server may be the leader by now.
     if (gained === undefined || performance.now() >= requestedAt + leaseMs) return
-    term = gained
-    holdUntil(requestedAt + leaseMs)
-    logger.info('Became leader', { role: candidate.role, term: gained })
+    leadership.begin(gained, requestedAt + leaseMs)
+    logger.info('Became leader', { role, term: gained })
     change.onGain(gained)
   }
   const renew = async (held: number): Promise<void> => {
     const requestedAt = performance.now()
     if (await renewLease(database, candidate, held, leaseMs)) {
       trouble.over('Leader election recovered')
-      if (term !== undefined) holdUntil(requestedAt + leaseMs)
-    } else lose()
+      leadership.extend(requestedAt + leaseMs)
+    } else leadership.end()
   }
   const loop = startLoop(
     leaseMs / 5,
     async () => {
+      const term = leadership.unended()
       if (!mayLead()) {
-        await resign()
+        leadership.end()
+        await release()
         settle()
       } else if (term === undefined) await acquire()
       else await renew(term)
     },
-    (error) =>
-      trouble.report('Failed to acquire or renew the leader lease', {
-        role: candidate.role,
-        error: String(error),
-      }),
+    (error) => trouble.report('Failed to acquire or renew the leader lease', { role, error: String(error) }),
   )
   return {
     settled,
-    term: () => (performance.now() < leaseUntilMs ? term : undefined),
+    term: leadership.term,
     stop: async () => {
       await loop.stop()
-      await resign().catch(() => undefined)
+      leadership.end()
+      await release().catch(() => undefined)
     },
+  }
+}
+
+/** Creates the leadership of a server: a term, which ends on the server's own clock unless it is extended. */
+function createLeadership(onEnd: (term: number) => void) {
+  let term: number | undefined
+  let untilMs = 0
+  let expiry: NodeJS.Timeout | undefined
+  const extend = (end: number): void => {
+    if (term === undefined) return
+    untilMs = end
+    clearTimeout(expiry)
+    expiry = setTimeout(finish, end - performance.now())
+  }
+  const finish = (): void => {
+    if (term === undefined) return
+    const ended = term
+    term = undefined
+    clearTimeout(expiry)
+    onEnd(ended)
+  }
+  return {
+    term: () => (performance.now() < untilMs ? term : undefined),
+    /** The term even if its time is over, as long as nothing has ended it. */
+    unended: () => term,
+    begin: (gained: number, end: number): void => {
+      term = gained
+      extend(end)
+    },
+    extend,
+    end: finish,
   }
 }

@@ -1,0 +1,118 @@
+import { type ServedSegmentsAnswer, servedSegmentsPath } from '@svc/shared/data-server'
+import { shownTaskId } from '@svc/shared/postgres'
+import { wrongCopies } from '../../faults/check/index.ts'
+import type { Rest } from '../../faults/history.ts'
+import { readRules } from '../../faults/requests.ts'
+import { dataSources, tiers } from '../../faults/schedule.ts'
+import type { SimulatedCluster } from './cluster.ts'
+import { checksumOf } from './first-data.ts'
+import { cacheFolder } from './layout.ts'
+import { type Observer, seenSegment } from './observer.ts'
+import { queryRows } from './workload.ts'
+
+type StateWithoutRows = Omit<Rest, 'rows' | 'accepted'>
+
+/** Returns the IDs of the segments that a server serves; undefined if it is not running. */
+async function servedBy(cluster: SimulatedCluster, instance: string): Promise<readonly string[] | undefined> {
+  const { process } = cluster.machines.get(instance)!
+  const route = cluster.servers.get(instance)?.part.routes.find(({ path }) => path === servedSegmentsPath)
+  if (process === undefined || route === undefined) return undefined
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  process.enter(() => {
+    const query = { counter: -1, hash: '', timeout: 0 }
+    const caller = { identity: '', sees: () => true }
+    resolve(route.handle({ query, caller, signal: new AbortController().signal } as never))
+  })
+  return ((await promise) as ServedSegmentsAnswer).requests.map(({ id }) => id)
+}
+
+/** Returns the state of a cluster, except for what only queries show. */
+async function readState(cluster: SimulatedCluster, observer: Observer): Promise<StateWithoutRows> {
+  const { tables } = cluster.store
+  const historicals = Object.values(tiers).flat()
+  const served = await Promise.all(
+    historicals.map(async (instance) => [instance, (await servedBy(cluster, instance)) ?? []] as const),
+  )
+  return {
+    rules: Object.fromEntries(
+      [...tables.rules.rows].map(([name, { rules }]) => [name, readRules(JSON.parse(rules))]),
+    ),
+    compaction: Object.fromEntries(
+      [...tables.compactionConfigs.rows].map(([name, config]) => [name, JSON.parse(config).taskPriority]),
+    ),
+    audit: [...tables.audit.rows.values()].map(({ type, key, comment, payload }) => ({
+      type,
+      key,
+      comment,
+      payload: type === 'rules' ? JSON.stringify(readRules(JSON.parse(payload))) : payload,
+    })),
+    segments: [...tables.segments.rows.values()].map((segment) => ({
+      ...seenSegment(segment),
+      file: observer.fileState(segment),
+    })),
+    tasks: [...tables.tasks.rows.values()].map(({ id, state, createdAt, finishedAt }) => ({
+      id: shownTaskId(id),
+      state,
+      createdAt,
+      finishedAt,
+    })),
+    served: Object.fromEntries(served),
+  }
+}
+
+/** Returns what is wrong with the files that historicals serve. */
+export function damagedCopies({ machines, store: { tables } }: SimulatedCluster): string[] {
+  return Object.values(tiers)
+    .flat()
+    .flatMap((instance) => {
+      const folder = machines.get(instance)!.disk.find(`${cacheFolder}/segments`)
+      if (folder?.kind !== 'folder') return []
+      return [...folder.entries].flatMap(([id, entry]) => {
+        const file = entry.kind === 'folder' ? entry.entries.get('segment.parquet') : undefined
+        const segment = tables.segments.rows.get(id)
+        if (segment === undefined) return []
+        const isSound = file?.kind === 'file' && checksumOf(file.data) === segment.payload.loadSpec.checksum
+        return isSound ? [] : [`The copy of segment [${id}] on [${instance}] is damaged`]
+      })
+    })
+}
+
+/** Returns what a cluster has not finished. */
+function unfinished(state: StateWithoutRows): string[] {
+  const running = state.tasks.filter(({ state: one }) => one !== 'SUCCESS' && one !== 'FAILED')
+  return [...running.map(({ id, state: one }) => `task [${id}] is ${one}`), ...wrongCopies(state)]
+}
+
+const pollMs = 2000
+
+/** Waits until a cluster has finished all work. Returns what it was still waiting for after `maxMs`. */
+export async function waitUntilIdle(
+  cluster: SimulatedCluster,
+  observer: Observer,
+  maxMs: number,
+): Promise<string[]> {
+  const untilMs = cluster.scheduler.nowMs + maxMs
+  for (;;) {
+    const problems = unfinished(await readState(cluster, observer))
+    if (problems.length === 0 || cluster.scheduler.nowMs >= untilMs || cluster.violations.length > 0)
+      return problems
+    await cluster.scheduler.runUntil(() => false, cluster.scheduler.nowMs + pollMs)
+  }
+}
+
+const maxQueryMs = 60_000
+
+/** Returns the final state of a cluster, with the rows that queries return. */
+export async function readRest(cluster: SimulatedCluster, observer: Observer): Promise<Rest> {
+  const rows: Record<string, NonNullable<Awaited<ReturnType<typeof queryRows>>>> = {}
+  const counted = [...dataSources.appended, dataSources.replaced]
+  cluster.client.later(0, async () => {
+    for (const dataSource of counted) {
+      const found = await queryRows(cluster, dataSource)
+      if (found !== undefined) rows[dataSource] = found
+    }
+  })
+  const isOver = (): boolean => counted.every((dataSource) => rows[dataSource] !== undefined)
+  await cluster.scheduler.runUntil(isOver, cluster.scheduler.nowMs + maxQueryMs)
+  return { ...(await readState(cluster, observer)), rows, accepted: {} }
+}

@@ -1,0 +1,46 @@
+// Shows that the simulation finds known mistakes: breaks the product in one way at a time, and simulates seeds until one fails.
+import { parseArgs } from 'node:util'
+import { findMutation } from './find-mutation.ts'
+import { type KnownMutation, mutations } from './mutations.ts'
+
+const usage = `Usage: npm run test:mutations -- [--only TEXT] [--seeds N] [--minutes M] [--processes N]
+
+Options:
+  --only TEXT    Only the changes whose description contains TEXT
+  --seeds N      Seeds to try per change (default: 500)
+  --minutes M    Simulated duration of work and faults per seed, in minutes (default: 5)
+  --processes N  Number of processes (default: 1)
+`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    seeds: { type: 'string', default: '500' },
+    minutes: { type: 'string', default: '5' },
+    processes: { type: 'string', default: '1' },
+    help: { type: 'boolean', default: false },
+  },
+})
+const limits = {
+  maxSeeds: Number(values.seeds),
+  minutes: Number(values.minutes),
+  processes: Number(values.processes),
+}
+
+if (values.help || !Object.values(limits).every((limit) => Number.isInteger(limit) && limit > 0))
+  process.stdout.write(usage)
+else await run(mutations.filter(({ what }) => what.includes(values.only)))
+
+async function run(chosen: readonly KnownMutation[]): Promise<void> {
+  let found = 0
+  for (const mutation of chosen) {
+    const result = await findMutation(mutation, limits)
+    if (result === undefined) process.stdout.write(`NOT FOUND  ${mutation.what}\n`)
+    else {
+      found += 1
+      process.stdout.write(`found by seed ${result.seed}  ${mutation.what}\n  ${result.violation}\n`)
+    }
+  }
+  process.stdout.write(`${found} of ${chosen.length} found\n`)
+  if (found < chosen.length) process.exitCode = 1
+}

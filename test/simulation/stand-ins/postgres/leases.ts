@@ -1,0 +1,51 @@
+import { unavailable } from '@svc/domain/failure'
+import type * as real from '@svc/shared/postgres'
+import { statement } from './database.ts'
+
+const machineOf = (holder: string): string => holder.split(' ', 1)[0]!
+
+export const acquireLease: typeof real.acquireLease = (queries, { role, holder, node, baseUrl }, leaseMs) =>
+  statement(queries, (view) => {
+    const { leases } = view.tables
+    const lease = view.claim(leases, role)
+    const isOfFormer =
+      lease?.node === node && lease.holder !== holder && machineOf(lease.holder) === machineOf(holder)
+    if (lease !== undefined && lease.expiresAt >= view.now && !isOfFormer) return undefined
+    const term = (lease?.term ?? 0) + 1
+    view.put(leases, role, { role, holder, node, baseUrl, term, expiresAt: view.now + leaseMs })
+    return term
+  })
+
+export const renewLease: typeof real.renewLease = (queries, { role, holder }, term, leaseMs) =>
+  statement(queries, (view) => {
+    const lease = view.get(view.tables.leases, role)
+    if (lease?.holder !== holder || lease.term !== term) return false
+    view.put(view.tables.leases, role, { ...lease, expiresAt: view.now + leaseMs })
+    return true
+  })
+
+export const releaseLease: typeof real.releaseLease = (queries, { role, holder }) =>
+  statement(queries, (view) => {
+    const lease = view.get(view.tables.leases, role)
+    if (lease?.holder === holder)
+      view.put(view.tables.leases, role, { ...lease, expiresAt: Number.NEGATIVE_INFINITY })
+  })
+
+export const loadLeases: typeof real.loadLeases = (queries) =>
+  statement(queries, (view) =>
+    view
+      .rows(view.tables.leases)
+      .filter(({ expiresAt }) => expiresAt > view.now)
+      .map(({ role, node, baseUrl, term }) => ({ role, node, baseUrl, term })),
+  )
+
+export const assertLeads: typeof real.assertLeads = async (transaction, role, term) => {
+  const leads = await statement(transaction, (view) => {
+    const { leases } = view.tables
+    if (view.get(leases, role)?.term !== term) return false
+    view.share(leases, role)
+    return true
+  })
+  if (!leads)
+    throw unavailable(`This server is no longer the [${role}] leader: another server has taken over`)
+}

@@ -1,0 +1,79 @@
+import type * as real from '@svc/shared/postgres'
+import { statement } from './database.ts'
+
+const keyOf = ({ role, name }: { readonly role: string; readonly name: string }): string => `${role} ${name}`
+const byKey = (a: { role: string; name: string }, b: { role: string; name: string }): number =>
+  keyOf(a) < keyOf(b) ? -1 : 1
+
+export const saveHeartbeat: typeof real.saveHeartbeat = (queries, node) =>
+  statement(queries, (view) =>
+    view.put(view.tables.nodes, keyOf(node), { ...node, heartbeatAt: view.startedAt }),
+  )
+
+export const removeNode: typeof real.removeNode = (queries, node) =>
+  statement(queries, (view) => view.remove(view.tables.nodes, keyOf(node)))
+
+export const loadNodes: typeof real.loadNodes = (queries, timeoutMs, wanted) =>
+  statement(queries, (view) =>
+    view
+      .rows(view.tables.nodes)
+      .filter(({ heartbeatAt }) => heartbeatAt > view.startedAt - timeoutMs)
+      .filter(
+        (node) =>
+          wanted === undefined ||
+          wanted.roles.includes(node.role) ||
+          (wanted.own !== undefined && keyOf(wanted.own) === keyOf(node)),
+      )
+      .map(({ heartbeatAt: _, ...node }) => node)
+      .sort(byKey),
+  )
+
+export const removeStaleNodes: typeof real.removeStaleNodes = (queries, keptMs) =>
+  statement(queries, (view) => {
+    const { nodes } = view.tables
+    for (const [key, { heartbeatAt }] of view.entries(nodes))
+      if (heartbeatAt < view.startedAt - keptMs) view.remove(nodes, key)
+  })
+
+export const saveServerTrouble: typeof real.saveServerTrouble = (queries, trouble) =>
+  statement(queries, (view) =>
+    view.put(view.tables.troubles, keyOf(trouble), { ...trouble, reportedAt: view.startedAt }),
+  )
+
+export const removeServerTrouble: typeof real.removeServerTrouble = (queries, server) =>
+  statement(queries, (view) => view.remove(view.tables.troubles, keyOf(server)))
+
+export const loadServerTroubles: typeof real.loadServerTroubles = (queries, timeoutMs) =>
+  statement(queries, (view) =>
+    view
+      .rows(view.tables.troubles)
+      .filter(({ reportedAt }) => reportedAt > view.startedAt - timeoutMs)
+      .map(({ reportedAt: _, ...trouble }) => trouble)
+      .sort(byKey),
+  )
+
+export const removeStaleTroubles: typeof real.removeStaleTroubles = (queries, keptMs) =>
+  statement(queries, (view) => {
+    const { troubles } = view.tables
+    for (const [key, { reportedAt }] of view.entries(troubles))
+      if (reportedAt < view.startedAt - keptMs) view.remove(troubles, key)
+  })
+
+export const loadLoadRates: typeof real.loadLoadRates = (queries) =>
+  statement(
+    queries,
+    (view) => new Map(view.entries(view.tables.loadRates).map(([server, { sums }]) => [server, sums])),
+  )
+
+export const saveLoadRates: typeof real.saveLoadRates = (queries, rates) =>
+  statement(queries, (view) => {
+    for (const [server, sums] of rates)
+      view.put(view.tables.loadRates, server, { sums, measuredAt: view.startedAt })
+  })
+
+export const removeStaleLoadRates: typeof real.removeStaleLoadRates = (queries, keptMs) =>
+  statement(queries, (view) => {
+    const { loadRates } = view.tables
+    for (const [server, { measuredAt }] of view.entries(loadRates))
+      if (measuredAt < view.startedAt - keptMs) view.remove(loadRates, server)
+  })

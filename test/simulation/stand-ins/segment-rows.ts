@@ -1,0 +1,17 @@
+import type { CountedRows } from '../../faults/history.ts'
+
+/** Returns the content of a simulated segment file: how many rows of which task and day it has. */
+export const encodeRows = (rows: readonly CountedRows[]): Buffer => Buffer.from(JSON.stringify(rows))
+
+/** Reads a simulated segment file. */
+export const decodeRows = (content: Buffer): CountedRows[] => JSON.parse(content.toString()) as CountedRows[]
+
+/** Adds up the rows of the same task and day. */
+export function addRows(lists: readonly (readonly CountedRows[])[]): CountedRows[] {
+  const sums = new Map<string, CountedRows>()
+  for (const { task, day, rows } of lists.flat()) {
+    const key = `${task}\n${day}`
+    sums.set(key, { task, day, rows: rows + (sums.get(key)?.rows ?? 0) })
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum)
+}
