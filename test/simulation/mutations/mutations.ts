@@ -346,8 +346,9 @@ const ofTasks: readonly KnownMutation[] = [
   {
     what: 'tasks that were lost with the queue are not queued again',
     file: queueTasks,
-    find: 'for (const task of await loadUnclaimedTasks(database, maxTasksPerRun)) await sender.send(task)',
-    replace: 'if (1) return undefined',
+    find: 'const tasks = await loadUnclaimedTasks(database, maxTasksPerRun)',
+    replace:
+      'if (1) return undefined\n      const tasks = await loadUnclaimedTasks(database, maxTasksPerRun)',
   },
 ]
 
