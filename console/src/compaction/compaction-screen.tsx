@@ -76,27 +76,49 @@ export function CompactionScreen() {
             now={now}
           />
         ) : (
-          <p className="dim">
-            {statuses.length === 0
-              ? 'No datasource is compacted. Choose one to configure it.'
-              : 'The compacted datasources have no data yet.'}
-          </p>
+          <NoCalendar isConfigured={statuses.length > 0} />
         )}
         <Policies />
         <Supervisors />
       </div>
       <aside aria-label="Configuration">
-        <label>
-          Datasource
-          <select value={dataSource ?? ''} onChange={(event) => choose(event.target.value)}>
-            {[...new Set([...statuses.map((one) => one.dataSource), ...names])].map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <DatasourceChoice
+          names={[...new Set([...statuses.map((one) => one.dataSource), ...names])]}
+          chosen={dataSource}
+          onChoose={choose}
+        />
         {dataSource !== undefined && <ConfigPanel key={dataSource} dataSource={dataSource} />}
       </aside>
     </div>
+  )
+}
+
+const NoCalendar = ({ isConfigured }: { readonly isConfigured: boolean }) => (
+  <p className="dim">
+    {isConfigured
+      ? 'The compacted datasources have no data yet.'
+      : 'No datasource is compacted. Choose one to configure it.'}
+  </p>
+)
+
+function DatasourceChoice({
+  names,
+  chosen,
+  onChoose,
+}: {
+  readonly names: readonly string[]
+  readonly chosen: string | undefined
+  onChoose(name: string): void
+}) {
+  return (
+    <label>
+      Datasource
+      <select value={chosen ?? ''} onChange={(event) => onChoose(event.target.value)}>
+        {names.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
   )
 }
 
