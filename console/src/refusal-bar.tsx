@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import { explainPath } from './access/explain-path.ts'
 import { useCaller } from './cluster/index.ts'
-import { dismissRefusal, useLastRefusal, useSession } from './session/index.ts'
+import { dismissRefusal, explainPath, useLastRefusal, useSession } from './session/index.ts'
 import { Name } from './ui/index.ts'
 
 /** Says on any screen which request was refused, and where to find out why. */

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useSecurityAudit } from '../cluster/index.ts'
+import { explainPath, requestOfEvent } from '../session/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
-import { explainPath, requestOfEvent } from './explain-path.ts'
 
 const kinds = [
   ['', 'all'],

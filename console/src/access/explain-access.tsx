@@ -6,8 +6,8 @@ import {
   type AccessQuestion,
   useAccessAnswer,
 } from '../cluster/index.ts'
+import { requestIn } from '../session/index.ts'
 import { Name, Notice, Problem } from '../ui/index.ts'
-import { requestIn } from './explain-path.ts'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
 export function ExplainAccess({ directory }: { readonly directory: AccessDirectory }) {

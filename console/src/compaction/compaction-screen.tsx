@@ -52,10 +52,6 @@ export function CompactionScreen() {
     choose(calendar?.rows[next.row]?.status.dataSource)
     setCursor(next)
   }
-  const moveToDay = (next: number) => {
-    setDay(next)
-    setCursor(undefined)
-  }
   return (
     <div className="datasource">
       <div className="picture">
@@ -72,7 +68,10 @@ export function CompactionScreen() {
             onCursor={move}
             status={statuses.find((one) => one.dataSource === dataSource)}
             day={day}
-            onDay={moveToDay}
+            onDay={(next) => {
+              setDay(next)
+              setCursor(undefined)
+            }}
             now={now}
           />
         ) : (
