@@ -177,8 +177,11 @@ describe('the console', { skip }, () => {
     )
     assert.equal(history[0]!.auditInfo.comment, 'Keep one year – schön')
     await page.getByText('All replicas are where the rules require them.').waitFor()
+    const unused = page.getByText(/^[1-9]\d* unused segments \(.*\) in deep storage cannot be queried/)
+    await unused.waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
+    await unused.waitFor({ state: 'detached' })
     assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P13M', ''])
     await waitUntil('all segments are used again', async () => {
       const path = '/svc/coordinator/v1/metadata/datasources/wikipedia/segments'

@@ -126,16 +126,14 @@ const onlyNames: Readonly<Record<string, readonly string[]>> = { STATE: ['STATE'
 const isComplete = (rows: readonly PermissionRow[] | undefined): boolean =>
   rows?.every(({ name, canRead, canWrite }) => name !== '' && (canRead || canWrite)) === true
 
-/** The permissions of a role as rows of a form. */
-function PermissionRows({
-  rows,
-  isDisabled,
-  onChange,
-}: {
+interface PermissionRowsInput {
   readonly rows: readonly PermissionRow[]
   readonly isDisabled: boolean
   onChange(rows: readonly PermissionRow[]): void
-}) {
+}
+
+/** The permissions of a role as rows of a form. */
+function PermissionRows({ rows, isDisabled, onChange }: PermissionRowsInput) {
   const change = (index: number, fields: Partial<PermissionRow>) =>
     onChange(rows.map((row, at) => (at === index ? { ...row, ...fields } : row)))
   const chooseType = (index: number, type: string) => {

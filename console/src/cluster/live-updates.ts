@@ -63,7 +63,8 @@ function refetchChanged(
   const refetch = (...queryKey: string[]) => void queries.invalidateQueries({ queryKey })
   refetch('inventory')
   refetch('clock')
-  for (const dataSource of Object.keys(segments)) refetch('compaction', dataSource)
+  for (const dataSource of Object.keys(segments))
+    for (const key of ['compaction', 'unusedSegments']) refetch(key, dataSource)
   for (const dataSource of rules) {
     if (dataSource === '_default') refetch('rules')
     else refetch('rules', dataSource)

@@ -52,10 +52,6 @@ export function CompactionScreen() {
     choose(calendar?.rows[next.row]?.status.dataSource)
     setCursor(next)
   }
-  const moveToDay = (next: number) => {
-    setDay(next)
-    setCursor(undefined)
-  }
   return (
     <div className="datasource">
       <div className="picture">
@@ -72,31 +68,56 @@ export function CompactionScreen() {
             onCursor={move}
             status={statuses.find((one) => one.dataSource === dataSource)}
             day={day}
-            onDay={moveToDay}
+            onDay={(next) => {
+              setDay(next)
+              setCursor(undefined)
+            }}
             now={now}
           />
         ) : (
-          <p className="dim">
-            {statuses.length === 0
-              ? 'No datasource is compacted. Choose one to configure it.'
-              : 'The compacted datasources have no data yet.'}
-          </p>
+          <NoCalendar isConfigured={statuses.length > 0} />
         )}
         <Policies />
         <Supervisors />
       </div>
       <aside aria-label="Configuration">
-        <label>
-          Datasource
-          <select value={dataSource ?? ''} onChange={(event) => choose(event.target.value)}>
-            {[...new Set([...statuses.map((one) => one.dataSource), ...names])].map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <DatasourceChoice
+          names={[...new Set([...statuses.map((one) => one.dataSource), ...names])]}
+          chosen={dataSource}
+          onChoose={choose}
+        />
         {dataSource !== undefined && <ConfigPanel key={dataSource} dataSource={dataSource} />}
       </aside>
     </div>
+  )
+}
+
+const NoCalendar = ({ isConfigured }: { readonly isConfigured: boolean }) => (
+  <p className="dim">
+    {isConfigured
+      ? 'The compacted datasources have no data yet.'
+      : 'No datasource is compacted. Choose one to configure it.'}
+  </p>
+)
+
+function DatasourceChoice({
+  names,
+  chosen,
+  onChoose,
+}: {
+  readonly names: readonly string[]
+  readonly chosen: string | undefined
+  onChoose(name: string): void
+}) {
+  return (
+    <label>
+      Datasource
+      <select value={chosen ?? ''} onChange={(event) => onChoose(event.target.value)}>
+        {names.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
   )
 }
 

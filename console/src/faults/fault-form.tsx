@@ -49,19 +49,7 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
   }
   return (
     <form className="review" onSubmit={submit} aria-label="Inject a fault">
-      <fieldset className="row choices">
-        <legend className="unseen">Fault</legend>
-        {kinds.map((choice) => (
-          <button
-            key={choice.kind}
-            type="button"
-            aria-pressed={kind === choice.kind}
-            onClick={() => setKind(choice.kind)}
-          >
-            {choice.label}
-          </button>
-        ))}
-      </fieldset>
+      <KindChoice kinds={kinds} value={kind} onChange={setKind} />
       <p className="hint">{effectText(kind, place)}</p>
       {place.kind === 'edge' && (
         <ServerChoice label="Calls from" node={place.edge.from} value={from} onChange={setFrom} isSingle />
@@ -74,16 +62,7 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
         isSingle={place.kind === 'edge'}
       />
       <div className="fields">
-        <label>
-          For
-          <select value={duration} onChange={(event) => setDuration(event.target.value)}>
-            {durations.map(({ label, ms }) => (
-              <option key={label} value={label}>
-                {kind === 'kill' && ms === undefined ? 'once' : label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <DurationChoice kind={kind} value={duration} onChange={setDuration} />
         {hasDelay && (
           <label>
             Delay in seconds
@@ -107,6 +86,50 @@ export function FaultForm({ place }: { readonly place: FaultPlace }) {
         </button>
       </div>
     </form>
+  )
+}
+
+function KindChoice({
+  kinds,
+  value,
+  onChange,
+}: {
+  readonly kinds: readonly { readonly kind: FaultKind; readonly label: string }[]
+  readonly value: FaultKind
+  onChange(kind: FaultKind): void
+}) {
+  return (
+    <fieldset className="row choices">
+      <legend className="unseen">Fault</legend>
+      {kinds.map(({ kind, label }) => (
+        <button key={kind} type="button" aria-pressed={value === kind} onClick={() => onChange(kind)}>
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+function DurationChoice({
+  kind,
+  value,
+  onChange,
+}: {
+  readonly kind: FaultKind
+  readonly value: string
+  onChange(label: string): void
+}) {
+  return (
+    <label>
+      For
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        {durations.map(({ label, ms }) => (
+          <option key={label} value={label}>
+            {kind === 'kill' && ms === undefined ? 'once' : label}
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 

@@ -5,16 +5,14 @@ import { send } from '../session/index.ts'
 import { Name, Problem } from '../ui/index.ts'
 import { faultText, remainingText } from './fault-text.ts'
 
-/** The active faults, with buttons that end them. */
-export function FaultList({
-  faults,
-  now,
-  canEnd,
-}: {
+interface FaultListInput {
   readonly faults: readonly ActiveFault[]
   readonly now: number
   readonly canEnd: boolean
-}) {
+}
+
+/** The active faults, with buttons that end them. */
+export function FaultList({ faults, now, canEnd }: FaultListInput) {
   const queries = useQueryClient()
   const [problem, setProblem] = useState<string>()
   const end = async (path: string) => {

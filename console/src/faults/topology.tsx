@@ -61,7 +61,7 @@ export function Topology({ topology, faults, selected, now, onSelect }: Topology
 }
 
 /** Whether a fault affects all calls of a server of a node. A fault on a role does not name virtual servers. */
-export const isOnNode = ({ target, from }: ActiveFault, { role, servers }: TopologyNode): boolean =>
+const isOnNode = ({ target, from }: ActiveFault, { role, servers }: TopologyNode): boolean =>
   from === null && (target === role || servers.some(({ name }) => name === target))
 
 const isOnEdge = ({ target, from: caller }: ActiveFault, { from, to }: TopologyEdge): boolean =>

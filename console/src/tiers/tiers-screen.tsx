@@ -164,16 +164,7 @@ const cardHeight = 128
 const minCardWidth = 270
 const maxCardsPerRow = 4
 
-/** The servers as cards, of which only the visible ones exist. */
-function ServerGrid({
-  servers,
-  queues,
-  activity,
-  colors,
-  onExplain,
-  fateOf,
-  onFate,
-}: {
+interface ServerGridInput {
   readonly servers: readonly DataServer[]
   readonly queues: LoadedInput['queues']
   readonly activity: LoadedInput['activity']
@@ -183,7 +174,10 @@ function ServerGrid({
   /** What is assumed about a server; undefined if nothing can be assumed. */
   readonly fateOf: ((host: string) => ServerFate | undefined) | undefined
   onFate(host: string, fate: ServerFate): void
-}) {
+}
+
+/** The servers as cards, of which only the visible ones exist. */
+function ServerGrid({ servers, queues, activity, colors, onExplain, fateOf, onFate }: ServerGridInput) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const fitting = width === 0 ? maxCardsPerRow : Math.floor(width / minCardWidth)
