@@ -503,17 +503,19 @@ describe('the console', { skip }, () => {
     await reader.context.close()
   })
 
-  test('keeps an edit when the session ends', async () => {
+  test('keeps an edit for a user who logs out and in again, and shows nothing in between', async () => {
     await logIn(page, urlOf('datasources/wikipedia'), 'admin', cluster.adminPassword!)
     await editPeriod(page, 'P13M', 'P14M')
     await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByText('nothing you edited is lost').waitFor()
+    await page.getByText('Log in again to continue your unsaved edits').waitFor()
+    assert.equal(await page.getByText('wikipedia').count(), 0)
     await page.getByLabel('Password').fill('wrong')
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Wrong name or password.').waitFor()
     await page.getByLabel('Password').fill(cluster.adminPassword!)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('was P13M').waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
     // The browser reports the status of the wrong password.
     dark.problems.splice(0)
   })

@@ -1,7 +1,7 @@
 import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
 import { useAccessDirectory, useCaller } from '../cluster/index.ts'
-import { Empty, Notice, Problem } from '../ui/index.ts'
+import { Empty, Name, Notice, Problem } from '../ui/index.ts'
 import { InternalCalls, SecurityAudit } from './audit.tsx'
 import { ExplainAccess } from './explain-access.tsx'
 import { Matrix } from './matrix.tsx'
@@ -72,7 +72,7 @@ function Outcome({ changes }: { readonly changes: Changes }) {
       {done && (
         <Notice kind="done" role="status">
           <span className="row between">
-            <bdi>{done.text}</bdi>
+            <Name>{done.text}</Name>
             {done.undo.length > 0 && (
               <button type="button" onClick={() => void changes.undo()}>
                 Undo

@@ -1,6 +1,6 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { useMemo, useState } from 'react'
-import { Link } from 'wouter'
+import { useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { Link, useLocation, useRoute } from 'wouter'
 import {
   type CompactionStatus,
   useCaller,
@@ -9,7 +9,8 @@ import {
   useCompactionStatus,
   useInventory,
 } from '../cluster/index.ts'
-import { Empty, formatDays, formatTime, Name } from '../ui/index.ts'
+import { compactionAddress, datasourceAddress, nameInAddress } from '../location.ts'
+import { Empty, formatDays, formatTime, Name, visible } from '../ui/index.ts'
 import { type Calendar, calendarOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
 import { HeatMap, type HeatMapCursor } from './heat-map.tsx'
@@ -20,12 +21,13 @@ import { Supervisors } from './supervisors.tsx'
 export function CompactionScreen() {
   const status = useCompactionStatus()
   const { data: inventory } = useInventory()
-  const [chosen, setChosen] = useState<string>()
   const [cursor, setCursor] = useState<HeatMapCursor>()
   const statuses = useMemo(
     () => status.data?.toSorted((a, b) => (a.dataSource < b.dataSource ? -1 : 1)) ?? [],
     [status.data],
   )
+  const names = (inventory?.datasources ?? []).map(({ name }) => name)
+  const [dataSource, choose] = useSelection(status.data && (statuses[0]?.dataSource ?? names[0]))
   const calendar = useMemo(() => calendarOf(statuses), [statuses])
   if (status.error && !status.data)
     return (
@@ -34,11 +36,12 @@ export function CompactionScreen() {
       </Empty>
     )
   if (!status.data) return <Empty title="Loading" />
-  const names = (inventory?.datasources ?? []).map(({ name }) => name)
-  const dataSource = chosen ?? statuses[0]?.dataSource ?? names[0]
+  const selectable = new Set([...statuses.map((one) => one.dataSource), ...names])
+  if (dataSource !== undefined) selectable.add(dataSource)
   const move = (next: HeatMapCursor) => {
     setCursor(next)
-    setChosen(calendar?.rows[next.row]?.status.dataSource)
+    const row = calendar?.rows[next.row]
+    if (row) choose(row.status.dataSource)
   }
   return (
     <div className="datasource">
@@ -64,9 +67,11 @@ export function CompactionScreen() {
       <aside aria-label="Configuration">
         <label>
           Datasource
-          <select value={dataSource ?? ''} onChange={(event) => setChosen(event.target.value)}>
-            {[...new Set([...statuses.map((one) => one.dataSource), ...names])].map((name) => (
-              <option key={name}>{name}</option>
+          <select value={dataSource ?? ''} onChange={(event) => choose(event.target.value)}>
+            {[...selectable].map((name) => (
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
             ))}
           </select>
         </label>
@@ -74,6 +79,22 @@ export function CompactionScreen() {
       </aside>
     </div>
   )
+}
+
+/**
+ * The selected datasource, which is part of the address, and a function that selects another one. The first one stays
+ * selected if it is no longer the first, because it is no longer compacted.
+ */
+function useSelection(first: string | undefined) {
+  const [, params] = useRoute('/compaction/:name')
+  const [, navigate] = useLocation()
+  const chosen = params === null ? undefined : nameInAddress(params.name)
+  const choose = (dataSource: string) => navigate(compactionAddress(dataSource), { replace: true })
+  const chooseFirst = useEffectEvent(choose)
+  useEffect(() => {
+    if (chosen === undefined && first !== undefined) chooseFirst(first)
+  }, [chosen, first])
+  return [chosen ?? first, choose] as const
 }
 
 function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] }) {
@@ -185,7 +206,7 @@ function CellDetails({
         <p className="hint">and {formatCount(cell.intervals.length - maxListed)} more</p>
       )}
       <p className="hint">
-        <Link href={`/datasources/${encodeURIComponent(dataSource)}`}>Show this datasource</Link>
+        <Link href={datasourceAddress(dataSource)}>Show this datasource</Link>
       </p>
     </div>
   )

@@ -5,9 +5,10 @@ import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
 import { useInventory } from '../cluster/index.ts'
+import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
+import { Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
 
 const rowHeight = 36
 
@@ -30,7 +31,7 @@ export function DatasourceList() {
   if (data.datasources.length === 0) return <NoDatasources />
   const open = () => {
     const [first] = shown
-    if (first) navigate(hrefOf(first.name))
+    if (first) navigate(datasourceAddress(first.name))
   }
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
@@ -64,8 +65,6 @@ export function DatasourceList() {
     </div>
   )
 }
-
-const hrefOf = (name: string): string => `/datasources/${encodeURIComponent(name)}`
 
 const NoDatasources = () => (
   <Empty title="No datasources yet">
@@ -139,7 +138,7 @@ function Cells({
   return (
     <>
       <th scope="row">
-        <Link href={hrefOf(one.name)}>
+        <Link href={datasourceAddress(one.name)}>
           <Name>{one.name}</Name>
         </Link>
       </th>
@@ -168,7 +167,10 @@ function Share({
   const tiers = Object.entries(bytesByTier).sort(([a], [b]) => (a < b ? -1 : 1))
   const total = tiers.reduce((sum, [, size]) => sum + size, 0)
   return (
-    <span className="share" title={tiers.map(([tier, size]) => `${tier}: ${formatBytes(size)}`).join(', ')}>
+    <span
+      className="share"
+      title={tiers.map(([tier, size]) => `${visible(tier)}: ${formatBytes(size)}`).join(', ')}
+    >
       <span className="share-bar" style={{ width: `${Math.max(4, (bytes / max) * 100)}%` }}>
         {tiers.map(([tier, size]) => (
           <span

@@ -15,10 +15,11 @@ import {
   useTasks,
   useUnfinishedTasks,
 } from '../cluster/index.ts'
+import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
-import { Empty, formatMinute, Name, Notice, Problem, tierColors } from '../ui/index.ts'
+import { Empty, formatMinute, Name, Notice, Problem, tierColors, visible } from '../ui/index.ts'
 import {
   type Concern,
   certificateConcerns,
@@ -170,12 +171,12 @@ function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
       <ul className="concerns">
         {concerns.map(({ text, href }) => (
           <li key={text}>
-            {text} {href && <Link href={href}>Show</Link>}
+            {visible(text)} {href && <Link href={href}>Show</Link>}
           </li>
         ))}
         {unserved.slice(0, 20).map((one) => (
           <li key={one.name}>
-            <Link href={`/datasources/${encodeURIComponent(one.name)}`}>
+            <Link href={datasourceAddress(one.name)}>
               <Name>{one.name}</Name>
             </Link>
             {unservedText(one.unserved, one.underReplicated)}
@@ -235,7 +236,7 @@ function SnapshotNotes() {
           <h2 id="problems">{countOf(opened.problemCount, 'unreadable part')} left out</h2>
           <ul className="concerns">
             {opened.problems.map((problem) => (
-              <li key={problem}>{problem}</li>
+              <li key={problem}>{visible(problem)}</li>
             ))}
             {opened.problemCount > opened.problems.length && (
               <li>{formatCount(opened.problemCount - opened.problems.length)} more</li>

@@ -36,7 +36,7 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       </p>
       {task.errorMsg && (
         <Notice kind="warning">
-          <bdi>{task.errorMsg}</bdi>
+          <Name>{task.errorMsg}</Name>
         </Notice>
       )}
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}

@@ -1,5 +1,13 @@
 /** Who uses this tab, and requests on behalf of this user. */
 export { LoginGate } from './login-gate.tsx'
 export { answerLocally, fetchJson, RequestFailure, send } from './request.ts'
-export { currentSession, endSession, inBytes, openSession, useSession } from './session.ts'
+export {
+  currentSession,
+  endSession,
+  inBytes,
+  logOut,
+  onUserChange,
+  openSession,
+  useSession,
+} from './session.ts'
 export { hasCluster, pageSource } from './source.ts'

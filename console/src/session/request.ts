@@ -1,3 +1,4 @@
+import { visible } from '../ui/index.ts'
 import { currentSession, endSession } from './session.ts'
 
 /** A request that failed, with a message that can be shown. */
@@ -5,7 +6,8 @@ export class RequestFailure extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
-    super(message)
+    // A message may contain any name.
+    super(visible(message))
     this.name = 'RequestFailure'
     this.status = status
   }
@@ -36,18 +38,19 @@ export async function send(
   path: string,
   { method = 'GET', body, headers, signal }: RequestOptions = {},
 ): Promise<Response> {
+  const { authorization } = currentSession()
   const response = await (localAnswers?.(method, path) ??
-    fetchFromRouter(path, { method, body, headers, signal }))
-  if (response.status === 401) endSession()
+    fetchFromRouter(path, authorization, { method, body, headers, signal }))
+  if (response.status === 401) endSession(authorization)
   if (!response.ok) throw new RequestFailure(response.status, await messageOf(response))
   return response
 }
 
 async function fetchFromRouter(
   path: string,
+  authorization: string | undefined,
   { method = 'GET', body, headers, signal }: Undefinable<RequestOptions>,
 ): Promise<Response> {
-  const { authorization } = currentSession()
   return await fetch(path, {
     method,
     // With credentials, a response with status 401 would open the browser's own login form.

@@ -111,7 +111,12 @@ function Table({ name, onInsert }: { readonly name: string; onInsert(query: stri
         <Name>{name}</Name>
       </summary>
       <ul className="columns-of-table">
-        {columns.data && list.map((column) => <li key={column}>{column}</li>)}
+        {columns.data &&
+          list.map((column) => (
+            <li key={column}>
+              <Name>{column}</Name>
+            </li>
+          ))}
         {columns.error && <li className="problem">{columns.error.message}</li>}
       </ul>
       <button

@@ -4,7 +4,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
-import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth } from '../ui/index.ts'
+import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth, visible } from '../ui/index.ts'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 
@@ -225,7 +225,7 @@ function ServerCard({
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className="card" aria-label={host}>
+    <article className="card" aria-label={visible(host)}>
       <div className="row between">
         <span>
           <TierMark color={color} />
@@ -271,7 +271,7 @@ function FateButtons({
           type="button"
           className="chip"
           aria-pressed={fate === one.fate}
-          aria-label={`${one.label}: ${host}`}
+          aria-label={`${one.label}: ${visible(host)}`}
           onClick={() => onToggle(one.fate)}
         >
           {one.label}

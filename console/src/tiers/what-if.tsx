@@ -2,7 +2,7 @@ import type { ChangedTier, ServerChanges, ServerChangesPreview } from '@svc/doma
 import { countOf, formatBytes, formatCount, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import type { DataServer } from '../cluster/index.ts'
-import { formatShare, formatTime, Meter, Name, Notice, TierMark } from '../ui/index.ts'
+import { formatShare, formatTime, Meter, Name, Notice, TierMark, visible } from '../ui/index.ts'
 import type { AssumedChanges } from './use-server-changes.ts'
 
 /** How full the tiers are, when they become full, and what assumed changes to their servers do. */
@@ -22,7 +22,7 @@ export function WhatIf({
       {whatIf.isChanged && (
         <>
           <Notice kind="future" role="status">
-            <b>What if {sentenceOf(whatIf.changes)}?</b> Nothing has changed in the cluster.
+            <b>What if {visible(sentenceOf(whatIf.changes))}?</b> Nothing has changed in the cluster.
           </Notice>
           <Consequences preview={preview} />
         </>
@@ -154,7 +154,7 @@ function Fill({ tier, color }: { readonly tier: ChangedTier; readonly color: num
   if (!Number.isFinite(capacityBytesAfter)) return 'unlimited'
   return (
     <span className="fill">
-      <Meter label={`Fill of ${name}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
+      <Meter label={`Fill of ${visible(name)}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
       <span className="numbers">
         {formatShare(bytesAfter, capacityBytesAfter)} of {formatBytes(capacityBytesAfter)}
       </span>
@@ -209,7 +209,9 @@ function AddServers({
             }}
           >
             {tiers.map((name) => (
-              <option key={name}>{name}</option>
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
             ))}
           </select>
         </label>
