@@ -135,6 +135,8 @@ test('tasks, segments, and queries match the document', async () => {
     ...withWords(`${coordinator}/tiers/_default_tier`, 'simple'),
     `${coordinator}/tiers/_default_tier/explain`,
     `${coordinator}/cluster/explain`,
+    `${coordinator}/calls`,
+    `${coordinator}/certificates`,
     ...withWords(metadata, 'full', 'includeUnused'),
     `${metadata}/${dataSource}`,
     `${metadata}/${dataSource}/segments?full`,

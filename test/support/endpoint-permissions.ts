@@ -29,6 +29,8 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /status/selfDiscovered/status',
     'GET /svc-internal/v1/segments',
     'GET /svc/broker/v1/loadstatus',
+    'GET /svc/coordinator/v1/calls',
+    'GET /svc/coordinator/v1/certificates',
     'GET /svc/coordinator/v1/cluster',
     'GET /svc/coordinator/v1/cluster/explain',
     'GET /svc/coordinator/v1/clusterState',

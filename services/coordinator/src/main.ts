@@ -5,6 +5,8 @@ import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { callsRoute } from './api/calls.ts'
+import { certificatesRoute } from './api/certificates.ts'
 import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
@@ -170,6 +172,8 @@ function coordinatorRoutes(
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
+    callsRoute(context),
+    certificatesRoute(context),
     ...serverRoutes(view, loadMeter.rateOf),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
