@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { chromiumFile } from '../support/find-on-path.ts'
+import { runSvc } from '../support/svc-command.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers, credentialsOf } from '../support/test-users.ts'
@@ -339,5 +340,23 @@ describe('the console, when something unusual happens', { skip }, () => {
     await text('Too many rules [10001] in [rules]: expected at most 10000').waitFor()
     assert.ok(await button('Apply').isDisabled())
     await cluster.router.post(`${rulesPath}/koalas`, [])
+  })
+
+  test('says which servers are missing or not ready, and why', async () => {
+    await open('')
+    await text('Nothing needs attention.').waitFor()
+    const certificates = page.getByRole('region', { name: 'Certificates expire in' })
+    await certificates.getByRole('row', { name: /historical .* server \d+ days/ }).waitFor()
+    const { pid } = cluster.processes().find(({ instance }) => instance === 'broker')!.process!
+    process.kill(pid, 'SIGSTOP')
+    await text(/^The broker .* is missing: No heartbeat for \d+ s/).waitFor()
+    process.kill(pid, 'SIGCONT')
+    await text('Nothing needs attention.').waitFor()
+    const expired = await runSvc('pki', 'expire', 'historical-1', '--home', cluster.home.root)
+    assert.equal(expired.status, 0, expired.stderr)
+    await text(/^The historical .* is not ready: .*certificate.*expired/i).waitFor()
+    // Certificates are checked twice a minute.
+    await text(/^The server certificate of the historical .* has expired/).waitFor({ timeout: 60_000 })
+    assert.deepEqual(await opened.findings(), [])
   })
 })

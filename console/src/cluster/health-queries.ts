@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
+import { pollMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
@@ -67,6 +68,51 @@ function parseMetrics(text: string): Metrics {
     metrics.set(name, samples)
   }
   return metrics
+}
+
+/** A server that cannot serve. */
+export interface ServerProblem {
+  readonly role: string
+  readonly server: string
+  /** `missing` if it stopped sending heartbeats. */
+  readonly state: 'notReady' | 'missing'
+  readonly problem: string
+}
+
+/** The servers that report a problem or stopped responding. */
+export function useServerProblems() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['serverProblems'],
+    queryFn: () => fetchJson<readonly ServerProblem[]>('/svc/coordinator/v1/serverProblems'),
+    enabled: caller?.state.read === true,
+    refetchInterval: 2 * refreshMs,
+  })
+}
+
+/** The certificate of a server, or of an authority. Times are those of the machines, not of a simulated clock. */
+export interface ServerCertificates {
+  readonly time: string
+  readonly servers: readonly {
+    readonly role: string
+    readonly server: string
+    /** Null if the server is unreachable. */
+    readonly certificate: { readonly validTo: string } | null
+    /** Why other servers reject it. */
+    readonly problem: string | null
+  }[]
+  readonly authorities: readonly { readonly subject: string; readonly validTo: string }[]
+}
+
+/** The certificates of all servers. */
+export function useServerCertificates() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['certificates'],
+    queryFn: () => fetchJson<ServerCertificates>('/svc/coordinator/v1/certificates'),
+    enabled: caller?.state.read === true,
+    refetchInterval: pollMs,
+  })
 }
 
 /** Duties that run together. */

@@ -69,6 +69,6 @@ function refetchChanged(
     else refetch('rules', dataSource)
   }
   if (rules.length > 0) refetch('history')
-  if (servers) for (const key of ['servers', 'loadqueue', 'nodes']) refetch(key)
+  if (servers) for (const key of ['servers', 'loadqueue', 'nodes', 'serverProblems']) refetch(key)
   if (clusterState !== undefined) queries.setQueryData(['clusterState'], clusterState)
 }

@@ -12,6 +12,8 @@ import {
   useInventory,
   useLoadQueues,
   useMetrics,
+  useServerCertificates,
+  useServerProblems,
   useTasks,
   useUnfinishedTasks,
 } from '../cluster/index.ts'
@@ -23,8 +25,10 @@ import { Empty, formatMinute, Name, Notice, Problem, tierColors, visible } from 
 import {
   type Concern,
   certificateConcerns,
+  certificateEnds,
   dutyConcerns,
-  metricConcerns,
+  queueConcerns,
+  serverConcerns,
   taskConcerns,
   tierConcerns,
 } from './concerns.ts'
@@ -160,10 +164,10 @@ function tasksText({ running, pending, waiting }: UnfinishedTaskCounts): string 
 
 /** What needs attention, with where to look. */
 function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
-  const concerns = useConcerns()
+  const { concerns, isComplete } = useConcerns()
   const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
   if (concerns.length === 0 && unserved.length === 0) {
-    return inventory.isLocal ? <Notice kind="done">Nothing needs attention.</Notice> : null
+    return inventory.isLocal && isComplete ? <Notice kind="done">Nothing needs attention.</Notice> : null
   }
   return (
     <section aria-labelledby="attention">
@@ -199,24 +203,44 @@ function unservedText(unserved: number, underReplicated: number): ReactNode {
 // Number of the newest tasks that are searched for failures.
 const maxTasks = 100
 
-function useConcerns(): Concern[] {
-  const { data: state } = useClusterState()
-  const { data: metrics } = useMetrics()
-  const { data: servers } = useDataServers()
-  const { data: duties } = useDuties()
-  const { data: tasks } = useTasks(maxTasks)
+/** What needs attention, as far as it is known, and whether everything has been checked. */
+function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComplete: boolean } {
+  const state = useClusterState()
+  const metrics = useMetrics()
+  const problems = useServerProblems()
+  const certificates = useServerCertificates()
+  const servers = useDataServers()
+  const duties = useDuties()
+  const tasks = useTasks(maxTasks)
   const { data: inventory } = useInventory()
-  const texts = [
-    ...(state?.known === false || state?.settled === false ? state.reasons : []),
-    ...(state?.shortages ?? []),
-  ]
-  return [
-    ...texts.map((text) => ({ text })),
-    ...(metrics ? [...certificateConcerns(metrics), ...metricConcerns(metrics)] : []),
-    ...tierConcerns(servers ?? []),
-    ...dutyConcerns(duties ?? {}),
-    ...taskConcerns(tasks ?? [], inventory?.now ?? 0, maxTasks),
-  ]
+  const checks = [
+    ['The state of the cluster', state],
+    ['The metrics of the servers', metrics],
+    ['The servers', problems],
+    ['The certificates', certificates],
+    ['The load of the servers', servers],
+    ['The duties', duties],
+    ['The tasks', tasks],
+  ] as const
+  const { known, settled, reasons = [], shortages = [] } = state.data ?? {}
+  const measured = metrics.data ?? new Map()
+  const concerns = [
+    ...checks.flatMap(([what, { error }]) => (error ? `${what} could not be checked: ${error.message}` : [])),
+    ...(known === false || settled === false ? reasons : []),
+    ...shortages,
+  ].map((text): Concern => ({ text }))
+  return {
+    concerns: [
+      ...concerns,
+      ...serverConcerns(problems.data ?? []),
+      ...(certificates.data ? certificateConcerns(certificateEnds(certificates.data, measured)) : []),
+      ...queueConcerns(measured),
+      ...tierConcerns(servers.data ?? []),
+      ...dutyConcerns(duties.data ?? {}),
+      ...taskConcerns(tasks.data ?? [], inventory?.now ?? 0, maxTasks),
+    ],
+    isComplete: checks.every(([, { isPending }]) => !isPending),
+  }
 }
 
 /** What to know about a snapshot before using its numbers. */

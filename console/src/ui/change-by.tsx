@@ -1,4 +1,4 @@
-import { formatMinute } from './format.ts'
+import { formatMinute } from '../formats/index.ts'
 import { Name } from './notice.tsx'
 
 /** A sentence that says who changed something, when, and why. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { visible } from './visible.ts'
+import { visible } from '../formats/index.ts'
 
 /** A box that stands out: a loss, a warning, something in the future, a problem, or a neutral message. */
 export function Notice({

@@ -36,7 +36,9 @@ const callsShape = z
     missing: z
       .array(z.object({ server: z.string(), reason: z.string() }))
       .describe('Servers whose journals could not be read'),
-    omittedServers: z.int().describe('Number of servers whose journals were not read because there are too many'),
+    omittedServers: z
+      .int()
+      .describe('Number of servers whose journals were not read because there are too many'),
   })
   .meta({ title: 'CallsOfCluster' })
 

@@ -36,7 +36,9 @@ const certificatesShape = z
           .describe('Why other servers reject the certificate, such as CERT_HAS_EXPIRED or CERT_REVOKED'),
       }),
     ),
-    authorities: z.array(certificateShape).describe('The authorities that the coordinator trusts, if configured'),
+    authorities: z
+      .array(certificateShape)
+      .describe('The authorities that the coordinator trusts, if configured'),
   })
   .meta({ title: 'Certificates' })
 
@@ -63,7 +65,9 @@ async function certificatesOf({ database, discovery, stores }: CertificatesConte
   const plain = new Set(announced.flatMap(({ name, tlsPort }) => (tlsPort === null ? [name] : [])))
   // A server that others cannot call because of its certificate is not announced, but reports that.
   const troubled = await loadServerTroubles(database, troubleLifeMs)
-  const servers = new Map([...announced, ...troubled].map(({ role, name }) => [`${role} ${name}`, { role, name }]))
+  const servers = new Map(
+    [...announced, ...troubled].map(({ role, name }) => [`${role} ${name}`, { role, name }]),
+  )
   const slots = createSlots(serversAtOnce)
   const presented = [...servers.values()]
     .filter(({ name }) => !plain.has(name))
