@@ -4,7 +4,18 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
 import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
-import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth, visible } from '../ui/index.ts'
+import {
+  byNumberedName,
+  Empty,
+  formatShare,
+  Meter,
+  Name,
+  TierMark,
+  tierColors,
+  useWidth,
+  visible,
+} from '../ui/index.ts'
+import { ServerMap } from './server-map.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 
@@ -135,13 +146,15 @@ const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
 
 function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
   const byName = (a: DataServer, b: DataServer) =>
-    a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : a.host < b.host ? -1 : 1
+    byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
   if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
   if (order === 'queue')
     return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
   return servers.toSorted(byName)
 }
 
+// From this number of servers, all of them are also shown at a glance.
+const minMapped = 25
 const cardHeight = 106
 const minCardWidth = 270
 const maxCardsPerRow = 4
@@ -162,6 +175,7 @@ function ServerGrid({
   onFate(host: string, fate: ServerFate): void
 }) {
   const box = useRef<HTMLDivElement>(null)
+  const [found, setFound] = useState<string>()
   const width = useWidth(box)
   const fitting = width === 0 ? maxCardsPerRow : Math.floor(width / minCardWidth)
   const cardsPerRow = Math.max(1, Math.min(maxCardsPerRow, fitting))
@@ -172,43 +186,58 @@ function ServerGrid({
     overscan: 4,
   })
   return (
-    <div
-      ref={box}
-      className="scroll servers"
-      tabIndex={0}
-      role="group"
-      aria-label={`${servers.length} servers`}
-    >
-      <div style={{ height: rows.getTotalSize() }} className="virtual">
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <div
-            key={index}
-            className="card-row"
-            style={{
-              transform: `translateY(${start}px)`,
-              gridTemplateColumns: `repeat(${cardsPerRow}, minmax(0, 1fr))`,
-            }}
-          >
-            {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
-              <ServerCard
-                key={server.host}
-                server={server}
-                queue={queues[server.host]}
-                color={server.type === 'historical' ? colors.get(server.tier) : undefined}
-              >
-                {fateOf && server.type === 'historical' && (
-                  <FateButtons
-                    host={server.host}
-                    fate={fateOf(server.host)}
-                    onToggle={(fate) => onFate(server.host, fate)}
-                  />
-                )}
-              </ServerCard>
-            ))}
-          </div>
-        ))}
+    <>
+      {servers.length >= minMapped && (
+        <ServerMap
+          servers={servers}
+          queues={queues}
+          colors={colors}
+          onSelect={(index) => {
+            setFound(servers[index]!.host)
+            rows.scrollToIndex(Math.floor(index / cardsPerRow), { align: 'center' })
+            box.current?.scrollIntoView({ block: 'nearest' })
+          }}
+        />
+      )}
+      <div
+        ref={box}
+        className="scroll servers"
+        tabIndex={0}
+        role="group"
+        aria-label={`${servers.length} servers`}
+      >
+        <div style={{ height: rows.getTotalSize() }} className="virtual">
+          {rows.getVirtualItems().map(({ index, start }) => (
+            <div
+              key={index}
+              className="card-row"
+              style={{
+                transform: `translateY(${start}px)`,
+                gridTemplateColumns: `repeat(${cardsPerRow}, minmax(0, 1fr))`,
+              }}
+            >
+              {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
+                <ServerCard
+                  key={server.host}
+                  server={server}
+                  queue={queues[server.host]}
+                  color={server.type === 'historical' ? colors.get(server.tier) : undefined}
+                  isFound={server.host === found}
+                >
+                  {fateOf && server.type === 'historical' && (
+                    <FateButtons
+                      host={server.host}
+                      fate={fateOf(server.host)}
+                      onToggle={(fate) => onFate(server.host, fate)}
+                    />
+                  )}
+                </ServerCard>
+              ))}
+            </div>
+          ))}
+        </div>
       </div>
-    </div>
+    </>
   )
 }
 
@@ -216,18 +245,21 @@ function ServerCard({
   server,
   queue,
   color,
+  isFound,
   children,
 }: {
   readonly server: DataServer
   readonly queue: QueueSize | undefined
   readonly color: number | undefined
+  /** Whether the user looks for this server. */
+  readonly isFound: boolean
   readonly children: ReactNode
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className="card" aria-label={visible(host)}>
+    <article className={isFound ? 'card found' : 'card'} aria-label={visible(host)}>
       <div className="row between">
-        <span>
+        <span className="host" title={visible(host)}>
           <TierMark color={color} />
           <b>
             <Name>{host}</Name>
