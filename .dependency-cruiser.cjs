@@ -149,7 +149,7 @@ module.exports = {
       comment: 'What only tests need stays out of what runs; benchmarks and test commands are the exception.',
       severity: 'error',
       from: {
-        path: '^(packages|services|cli|container)/',
+        path: '^(packages|services|cli|console|container)/',
         pathNot: [
           '\\.test\\.ts$',
           '/test-[^/]+\\.ts$',

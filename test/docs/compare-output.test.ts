@@ -14,6 +14,11 @@ describe('outputDifference', () => {
     ['IDs of plans', 'plan [cb4b295906cc186b]', 'plan [0123456789abcdef]'],
     ['process ids', 'ldap://127.0.0.1:10389  123  ready', 'ldap://127.0.0.1:10389  45678  ready'],
     ['passwords', 'TsBStWyJlfxrhh4nEJdXp_a7fsUKkO82', 'xxBStWyJlfxrhh4nEJdXp_a7fsUKkO82'],
+    [
+      'the size of the data of the demo',
+      'still contains 90 files (300.2 kB).',
+      'still contains 90 files (300.0 kB).',
+    ],
     ['column widths', 'a    b\n──────', 'a b\n───'],
     ['lines in place of a gap', 'first\n...\nlast', 'first\n1\n2\nlast'],
     ['no lines in place of a gap', '...\nlast\n...', 'last'],
@@ -24,6 +29,12 @@ describe('outputDifference', () => {
 
   const different: readonly (readonly [string, string, string, string])[] = [
     ['a different number', '90 segments', '91 segments', '+ 91 segments\n- 90 segments'],
+    [
+      'a different size',
+      '90 segments (300.2 kB)',
+      '90 segments (300.3 kB)',
+      '+ 90 segments (300.3 kB)\n- 90 segments (300.2 kB)',
+    ],
     ['a missing line', 'a\nb', 'a', '  a\n- b'],
     ['an extra line', 'a', 'a\nb', '  a\n+ b'],
     [

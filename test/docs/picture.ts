@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { repositoryRoot } from '@svc/cli/home'
+import { gap } from './compare-output.ts'
 import { drawTerminal } from './draw-terminal.ts'
 import { readPage } from './read-page.ts'
 
@@ -15,5 +16,7 @@ export function drawPicture(): string {
   const preview = blocks.find(({ commands }) => commands.includes('./svc rules preview'))
   if (!preview?.output) throw new Error(`${page}: shows no preview of rules`)
   const command = './svc rules preview new-rules.json --datasource flights --now 2001-04-01'
-  return drawTerminal(command, preview.output.text.trimEnd(), 80)
+  // Readers of the picture do not need to know which lines the page leaves out.
+  const lines = preview.output.text.trimEnd().split('\n')
+  return drawTerminal(command, lines.filter((line) => line !== gap).join('\n'), 80)
 }

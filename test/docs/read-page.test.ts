@@ -59,6 +59,11 @@ describe('readPage', () => {
     ['code in another language', '```bash\n./svc up\n```\n', /line 1: code in \[bash\]/],
     ['commands inside a list', '- Run:\n\n  ```sh\n  ./svc up\n  ```\n', /line 3: code inside a list/],
     ['an unknown option', '```sh exti=1\n./svc up\n```\n', /line 1: unknown option .* \[exti=1\]/],
+    [
+      'an output of any lines',
+      '```sh\n./svc up\n```\n\n```text\n...\n```\n',
+      /line 5: the output shows no line/,
+    ],
     ['an unclosed block', '```sh\n./svc up\n', /line 1: the code block has no end/],
   ]
   for (const [name, markdown, message] of refused)

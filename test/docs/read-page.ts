@@ -1,4 +1,5 @@
 import { fromMarkdown } from 'mdast-util-from-markdown'
+import { gap } from './compare-output.ts'
 
 /** A block of commands, in the order of the page, with the output that the page shows for it. */
 export interface CommandBlock {
@@ -83,6 +84,8 @@ function readBlock(node: CodeNode, next: Node | undefined, markdown: string): Co
 
 function readOutput(node: CodeNode, markdown: string): ShownOutput {
   const { start, end } = node.position!
+  if (node.value === gap)
+    throw new Error(`line ${start.line}: the output shows no line; show the lines that matter`)
   return {
     line: start.line + 1,
     text: node.value,

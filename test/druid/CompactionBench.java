@@ -76,12 +76,12 @@ public class CompactionBench {
           }
           times.add((System.nanoTime() - startedAt) / 1_000_000);
         }
-        Map<String, Object> told = new LinkedHashMap<>();
-        told.put("policy", type);
-        told.put("segmentGranularity", granularity == null ? "none" : granularity);
-        told.put("candidates", candidates);
-        told.put("milliseconds", times);
-        System.out.println(mapper.writeValueAsString(told));
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("policy", type);
+        result.put("segmentGranularity", granularity == null ? "none" : granularity);
+        result.put("candidates", candidates);
+        result.put("milliseconds", times);
+        System.out.println(mapper.writeValueAsString(result));
       }
     }
   }

@@ -1,5 +1,6 @@
 import type { AccessExplanation } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
+import type { LdapStep } from '@svc/shared/security'
 import type { ClusterClient } from '../client/index.ts'
 
 const authorization = '/proxy/coordinator/svc-ext/basic-security/authorization'
@@ -28,17 +29,7 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
     readonly usesThisAuthorizer: boolean
   }[]
   /** What was requested from directories, in order. */
-  readonly directory?: readonly {
-    readonly authenticator: string
-    readonly action: 'bind' | 'searchUser' | 'searchGroups'
-    readonly url: string
-    readonly bindUser: string
-    readonly baseDn?: string
-    readonly filter?: string
-    readonly found?: readonly string[]
-    readonly memberOf?: readonly string[]
-    readonly error?: string
-  }[]
+  readonly directory?: readonly (LdapStep & { readonly authenticator: string })[]
   readonly because: string
 }
 

@@ -32,15 +32,18 @@ Examples:
     )
   addMove(clock, 'show', 'Show the cluster time')
   addMove(clock, 'advance', 'Advance the clock by a period', {
-    argument: ['<period>', 'ISO 8601 period, for example P30D'],
+    argument: '<period>',
+    description: 'ISO 8601 period, for example P30D',
     change: (period) => ({ advance: period }),
   })
   addMove(clock, 'set', 'Advance the clock to a given time', {
-    argument: ['<time>', 'ISO 8601 time, later than the cluster time'],
+    argument: '<time>',
+    description: 'ISO 8601 time, later than the cluster time',
     change: (time) => ({ now: time }),
   })
   addMove(clock, 'rate', 'Set how fast time passes', {
-    argument: ['<rate>', 'Multiple of real time (0 stops the clock)'],
+    argument: '<rate>',
+    description: 'Multiple of real time (0 stops the clock)',
     change: (text) => {
       const rate = Number(text)
       if (text.trim() === '' || !Number.isFinite(rate))
@@ -51,13 +54,14 @@ Examples:
 }
 
 interface Move {
-  readonly argument: readonly [name: string, description: string]
+  readonly argument: string
+  readonly description: string
   readonly change: (value: string) => object
 }
 
 function addMove(clock: Command, name: string, about: string, move?: Move): void {
   const command = withSvcConnection(clock.command(name, { isDefault: move === undefined }).description(about))
-  if (move) command.argument(...move.argument)
+  if (move) command.argument(move.argument, move.description)
   command.option('--json', 'Print JSON').action(async (...given: unknown[]) => {
     const [value, options] = (move ? given : [undefined, ...given]) as [string, ClockOptions]
     const change = move?.change(value)

@@ -179,7 +179,7 @@ describe('svc doctor', () => {
 
   test('diff exits with status 5 if a decision changes, and with status 0 if none does', async () => {
     const changed = await svc('doctor', 'diff', good, broken, '--json')
-    assert.equal(JSON.parse(changed.stdout)[0].subject, 'without a login')
+    assert.equal(JSON.parse(changed.stdout)[0].subject, 'callers without a login')
     assert.equal(changed.status, 5)
     const same = await svc('doctor', 'diff', good, good)
     assert.equal(same.stdout, 'No user gains or loses access.\n')

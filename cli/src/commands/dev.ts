@@ -100,14 +100,23 @@ function addHostile(dev: Command): void {
 
 /** Adds the comparisons with Druid 37, whose own programs read the options. */
 function addComparisons(dev: Command): void {
-  const descriptions = {
-    differential: 'Compare the responses of svc and Druid 37 to the same random requests',
-    plans:
-      'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
-    previews:
-      'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
-  } as const
-  for (const [name, description] of Object.entries(descriptions)) {
+  const comparisons = [
+    {
+      name: 'differential',
+      description: 'Compare the responses of svc and Druid 37 to the same random requests',
+    },
+    {
+      name: 'plans',
+      description:
+        'Plan random changes to the entire configuration of Druid 37, apply them, and compare the results with the plans',
+    },
+    {
+      name: 'previews',
+      description:
+        'Compare previews of random rule changes on imported Druid 37 clusters with the actual results in Druid',
+    },
+  ] as const
+  for (const { name, description } of comparisons) {
     dev
       .command(name)
       .description(`${description} (see --help for options)`)
@@ -116,7 +125,7 @@ function addComparisons(dev: Command): void {
       .allowUnknownOption()
       .action(async (options: readonly string[]) => {
         const { runComparison } = await import('../development/index.ts')
-        process.exitCode = await runComparison(name as keyof typeof descriptions, options)
+        process.exitCode = await runComparison(name, options)
       })
   }
 }

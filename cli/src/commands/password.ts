@@ -13,7 +13,7 @@ interface PasswordOptions {
 export function addPassword(program: Command): void {
   withHome(program.command('password').description('Print the admin password stored in the home'))
     .option('--set', 'Store the current admin password, if it was changed without ./svc users password')
-    .option(...newPasswordOption)
+    .addOption(newPasswordOption())
     .addHelpText(
       'after',
       `

@@ -1,4 +1,5 @@
 import { invalidInput } from '@svc/domain/failure'
+import type { RuleJson } from '@svc/domain/rules'
 import type { Command } from 'commander'
 import { exitStatus } from '../exit/index.ts'
 import {
@@ -11,7 +12,7 @@ import {
   withConnection,
 } from '../options/index.ts'
 import { printAnswer, printJson, printMessage, printProgress } from '../output/index.ts'
-import type { AnsweredRule, RulesChange } from '../rules/index.ts'
+import type { RulesChange } from '../rules/index.ts'
 import {
   allRulesPath,
   bandsOf,
@@ -92,14 +93,11 @@ Examples:
       const { checkDatasourceIsKnown, rulesPath, rulesTable } = await import('../rules/index.ts')
       const client = await connect(connection)
       if (datasource === undefined) {
-        const all = (await client.send('GET', allRulesPath)) as Record<string, AnsweredRule[]>
+        const all = (await client.send('GET', allRulesPath)) as Record<string, RuleJson[]>
         await printAnswer(json, all, rulesTable(all), 'There are no rules.', { allRows: true })
         return
       }
-      const list = (await client.send(
-        'GET',
-        `${rulesPath(datasource)}${full ? '?full' : ''}`,
-      )) as AnsweredRule[]
+      const list = (await client.send('GET', `${rulesPath(datasource)}${full ? '?full' : ''}`)) as RuleJson[]
       if (list.length === 0) await checkDatasourceIsKnown(client, datasource)
       const none = `Datasource [${datasource}] has no rules of its own. The cluster defaults apply (--full shows them).`
       await printAnswer(json, list, rulesTable({ [datasource]: list }), none, { allRows: true })
@@ -205,10 +203,10 @@ Example:
     .action(async (file: string, { datasource, json, ...connection }: DiffOptions) => {
       const room = await import('../rules/index.ts')
       const { formatRule, parseRules } = await import('@svc/domain/rules')
-      const after = parseRules(room.readRules(file)).map(formatRule) as AnsweredRule[]
+      const after = parseRules(room.readRules(file)).map(formatRule)
       const client = await connect(connection)
       await room.checkDatasourceIsKnown(client, datasource)
-      const before = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
+      const before = (await client.send('GET', room.rulesPath(datasource))) as RuleJson[]
       const lines = room.diffOfRules(before, after)
       const isSame = lines.every(({ kind }) => kind === 'same')
       process.exitCode = isSame ? exitStatus.done : exitStatus.differs
@@ -266,7 +264,7 @@ Examples:
         if (!create) await room.checkDatasourceIsKnown(client, datasource, createAdvice)
         if (markUsed) room.checkCanMarkUsed(client)
         const warnings = await room.setRules(client, datasource, list, { headers, overridesPolicy })
-        const stored = (await client.send('GET', room.rulesPath(datasource))) as AnsweredRule[]
+        const stored = (await client.send('GET', room.rulesPath(datasource))) as RuleJson[]
         const none = `Datasource [${datasource}] no longer has rules of its own. The cluster defaults apply.`
         await printAnswer(json, stored, room.rulesTable({ [datasource]: stored }), none, { allRows: true })
         if (!json) await showTimeline(client, [datasource, stored])

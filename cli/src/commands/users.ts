@@ -110,7 +110,7 @@ function addRoles(users: Command): void {
 function addPassword(users: Command): void {
   withStore(users.command('password').description('Set the password of a user'))
     .argument('<user>', 'User name')
-    .option(...newPasswordOption)
+    .addOption(newPasswordOption())
     .addHelpText(
       'after',
       `

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { longFunctions } from './long-functions.ts'
+import { filesWithFunctions, longFunctions } from './long-functions.ts'
 
 /** Returns a function body. With its first and last line, the function has this number of lines. */
 const bodyOf = (lines: number) => '  work()\n'.repeat(lines - 2)
@@ -26,4 +26,24 @@ test('counts inner functions and JSX', () => {
 test('ignores comments before a function, and lists outside of functions', () => {
   assert.deepEqual(longFunctions('a.ts', `${'// Why.\n'.repeat(80)}function short() {}\n`), [])
   assert.deepEqual(longFunctions('a.ts', `const list = [\n${'  1,\n'.repeat(80)}]\n`), [])
+})
+
+test('checks all folders of the product, and no tests', () => {
+  const files = filesWithFunctions()
+  for (const file of [
+    'cli/src/main.ts',
+    'clients/node/src/svc-container.ts',
+    'console/src/app.tsx',
+    'console/vite.config.ts',
+    'container/src/main.ts',
+    'deploy/github/plan.mjs',
+    'launcher/build.mjs',
+    'packages/domain/src/rules/rule.ts',
+    'services/router/src/main.ts',
+  ])
+    assert.ok(files.includes(file), file)
+  assert.deepEqual(
+    files.filter((file) => file.endsWith('.test.ts')),
+    [],
+  )
 })

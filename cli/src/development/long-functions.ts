@@ -6,7 +6,10 @@ const maxLines = 70
 const checkedFiles = [
   '{packages,services}/*/src/**/*.ts',
   '{cli,container}/src/**/*.ts',
-  'console/src/**/*.{ts,tsx}',
+  'console/{src/**/*.{ts,tsx},*.ts}',
+  'clients/*/src/**/*.ts',
+  'deploy/**/*.mjs',
+  'launcher/**/*.{mjs,mts}',
 ]
 // A test reads best from top to bottom, however long it is.
 const notChecked = ['**/*.test.ts', '**/test-*.ts', '**/testing/**']
@@ -39,9 +42,12 @@ function nameOf(node: ts.SignatureDeclaration): string {
   return (name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined))?.getText() ?? 'anonymous'
 }
 
+/** Returns the files of the product whose functions are checked. */
+export const filesWithFunctions = (): readonly string[] => findSources(checkedFiles, notChecked)
+
 /** Returns a line `file:line  …` for each function of the product that is too long. */
 export function checkFunctions(): readonly string[] {
-  return findSources(checkedFiles, notChecked).flatMap((file) =>
+  return filesWithFunctions().flatMap((file) =>
     longFunctions(file, readSource(file)).map(
       ({ name, line, lines }) =>
         `${file}:${line}  function [${name}] has [${lines}] lines, expected at most [${maxLines}]`,

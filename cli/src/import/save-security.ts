@@ -3,7 +3,6 @@ import {
   addAuthenticationUser,
   addAuthorizationUser,
   addGroupMapping,
-  assignMappingRole,
   assignRole,
   changeSecurity,
   type Database,
@@ -76,7 +75,7 @@ export async function saveSecurity(
     for (const [name, { groupPattern, roles: assigned }] of groupMappings) {
       await addGroupMapping(transaction, authorizerName, name, groupPattern)
       for (const role of assigned)
-        if (roles.has(role)) await assignMappingRole(transaction, authorizerName, name, role)
+        if (roles.has(role)) await assignRole(transaction, authorizerName, 'mapping', name, role)
     }
   })
 }
@@ -88,5 +87,6 @@ async function saveUser(
   roles: SourceAuthorizer['roles'],
 ): Promise<void> {
   await addAuthorizationUser(transaction, authorizerName, user)
-  for (const role of assigned) if (roles.has(role)) await assignRole(transaction, authorizerName, user, role)
+  for (const role of assigned)
+    if (roles.has(role)) await assignRole(transaction, authorizerName, 'user', user, role)
 }

@@ -1,3 +1,4 @@
+import type { AnsweredRule, ExplanationAnswer } from '@svc/domain/explanation'
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInterval, parseInterval } from '@svc/domain/time'
@@ -5,40 +6,6 @@ import type { ClusterClient } from '../client/index.ts'
 import { countOf, formatBytes, formatLongTable, shortInterval } from '../terminal/index.ts'
 
 const base = '/svc/coordinator/v1'
-
-interface ExplainedText {
-  readonly code: string
-  readonly text: string
-}
-
-interface AnsweredRule {
-  readonly place: number
-  readonly source: 'dataSource' | 'defaults' | 'lastRule'
-  readonly rule: { readonly type: string }
-}
-
-/** Why a segment is where it is, as the coordinator answers it. Unused segments have only the first fields. */
-export interface AnsweredExplanation {
-  readonly segment: string
-  readonly dataSource: string
-  readonly state: string
-  readonly summary: string
-  readonly causes: readonly ExplainedText[]
-  readonly rule?: AnsweredRule
-  readonly earlierRules?: readonly (AnsweredRule & { readonly text: string })[]
-  readonly omittedRules?: number
-  readonly tiers?: readonly Readonly<
-    Record<
-      'required' | 'served' | 'loading' | 'dropping' | 'leaving' | 'activeServers' | 'servers',
-      number
-    > & {
-      readonly tier: string
-    }
-  >[]
-  readonly servers?: readonly { readonly server: string; readonly tier: string; readonly text: string }[]
-  readonly omittedServers?: number
-  readonly next?: readonly (ExplainedText & { readonly at?: string })[]
-}
 
 /** The segments of an interval that are not loaded, as the coordinator answers them. */
 export interface AnsweredInterval {
@@ -58,12 +25,12 @@ export async function readExplanation(
   client: ClusterClient,
   segment: string,
   given: string | undefined,
-): Promise<AnsweredExplanation> {
+): Promise<ExplanationAnswer> {
   const dataSource = given ?? (await datasourceOf(client, segment))
   return (await client.send(
     'GET',
     `${base}/datasources/${encodeURIComponent(dataSource)}/segments/${encodeURIComponent(segment)}/explain`,
-  )) as AnsweredExplanation
+  )) as ExplanationAnswer
 }
 
 async function datasourceOf(client: ClusterClient, segment: string): Promise<string> {
@@ -178,7 +145,7 @@ export async function readSentences(
 }
 
 /** Formats the explanation of a segment for a terminal. */
-export function formatExplanation(explained: AnsweredExplanation): string {
+export function formatExplanation(explained: ExplanationAnswer): string {
   const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained
   const parts = [`${segment}\n${summary}.`]
   if (rule !== undefined) parts.push(`Rules:\n${ruleLines(explained).join('\n')}`)
@@ -211,7 +178,7 @@ export function formatExplanation(explained: AnsweredExplanation): string {
   return parts.join('\n\n')
 }
 
-function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: AnsweredExplanation): string[] {
+function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: ExplanationAnswer): string[] {
   return [
     ...(omittedRules > 0 ? [`- ${omittedRules} earlier rules do not apply`] : []),
     ...earlierRules.map((earlier) => `- ${ruleText(earlier)} does not apply. ${earlier.text}`),

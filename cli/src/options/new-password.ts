@@ -1,12 +1,14 @@
 import { Writable } from 'node:stream'
 import { invalidInput } from '@svc/domain/failure'
+import { Option } from 'commander'
 import { readPassword } from './login-options.ts'
 
-/** The option with which a command reads a new password. */
-export const newPasswordOption = [
-  '--new-password-file <file>',
-  'File with the new password (- for standard input; default: a prompt)',
-] as const
+/** Returns the option with which a command reads a new password. */
+export const newPasswordOption = (): Option =>
+  new Option(
+    '--new-password-file <file>',
+    'File with the new password (- for standard input; default: a prompt)',
+  )
 
 /** The new password in a file, or typed twice at a prompt that does not show it. */
 export async function readNewPassword(file: string | undefined): Promise<string> {

@@ -1,3 +1,4 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { escapeControlCharacters, isJsonObject, type JsonObject } from '@svc/domain/validation'
 import {
   type Change,
@@ -9,7 +10,7 @@ import {
   writtenValue,
 } from '../declared-state/index.ts'
 import type { PreviewReport } from '../preview/index.ts'
-import { type AnsweredRule, diffOfRules } from '../rules/index.ts'
+import { diffOfRules } from '../rules/index.ts'
 import { countOf } from '../terminal/index.ts'
 
 /** A line of a difference. */
@@ -81,7 +82,7 @@ function linesOf({ kind, path, before, after }: Change): PlanLine[] {
     value === undefined ? undefined : writtenValue(kind, name, shownValue(kind, name, value)),
   )
   if (Array.isArray(old ?? []) && Array.isArray(fresh ?? [])) {
-    const items = diffOfRules((old ?? []) as AnsweredRule[], (fresh ?? []) as AnsweredRule[])
+    const items = diffOfRules((old ?? []) as RuleJson[], (fresh ?? []) as RuleJson[])
     const lines = items.map((line) => ({ kind: line.kind, text: JSON.stringify(line.rule) }))
     return lines.length > 0 ? lines : [{ kind: before === undefined ? 'added' : 'removed', text: '[]' }]
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defaultRule, formatRule, parseRules } from '@svc/domain/rules'
+import { defaultRule, formatRule, parseRules, type RuleJson } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
-import { type AnsweredRule, diffOfRules, timelinePicture, warningsOfHeader } from '../rules/index.ts'
+import { diffOfRules, timelinePicture, warningsOfHeader } from '../rules/index.ts'
 import { isKnown, previewRequestOf, stepsTable, unknownReason } from './index.ts'
 
 const now = parseInstant('2026-06-15')
@@ -68,7 +68,7 @@ describe('differences between rules', () => {
   const rules = (...periods: string[]) =>
     parseRules(periods.map((period) => ({ type: 'dropBeforeByPeriod', period }))).map(
       formatRule,
-    ) as AnsweredRule[]
+    ) as RuleJson[]
   const cases: [before: string[], after: string[], diff: string][] = [
     [[], [], ''],
     [['P1D'], ['P1D'], ' P1D'],

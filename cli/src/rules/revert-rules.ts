@@ -1,8 +1,9 @@
 import { invalidInput } from '@svc/domain/failure'
+import type { RuleJson } from '@svc/domain/rules'
 import { refuse } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { countOf } from '../terminal/index.ts'
-import type { AnsweredRule, RulesChange } from './rules-table.ts'
+import type { RulesChange } from './rules-table.ts'
 import { rulesPath } from './set-rules.ts'
 
 /** Maximum number of changes to read: enough for years, and few enough for one response. */
@@ -12,7 +13,7 @@ type IdentifiedChange = RulesChange & { readonly id: number }
 
 /** The rules to restore. */
 export interface Reversion {
-  readonly rules: readonly AnsweredRule[]
+  readonly rules: readonly RuleJson[]
   /** The first of the changes that this undoes. */
   readonly first: IdentifiedChange
   /** The change whose rules this restores, `first` for those before all changes; undefined to undo only the newest. */
@@ -52,7 +53,7 @@ export function reversionOf(
     throw invalidInput(
       `The history does not contain the rules of [${dataSource}] from before change [${first.id}]`,
     )
-  return { rules: JSON.parse(rules) as AnsweredRule[], first, target }
+  return { rules: JSON.parse(rules) as RuleJson[], first, target }
 }
 
 /** Throws invalidInput if the newest change is a revert: to undo it would apply what it has undone. */

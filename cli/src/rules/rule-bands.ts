@@ -1,7 +1,7 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
 import { formatRule, RegionFinder, type Rule, regionOf } from '@svc/domain/rules'
 import { parseInstant, parseInterval } from '@svc/domain/time'
-import { type AnsweredRule, describeRule } from './rules-table.ts'
+import { describeRule } from './rules-table.ts'
 
 /** The rules that apply over time. */
 export interface RuleBands {
@@ -43,7 +43,7 @@ export function ruleBandsOf(
     symbols: applied.map((index) => (index < 0 ? ' ' : symbolOf(index))),
     legend: inUse.map((index) => ({
       symbol: symbolOf(index),
-      text: `${index < own ? '' : 'default rule: '}${describeRule(formatRule(all[index]!) as AnsweredRule)}`,
+      text: `${index < own ? '' : 'default rule: '}${describeRule(formatRule(all[index]!))}`,
     })),
   }
 }

@@ -1,16 +1,16 @@
-import type { AnsweredRule } from './rules-table.ts'
+import type { RuleJson } from '@svc/domain/rules'
 
 /** A line of a comparison: a rule in both lists, only in the old one, or only in the new one. */
 export interface DiffLine {
   readonly kind: 'same' | 'removed' | 'added'
-  readonly rule: AnsweredRule
+  readonly rule: RuleJson
 }
 
 // Longer lists are shown as completely removed and added.
 const maxCompared = 2000
 
 /** The differences between two lists of rules, rule by rule, in order. */
-export function diffOfRules(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
+export function diffOfRules(before: readonly RuleJson[], after: readonly RuleJson[]): DiffLine[] {
   const [old, fresh] = [before.map(textOf), after.map(textOf)]
   let head = 0
   while (head < old.length && head < fresh.length && old[head] === fresh[head]) head += 1
@@ -21,7 +21,7 @@ export function diffOfRules(before: readonly AnsweredRule[], after: readonly Ans
     old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]
   )
     tail += 1
-  const same = (rules: readonly AnsweredRule[]): DiffLine[] => rules.map((rule) => ({ kind: 'same', rule }))
+  const same = (rules: readonly RuleJson[]): DiffLine[] => rules.map((rule) => ({ kind: 'same', rule }))
   return [
     ...same(before.slice(0, head)),
     ...diffOfMiddle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
@@ -29,10 +29,10 @@ export function diffOfRules(before: readonly AnsweredRule[], after: readonly Ans
   ]
 }
 
-const textOf = (rule: AnsweredRule): string => JSON.stringify(rule)
+const textOf = (rule: RuleJson): string => JSON.stringify(rule)
 
 /** Based on the longest common subsequence. */
-function diffOfMiddle(before: readonly AnsweredRule[], after: readonly AnsweredRule[]): DiffLine[] {
+function diffOfMiddle(before: readonly RuleJson[], after: readonly RuleJson[]): DiffLine[] {
   const removed = before.map((rule): DiffLine => ({ kind: 'removed', rule }))
   const added = after.map((rule): DiffLine => ({ kind: 'added', rule }))
   if (before.length * after.length > maxCompared ** 2) return [...removed, ...added]

@@ -1,9 +1,6 @@
-import { describeWantedCopies, parseRules } from '@svc/domain/rules'
+import { describeWantedCopies, parseRules, type RuleJson } from '@svc/domain/rules'
 import type { Table } from '../terminal/index.ts'
 import { inOneLine } from '../terminal/index.ts'
-
-/** A rule as returned by the coordinator. */
-export type AnsweredRule = Readonly<Record<string, unknown>> & { readonly type: string }
 
 /** A rule change as returned by the coordinator. */
 export interface RulesChange {
@@ -23,7 +20,7 @@ export interface RulesChange {
 }
 
 /** One row per rule, in order of evaluation, numbered from 0 as in messages of the cluster. */
-export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly AnsweredRule[]>>): Table {
+export function rulesTable(rulesByDatasource: Readonly<Record<string, readonly RuleJson[]>>): Table {
   return {
     header: ['datasource', '#', 'rule', 'applies to', 'replicas'],
     rows: Object.entries(rulesByDatasource).flatMap(([dataSource, rules]) =>
@@ -49,11 +46,11 @@ export function historyTable(changes: readonly RulesChange[]): Table {
 }
 
 /** A rule in words, for example `loadByPeriod, the last P1M and the future: hot 2`. */
-export function describeRule(rule: AnsweredRule): string {
+export function describeRule(rule: RuleJson): string {
   return `${rule.type}, ${appliesTo(rule)}: ${copiesOf(rule)}`
 }
 
-function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
+function appliesTo({ period, interval, includeFuture }: RuleJson): string {
   if (typeof interval === 'string') return interval.replaceAll('T00:00:00.000Z', '')
   if (typeof period !== 'string') return 'everything'
   // Every rule for the last period says whether it includes the future.
@@ -61,7 +58,7 @@ function appliesTo({ period, interval, includeFuture }: AnsweredRule): string {
   return includeFuture === false ? `the last ${period}` : `the last ${period} and the future`
 }
 
-function copiesOf(answered: AnsweredRule): string {
+function copiesOf(answered: RuleJson): string {
   const [rule] = parseRules([answered])
   const action = rule && describeWantedCopies(rule).action
   if (action === 'drop') return 'none'
@@ -73,6 +70,6 @@ function copiesOf(answered: AnsweredRule): string {
 
 /** The rule types of a list, for example `loadByPeriod, dropForever`. */
 function summaryOf(payload: string): string {
-  const rules = JSON.parse(payload) as readonly AnsweredRule[]
+  const rules = JSON.parse(payload) as readonly RuleJson[]
   return rules.length === 0 ? 'none' : rules.map(({ type }) => type).join(', ')
 }

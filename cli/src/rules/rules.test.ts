@@ -4,7 +4,6 @@ import { formatRule, parseRules } from '@svc/domain/rules'
 import { longRuleLists } from '@svc/domain/testing'
 import { formatTable } from '../terminal/index.ts'
 import {
-  type AnsweredRule,
   auditHeaders,
   diffOfRules,
   historyTable,
@@ -14,7 +13,7 @@ import {
 } from './index.ts'
 
 /** A rule as returned by the coordinator. */
-const answered = (rule: object) => formatRule(parseRules([rule])[0]!) as AnsweredRule
+const answered = (rule: object) => formatRule(parseRules([rule])[0]!)
 
 describe('a rule in a table', () => {
   const cases: { rule: object; appliesTo: string; copies: string }[] = [
@@ -135,7 +134,7 @@ describe('10,000 rules are shown quickly', () => {
   for (const [name, rulesOf] of Object.entries(longRuleLists)) {
     test(name, () => {
       const rules = parseRules(rulesOf(10_000))
-      const shown = rules.map((rule) => formatRule(rule) as AnsweredRule)
+      const shown = rules.map((rule) => formatRule(rule))
       const startedAt = performance.now()
       timelinePicture({ rules, now: Date.UTC(2026, 5, 15), columns: 100 })
       const { header, rows } = rulesTable({ wiki: shown })

@@ -78,6 +78,7 @@ describe('a row of an inventory', () => {
       },
       { partitionNum: 1, partitions: 2 },
     ],
+    ['with a space before the name of the datasource', { dataSource: ' a' }, { dataSource: ' a' }],
     ['of a tombstone', { shardSpec: { type: 'tombstone' }, size: 0 }, { partitions: 1, sizeBytes: 0 }],
   ]
   for (const [name, change, found] of good) {
@@ -93,6 +94,7 @@ describe('a row of an inventory', () => {
     [null, /^Invalid value \[null\]/],
     [[], /^Invalid value \[\[\]\]/],
     [{ ...payload, dataSource: ' ' }, /\bdataSource\b/],
+    [{ ...payload, dataSource: '..' }, /^Invalid value \[\.\.\] for \[dataSource\]/],
     [{ ...payload, interval: 'yesterday' }, /\binterval\b.*\[yesterday\]|\[yesterday\].*\binterval\b/],
     [{ ...payload, interval: 3 }, /for \[interval\]: expected an ISO 8601 interval/],
     [{ ...payload, version: '' }, /\bversion\b/],
@@ -606,9 +608,9 @@ describe('a source folder', () => {
   it('gives the same files when its export is exported again, whatever its names and values are', async () => {
     const odd = path.join(folder, 'odd')
     mkdirSync(odd)
-    const names = [
-      'a/b',
+    const datasources = [
       'a b',
+      ' a ',
       'a%2Fb',
       'größe',
       '"q"',
@@ -618,8 +620,9 @@ describe('a source folder', () => {
       '2',
       'a,b',
       'x\u2028x',
-      '\u{1F600}',
     ]
+    // No data can be ingested under the other names.
+    const names = ['a/b', '\u{1F600}', ...datasources]
     const file = (name: string, document: unknown) =>
       writeFileSync(path.join(odd, name), JSON.stringify(document))
     file(
@@ -634,14 +637,15 @@ describe('a source folder', () => {
     ]
     file('rules.json', Object.fromEntries(names.map((name) => [name, ofAll])))
     file('compaction.json', {
-      compactionConfigs: names
-        .filter((name) => !name.includes('/'))
-        .map((dataSource) => ({ dataSource, taskContext: { 'ü/%': '\u2028' } })),
+      compactionConfigs: datasources.map((dataSource) => ({
+        dataSource,
+        taskContext: { 'ü/%': '\u2028' },
+      })),
       compactionTaskSlotRatio: 0.30000000000000004,
     })
     file('config.json', { decommissioningNodes: names.slice(0, 2) })
     file('segments.json', [
-      ...names.flatMap((dataSource) => [
+      ...datasources.flatMap((dataSource) => [
         { ...payload, dataSource },
         { ...payload, dataSource, version: 'v ü/%' },
         { ...payload, dataSource, interval: forever, lastCompactionState: { '\u2029': ['\u2028', 1e300] } },
@@ -652,12 +656,12 @@ describe('a source folder', () => {
     ])
     const [first, second] = [path.join(folder, 'odd-1'), path.join(folder, 'odd-2')]
     const { segments } = await exportSnapshot(openFolder(odd), first, options)
-    assert.equal(segments, 3 * names.length + 3)
+    assert.equal(segments, 3 * datasources.length + 3)
     assert.deepEqual((await exportSnapshot(openFolder(first), second, options)).notices, [])
     assert.deepEqual(folderContents(second), folderContents(first))
     const rows = await all(openFolder(first).segments())
     const found = new Set(rows.map(({ value }) => (value as { dataSource: string }).dataSource))
-    assert.deepEqual([...found].sort(), [...names, 'wiki'].sort())
+    assert.deepEqual([...found].sort(), [...datasources, 'wiki'].sort())
   })
 
   it('can contain a list, or lines, some of which may be invalid', async () => {

@@ -1,9 +1,7 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { retryMs } from './refetching.ts'
-
-/** A rule as JSON. */
-export type RuleJson = Readonly<Record<string, unknown>> & { readonly type: string }
 
 /** The stored rules that apply to a datasource. */
 export interface StoredRules {

@@ -1,4 +1,5 @@
-import { type RuleJson, rulesPath } from '../cluster/index.ts'
+import type { RuleJson } from '@svc/domain/rules'
+import { rulesPath } from '../cluster/index.ts'
 import { currentSession } from '../session/index.ts'
 
 /** Returns a command that stores rules. curl prompts for the password, so the command can be shared. */

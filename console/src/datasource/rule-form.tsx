@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useId } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
 import { lengthenedPeriod, periodInWords } from './periods.ts'
 import { type Action, actions, partsOf, replicantsOf, type Scope, scopes, scopesOf } from './rule-text.ts'

@@ -1,6 +1,7 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { useEffect, useMemo, useRef } from 'react'
-import { type DetailedRuleChange, maxRuleChanges, type RuleJson, useRuleHistory } from '../cluster/index.ts'
+import { type DetailedRuleChange, maxRuleChanges, useRuleHistory } from '../cluster/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
 import { RuleDifferences } from './rule-changes.tsx'
 import { sameRules } from './rules-draft.ts'

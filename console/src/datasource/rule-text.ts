@@ -1,5 +1,4 @@
-import { type Rule, regionOf } from '@svc/domain/rules'
-import type { RuleJson } from '../cluster/index.ts'
+import { type Rule, type RuleJson, regionOf } from '@svc/domain/rules'
 import { formatTime } from '../ui/index.ts'
 
 /** What a rule does, in the order of the choices of a form. */

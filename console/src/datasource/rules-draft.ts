@@ -1,4 +1,4 @@
-import type { RuleJson } from '../cluster/index.ts'
+import type { RuleJson } from '@svc/domain/rules'
 
 /** A rule of an edit. Its key stays the same when it moves. */
 export interface DraftRule {

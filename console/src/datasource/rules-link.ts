@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useEffect, useEffectEvent, useState } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 import { datasourceAddress } from '../location.ts'
 import { hasCluster, inBytes } from '../session/index.ts'
 import { rulesInLink } from './linked-rules.ts'

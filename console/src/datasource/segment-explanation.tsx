@@ -1,6 +1,7 @@
+import type { AnsweredRule, AnsweredServer, ExplanationAnswer } from '@svc/domain/explanation'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import type { ReactNode } from 'react'
-import { type ExplainedServer, type SegmentExplanation, useExplanation } from '../cluster/index.ts'
+import { useExplanation } from '../cluster/index.ts'
 import type { ExplainedSegment } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { formatMinute, Name, Notice, Problem, visible } from '../ui/index.ts'
@@ -32,7 +33,7 @@ export function SegmentPanel({
   )
 }
 
-function Explanation({ explained }: { readonly explained: SegmentExplanation }) {
+function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
   const { state, summary, causes, tiers = [], servers = [], omittedServers = 0, next = [] } = explained
   const isFine = state === 'loaded'
   // The summary names the most important cause.
@@ -102,7 +103,7 @@ const Part = ({ title, children }: { readonly title: string; readonly children: 
   </div>
 )
 
-function Rules({ explained }: { readonly explained: SegmentExplanation }) {
+function Rules({ explained }: { readonly explained: ExplanationAnswer }) {
   const { rule, earlierRules = [], omittedRules = 0 } = explained
   if (rule === undefined) return null
   return (
@@ -122,7 +123,7 @@ function Rules({ explained }: { readonly explained: SegmentExplanation }) {
   )
 }
 
-function ruleName({ place, source, rule }: NonNullable<SegmentExplanation['rule']>): string {
+function ruleName({ place, source, rule }: AnsweredRule): string {
   if (source === 'lastRule') return 'No rule matches, so the built-in last rule'
   const { what, scope, where } = describeRule(rule)
   const text = `${what} ${scope}${where === '' ? '' : ` → ${where}`}`
@@ -133,7 +134,7 @@ function Servers({
   servers,
   omitted,
 }: {
-  readonly servers: readonly ExplainedServer[]
+  readonly servers: readonly AnsweredServer[]
   readonly omitted: number
 }) {
   return (

@@ -1,5 +1,6 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
-import { fetchRules, type RuleJson, rulesPath } from '../cluster/index.ts'
+import { fetchRules, rulesPath } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { callWorker } from '../preview/index.ts'
 import { inBytes, RequestFailure, send } from '../session/index.ts'

@@ -1,5 +1,5 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { useMemo } from 'react'
-import type { RuleJson } from '../cluster/index.ts'
 import { Drafts, useDraft } from '../drafts/index.ts'
 import { datasourceAddress } from '../location.ts'
 import {

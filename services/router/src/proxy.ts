@@ -6,7 +6,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 import { createAgents } from './agents.ts'
 import { type BrokerAnswer, cancelEverywhere } from './cancel-query.ts'
-import { forwardToLeader, type Sending } from './forward-to-leader.ts'
+import { forwardToLeaderOrBroker, type Sending } from './forward-to-leader-or-broker.ts'
 import { createBodyIntake } from './forwarded-body.ts'
 import { keptHeaders } from './headers.ts'
 import { targetOf } from './role-of-path.ts'
@@ -52,7 +52,7 @@ export function createProxy(context: ServiceContext): Proxy {
     }
     const body = await takeIn(request, `${authenticator} ${identity}`)
     try {
-      await forwardToLeader(sending, exchange, body)
+      await forwardToLeaderOrBroker(sending, exchange, body)
     } finally {
       body.release()
     }

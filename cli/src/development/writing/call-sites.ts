@@ -9,8 +9,12 @@ export const stringKinds = [
   'property',
   'metric',
   'monitoring',
+  'console',
 ] as const
 export type StringKind = (typeof stringKinds)[number]
+
+/** What the place of a string says: its kind, that users never see it (`code`), or nothing. */
+export type Verdict = StringKind | 'code' | undefined
 
 /** A call whose arguments users read. */
 export interface CallRule {
@@ -40,6 +44,7 @@ const rulesFor = (
 ): CallRule[] => callees.map((callee) => ({ kind, callee, args, ...scope }))
 
 const inCli = { file: /^cli\// }
+const inCommands = { file: /^cli\/src\/commands\// }
 const inServers = { file: /^(packages|services)\// }
 const inMetrics = { file: /^packages\/shared\/src\/metrics\// }
 const inConfig = { file: /^packages\/shared\/src\/config\// }
@@ -96,6 +101,8 @@ export const callRules: readonly CallRule[] = [
     ],
     inCli,
   ),
+  ...rulesFor('help', [1], ['helpOption'], inCli),
+  ...rulesFor('help', [2], ['version'], inCli),
   ...rulesFor('openapi', [0], ['describe', 'noContent', 'errorResponse'], inServers),
   ...rulesFor('property', [1], ['property'], inConfig),
   ...rulesFor('metric', [0], ['counter', 'gauge'], inMetrics),
@@ -111,6 +118,7 @@ export const propertyRules: readonly PropertyRule[] = [
   { kind: 'error', name: 'error', ...inServers },
   { kind: 'error', name: 'subject', ...inServers },
   { kind: 'error', name: 'problem' },
+  { kind: 'help', name: 'description', ...inCommands },
   { kind: 'answer', name: 'because', ...inServers },
   { kind: 'property', name: 'text', file: /^packages\/shared\/src\/config\/conditions\.ts$/ },
   { kind: 'monitoring', name: 'title', file: /dashboard\.json$/ },
@@ -125,6 +133,9 @@ export const kindsByFile: readonly (readonly [file: RegExp, kind: StringKind])[]
   [/^packages\/shared\/src\/metrics\//, 'metric'],
   [/^packages\/shared\/src\/config\/propert/, 'property'],
   [/^(packages|services)\//, 'answer'],
+  [/^console\//, 'console'],
+  // The headings of the list of commands.
+  [/^cli\/src\/commands\/index\.ts$/, 'help'],
   [/^/, 'output'],
 ]
 
@@ -144,6 +155,7 @@ export const codeCallees: ReadonlySet<string> = new Set([
   'literal',
   'literalList',
   'match',
+  'matchMedia',
   'ownText',
   'padEnd',
   'padStart',
@@ -159,6 +171,12 @@ export const codeCallees: ReadonlySet<string> = new Set([
   'stream',
   'URL',
   'words',
+])
+
+/** What the name of an attribute of JSX says about its value. */
+export const verdictsOfAttributes: ReadonlyMap<string, Verdict> = new Map([
+  ...['alt', 'aria-label', 'label', 'placeholder', 'title'].map((name) => [name, 'console'] as const),
+  ...['className', 'd', 'points', 'transform', 'viewBox'].map((name) => [name, 'code'] as const),
 ])
 
 /** Methods that return the string they are called on, possibly changed or combined. */

@@ -3,15 +3,18 @@ import { type FoundPhrase, findPhrases } from './find-phrases.ts'
 
 const checkedFiles = [
   '*.{md,yml,yaml,cjs}',
-  '{svc,Dockerfile,.dependency-cruiser.cjs,.ci/run}',
-  '{data,docs}/**/*.md',
-  '{deploy,test}/**/*.{yml,yaml,sh}',
+  '{svc,container/svc,Dockerfile,.dependency-cruiser.cjs,.ci/run}',
+  '.github/workflows/*.yml',
+  '{clients,data,docs}/**/*.md',
+  '{deploy,test}/**/*.{yml,yaml,sh,env,mjs}',
   'deploy/monitoring/dashboard.json',
   'launcher/**/*.{mjs,mts,md}',
   '{packages,services}/*/src/**/*.ts',
   '{cli,container}/src/**/*.ts',
-  'console/src/**/*.{ts,tsx}',
-  'test/**/*.ts',
+  'console/{README.md,index.html,vite.config.ts,src/**/*.{ts,tsx}}',
+  'clients/*/src/**/*.{ts,java}',
+  'packages/shared/src/postgres/migrations/*.sql',
+  'test/**/*.{ts,java}',
 ]
 /** Generated files, recorded data, and the list of phrases itself. */
 const notChecked = [

@@ -84,6 +84,38 @@ const cases: readonly Case[] = [
     strings: [`error: The user \${…} exists`],
   },
   {
+    name: 'the arguments of a call in a list of their own',
+    file: command,
+    source: `const home = ['--home <dir>', 'folder of the cluster'] as const; program.option(...home)`,
+    strings: ['help: folder of the cluster'],
+  },
+  {
+    name: 'a sentence of JSX, with its tags and values',
+    file: 'console/src/a.tsx',
+    source: `const a = <p className="hint lead">
+        Loads <b>{count}</b> segments of <Name text={name} />,{' '}
+        and <a href="/b">drops them</a>.
+      </p>`,
+    strings: [`console: Loads \${…} segments of \${…}, and drops them.`],
+  },
+  {
+    name: 'the text of each element of JSX that is not part of a sentence',
+    file: 'console/src/a.tsx',
+    source: `const a = <label>Datasource <select><option>choose</option></select></label>`,
+    strings: ['console: Datasource', 'console: choose'],
+  },
+  {
+    name: 'labels and alternatives in JSX, and not class names',
+    file: 'console/src/a.tsx',
+    source: `const a = <div className={b ? 'c d' : 'e f'} aria-label="Tables">{b === 'g' ? 'Open' : 'Closed'}</div>`,
+    strings: ['console: Tables', 'console: Open', 'console: Closed'],
+  },
+  {
+    name: 'no code in strings',
+    source: `const a = ["import { b } from 'c'", "frame-ancestors 'none'", "const d = require('e')"]`,
+    strings: [],
+  },
+  {
     name: 'imports, types, comparisons, SQL and endings of words are not listed',
     source: `import a from 'the file'; type B = 'one or two'; if (c === 'not ready') sql\`SELECT the rows\`
       throw conflict(\`\${count} row\${count === 1 ? '' : 's'}\`)`,

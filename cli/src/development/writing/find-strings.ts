@@ -7,9 +7,11 @@ import {
   passingMethods,
   propertyRules,
   type StringKind,
+  type Verdict,
+  verdictsOfAttributes,
 } from './call-sites.ts'
 import { hasWord, isProse } from './prose.ts'
-import { isPartOfSum, isText, isWithinText, shownText } from './string-nodes.ts'
+import { isPartOfText, isText, isWithinText, shownText } from './string-nodes.ts'
 
 /** A user-facing string, with the line (from 1) where it begins; `${…}` marks each value in it. */
 export interface FoundString {
@@ -17,9 +19,6 @@ export interface FoundString {
   readonly line: number
   readonly text: string
 }
-
-/** What the place of a string says: its kind, that users never see it (`code`), or nothing. */
-type Verdict = StringKind | 'code' | undefined
 
 // A string is followed through at most this many variables and functions.
 const maxFollowedNames = 4
@@ -37,7 +36,7 @@ export function findStrings(file: string, text: string): readonly FoundString[] 
   const names = namesOf(source)
   const found: FoundString[] = []
   const visit = (node: ts.Node): void => {
-    if (isText(node) && !isPartOfSum(node)) {
+    if (isText(node) && !isPartOfText(node)) {
       const shown = shownText(node)
       const kind = kindOf(node, shown, { file, source, names })
       if (kind !== undefined) found.push({ kind, line: lineOf(source, node), text: shown })
@@ -54,8 +53,9 @@ interface Context {
   readonly names: ReadonlyMap<string, readonly ts.Node[]>
 }
 
-function kindOf(node: ts.Expression, shown: string, context: Context): StringKind | undefined {
+function kindOf(node: ts.Node, shown: string, context: Context): StringKind | undefined {
   if (!hasWord(shown)) return undefined
+  if (ts.isJsxElement(node) || ts.isJsxFragment(node)) return 'console'
   // A single word counts only as a direct argument or property value: elsewhere it is usually a name or a value.
   if (!isProse(shown)) {
     const verdict = isWithinText(node)
@@ -75,6 +75,8 @@ function verdictOf(node: ts.Node, context: Context, seen: Set<ts.Node>): Verdict
   for (let place = node.parent; place !== undefined; value = place, place = place.parent) {
     if (seen.has(place)) return undefined
     if (isPassing(place, value)) continue
+    if (ts.isJsxAttribute(place)) return verdictsOfAttributes.get(place.name.getText())
+    if (ts.isJsxExpression(place)) return 'console'
     if (isCode(place, value)) return 'code'
     if (ts.isPropertyAssignment(place) || ts.isShorthandPropertyAssignment(place)) {
       const kind = kindOfProperty(place, context.file)
@@ -115,7 +117,8 @@ function isPassing(place: ts.Node, value: ts.Node): boolean {
     ts.isSpreadElement(place) ||
     ts.isSpreadAssignment(place) ||
     ts.isTemplateSpan(place) ||
-    ts.isTemplateExpression(place)
+    ts.isTemplateExpression(place) ||
+    (ts.isJsxExpression(place) && ts.isJsxAttribute(place.parent))
   )
 }
 
@@ -189,6 +192,8 @@ function verdictOfArgument(
   )
   const rule = rules.find(({ args }) => args.includes(index))
   if (rule !== undefined) return rule.kind
+  // The arguments of a call in a list of their own, as in `option(...homeOption)`.
+  if (ts.isSpreadElement(value) && rules[0] !== undefined) return rules[0].kind
   // Other arguments of these calls are names, patterns and defaults.
   if (codeCallees.has(name) || rules.some(({ kind }) => ['help', 'metric', 'property'].includes(kind)))
     return 'code'

@@ -18,6 +18,7 @@ const minCounts: Readonly<Record<StringKind, number>> = {
   property: 120,
   metric: 25,
   monitoring: 80,
+  console: 400,
 }
 
 describe('of the source', () => {
@@ -43,12 +44,25 @@ describe('of the source', () => {
     ['metric', 'packages/shared/src/metrics/definitions.ts', /ready/],
     ['monitoring', 'deploy/monitoring/alerts.yml', /\{\{ \$labels/],
     ['monitoring', 'deploy/monitoring/dashboard.json', /\w+/],
+    ['console', 'console/src/sql/sql-screen.tsx', /^There is no datasource that you may query\.$/],
+    ['console', 'console/src/sql/sql-screen.tsx', /^Tables$/],
+    ['console', 'console/src/cluster/health-queries.ts', /unfinished tasks/],
+    ['output', 'deploy/github/plan.mjs', /The plan is too long for a comment/],
+    ['error', 'clients/node/src/svc-container.ts', /^Timed out waiting/],
+    ['help', 'cli/src/commands/explain.ts', /^Explain why used segments/],
+    ['help', 'cli/src/commands/index.ts', /^Run a cluster:$/],
+    ['help', 'cli/src/commands/run-command-line.ts', /^Show the version$/],
   ]
   for (const [kind, file, text] of known) {
     test(`${file} has a string of kind ${kind} that matches ${text}`, () => {
       assert.ok(strings.some((each) => each.kind === kind && each.file === file && text.test(each.text)))
     })
   }
+
+  test('no code is listed', () => {
+    const code = strings.filter(({ text }) => /frame-ancestors|^import |createRequire/.test(text))
+    assert.deepEqual(code, [])
+  })
 
   test('every route has a summary', () => {
     const routes = strings.filter(({ kind, file }) => kind === 'openapi' && file.startsWith('services/'))

@@ -12,8 +12,11 @@ export interface ListedString extends FoundString {
 const parsedSources = [
   '{packages,services}/*/src/**/*.ts',
   '{cli,container}/src/**/*.ts',
+  'console/src/**/*.{ts,tsx}',
+  'clients/node/src/*.ts',
   'test/faults/main.ts',
   'launcher/*.mjs',
+  'deploy/github/*.mjs',
   'deploy/monitoring/dashboard.json',
 ]
 const lineSources = ['svc', 'deploy/monitoring/alerts.yml']

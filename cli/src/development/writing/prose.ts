@@ -6,14 +6,16 @@ const sqlStart =
 const sqlInside =
   /\b(SELECT [\s\S]* FROM|CASE WHEN|CAST\(|ORDER BY|GROUP BY|AS BIGINT|ON CONFLICT|IS NULL|AS [a-z]\$)|::[A-Z]|\bepoch_ms\(|\b__time [<>=]|\b\w+ = (true|false)\b|^\w+\(/
 const protocol =
-  /; charset=|^HTTP\/1\.1|^-----|^Basic |^Bearer |^https?:\/\/\S*$|^Connection: |^Host: |default-src|^:root |^[\w-]+ (yes|no|noeviction)$/
+  /; charset=|^HTTP\/1\.1|^-----|^Basic |^Bearer |^https?:\/\/\S*$|^Connection: |^Host: |default-src|^frame-ancestors |^:root |^[\w-]+ (yes|no|noeviction)$/
+const code = /^\s*(import|export|const) .*[='"]/
 const placeholders = /\$\{…\}|\{\{.*?\}\}/g
 const word = /^[("'‘“[]*[A-Za-z][A-Za-z'’-]*(\[|[)"'’”\].,;:!?…]*$)/
 
-/** Whether a string is written for people: it contains at least two words, and is neither SQL nor a header. */
+/** Whether a string is written for people: it contains at least two words, and is not SQL, a header, or code. */
 export function isProse(text: string): boolean {
   const trimmed = text.trim()
-  if (sqlStart.test(text) || sqlInside.test(trimmed) || protocol.test(trimmed)) return false
+  if (sqlStart.test(text) || sqlInside.test(trimmed) || protocol.test(trimmed) || code.test(text))
+    return false
   if (/^[\w.-]+ ([<>]?=|[<>]) /.test(trimmed)) return false
   const tokens = trimmed.replace(placeholders, '#').split(/\s+/)
   const words = tokens.filter((token) => word.test(token))

@@ -1,4 +1,5 @@
 import ts from 'typescript'
+import { isInlineTag } from './string-nodes.ts'
 
 /** The parts of a source file that are written for people. */
 export interface ReadableText {
@@ -10,11 +11,12 @@ export interface ReadableText {
 
 type Range = readonly [start: number, end: number]
 
-/** Returns the comments and strings of code, the comments of scripts and YAML, or Markdown without its code. */
+/** Returns the comments and texts of code, the comments of scripts, YAML, and SQL, or Markdown and HTML without code. */
 export function readableText(file: string, text: string): ReadableText {
-  if (/\.[cm]?[jt]s$|\.json$/.test(file)) return readableCode(file, text)
-  if (file.endsWith('.md')) return { prose: readableMarkdown(text), names: [] }
-  return { prose: readableLines(text), names: [] }
+  if (/\.([cm]?[jt]sx?|json|java)$/.test(file)) return readableCode(file, text)
+  if (/\.(md|html)$/.test(file)) return { prose: readableMarkdown(text), names: [] }
+  const line = file.endsWith('.sql') ? commentOfSql : textOfLine
+  return { prose: readableLines(text, line), names: [] }
 }
 
 function readableCode(file: string, text: string): ReadableText {
@@ -22,33 +24,53 @@ function readableCode(file: string, text: string): ReadableText {
     ? ts.parseJsonText(file, text)
     : ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const ranges: Range[] = []
+  const joints: Range[] = []
   const names: { name: string; offset: number }[] = []
   const visit = (node: ts.Node): void => {
     const children = node.getChildren(source).filter((child) => !ts.isJSDoc(child))
+    const countBefore = ranges.length
     for (const child of children) visit(child)
+    if (isJointOfText(node) && ranges.length === countBefore) joints.push([node.getStart(source), node.end])
     if (children.length > 0) return
+    if (ts.isJsxText(node)) return void ranges.push([node.pos, node.end])
     const start = node.getStart(source)
     const before = text.slice(node.getFullStart(), start)
     if (before.includes('/')) ranges.push([node.getFullStart(), start])
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) names.push({ name: node.text, offset: start })
     // A string without white space is usually a name or a value.
-    if (isTextToken(node) && /\s/.test(node.getText(source))) ranges.push([start + 1, node.end - 1])
+    if (isTextToken(node) && !isSpace(node) && /\s/.test(node.getText(source)))
+      ranges.push([start + 1, node.end - 1])
   }
   visit(source)
-  return { prose: blankCommentMarks(keepOnly(text, ranges)), names }
+  return { prose: blankCommentMarks(keepOnly(text, ranges, joints)), names }
 }
 
 const isTextToken = (node: ts.Node): boolean =>
   ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)
 
+/** Whether a part of JSX is between two texts of one sentence, such as the tag of a word in bold. */
+function isJointOfText(node: ts.Node): boolean {
+  if (ts.isJsxExpression(node)) return isSpace(node.expression)
+  if (!ts.isJsxOpeningElement(node) && !ts.isJsxClosingElement(node)) return false
+  return isInlineTag(node)
+}
+
+const isSpace = (node: ts.Node | undefined): boolean =>
+  node !== undefined && ts.isStringLiteralLike(node) && node.text.trim() === ''
+
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, '\0')
 const space = (text: string): string => ' '.repeat(text.length)
 
-function keepOnly(text: string, ranges: readonly Range[]): string {
+/** Keeps the text in `ranges`. Spaces replace the text in `joints`, and NUL characters replace all other text. */
+function keepOnly(text: string, ranges: readonly Range[], joints: readonly Range[]): string {
   const pieces: string[] = []
   let end = 0
-  for (const range of ranges.toSorted((a, b) => a[0] - b[0])) {
-    pieces.push('\0'.repeat(range[0] - end), text.slice(...range))
+  const kept = [
+    ...ranges.map((range) => ({ range, shown: text.slice(...range) })),
+    ...joints.map((range) => ({ range, shown: space(text.slice(...range)) })),
+  ]
+  for (const { range, shown } of kept.toSorted((a, b) => a.range[0] - b.range[0])) {
+    pieces.push('\0'.repeat(range[0] - end), shown)
     end = range[1]
   }
   return [...pieces, '\0'.repeat(text.length - end)].join('')
@@ -67,16 +89,20 @@ function readableMarkdown(text: string): string {
     .replaceAll(/`[^`]*`|\]\([^)]*\)|<[^>]*>|https?:\/\/\S+/g, blank)
 }
 
-/** Keeps comments after `#`, `echo` texts, and summaries and descriptions of alert rules. */
-function readableLines(text: string): string {
+/** A comment after `#`, the text of `echo`, or the summary or description of an alert rule. */
+const textOfLine = /(?:^|\s)#(?!!)(.*)$|\becho "(.*)"|^\s+(?:summary|description): (.*)$/d
+const commentOfSql = /--(.*)$/d
+
+/** Keeps what the groups of `pattern` match in each line. The first group matches comments. */
+function readableLines(text: string, pattern: RegExp): string {
   return text
     .split('\n')
     .map((line) => {
-      const shown = /(?:^|\s)#(?!!)(.*)$|\becho "(.*)"|^\s+(?:summary|description): (.*)$/d.exec(line)
+      const shown = pattern.exec(line)
       const range = shown?.indices?.slice(1).find((each) => each !== undefined)
       if (range === undefined) return blank(line)
       // The lines of one comment are separated by white space only, so that phrases are found across them.
-      const lead = shown?.[1] === undefined || line.slice(0, range[0]).trim() !== '#' ? blank : space
+      const lead = shown?.[1] === undefined || /[^#\s-]/.test(line.slice(0, range[0])) ? blank : space
       return lead(line.slice(0, range[0])) + line.slice(...range) + blank(line.slice(range[1]))
     })
     .join('\n')

@@ -13,7 +13,7 @@ export {
   walkChain,
   walkChainNow,
 } from './login-chain.ts'
-export { allowedPasswords, isAllowedPassword, maxNameLength, maxPasswordLength } from './login-texts.ts'
+export { allowedPasswords, isAllowedPassword, maxPasswordLength } from './login-texts.ts'
 export { missingPermission, resourceText } from './missing-permission.ts'
 export {
   isPlainName,

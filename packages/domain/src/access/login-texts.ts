@@ -1,8 +1,5 @@
 import { hasControlCharacter } from '../validation/index.ts'
 
-/** Max length of the name of a user, role, or mapping, in characters. */
-export const maxNameLength = 255
-
 /** Max length of a password, in characters. It keeps hashing cheap. */
 export const maxPasswordLength = 1024
 

@@ -3,6 +3,7 @@ import {
   type Reader,
   type Readers,
   readCount,
+  readDatasourceName,
   readFields,
   readFlag,
   readList,
@@ -33,15 +34,16 @@ export interface RulesPolicy {
 }
 
 const readPercent = readNumber(0, 100)
-const readNames = readList(readName(), { item: 'name' })
+const readDatasources = readList(readDatasourceName, { item: 'name' })
+const readTiers = readList(readName(), { item: 'name' })
 
 const policyReaders: Readers<RulesPolicy> = {
   maxUnusedBytes: omittable(readSizeBytes),
   maxUnusedPercent: omittable(readPercent),
   maxTotalUnusedBytes: omittable(readSizeBytes),
   maxTotalUnusedPercent: omittable(readPercent),
-  protectedDatasources: omittable(readNames, []),
-  protectedTiers: omittable(readNames, []),
+  protectedDatasources: omittable(readDatasources, []),
+  protectedTiers: omittable(readTiers, []),
   requireIncludeFuture: omittable(readFlag, false),
   minReplicas: omittable(readCount(1, 1000)),
 }

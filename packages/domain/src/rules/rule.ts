@@ -84,15 +84,17 @@ export function* parseRulesInSlices(json: unknown, field = 'rules'): Generator<u
   return rules
 }
 
+/** A rule as JSON. */
+export type RuleJson = Readonly<Record<string, unknown>> & { readonly type: string }
+
 /** Returns the rule as JSON, with keys in the same order as in Druid 37. */
-export function formatRule(rule: Rule): Record<string, unknown> {
+export function formatRule(rule: Rule): RuleJson {
   const values: JsonObject = { ...rule }
-  return Object.fromEntries(
-    [...Object.keys(definitionOf(rule.type).fields), 'type'].map((name) => [
-      name,
-      formatField(name, values[name]),
-    ]),
-  )
+  const fields = Object.keys(definitionOf(rule.type).fields)
+  return {
+    ...Object.fromEntries(fields.map((name) => [name, formatField(name, values[name])])),
+    type: rule.type,
+  }
 }
 
 /** Returns the JSON text of a list of rules. Yields regularly. */

@@ -2,6 +2,7 @@ import {
   hasControlCharacter,
   isJsonObject,
   type JsonObject,
+  maxNameLength,
   orNull,
   readInteger,
   refuse,
@@ -17,7 +18,6 @@ export type TieredReplicants = Readonly<Record<string, number>>
 
 // More tiers than fit into a 1 MiB request body, so every list that was ever stored can be read.
 const maxTiers = 150_000
-const maxTierNameLength = 255
 const readReplicants = readInteger(0, 2_147_483_647)
 
 /** Two replicas on the default tier, used if tieredReplicants is absent or null. */
@@ -46,14 +46,10 @@ export function readTieredReplicants(
     if (
       tier === '__proto__' ||
       tier.trim() === '' ||
-      tier.length > maxTierNameLength ||
+      tier.length > maxNameLength ||
       hasControlCharacter(tier)
     ) {
-      throw refuse(
-        field,
-        tier,
-        `a tier name of 1 to ${maxTierNameLength} characters without control characters`,
-      )
+      throw refuse(field, tier, `a tier name of 1 to ${maxNameLength} characters without control characters`)
     }
     readReplicants(count, `${field}.${tier}`)
   }

@@ -1,7 +1,7 @@
 import { invalidInput } from '../failure/index.ts'
 import { ascending } from '../order/index.ts'
 import { parseRules, type Rule } from '../rules/index.ts'
-import { isJsonObject, readName } from '../validation/index.ts'
+import { isJsonObject, readName, readRulesName } from '../validation/index.ts'
 import { shorten } from './segment-row.ts'
 
 /** A server that loads segments. */
@@ -36,7 +36,6 @@ export type Attempt = <Value>(where: string, read: () => Value) => Value | undef
 
 const readHost = readName()
 const readTier = readName()
-const readDataSource = readName()
 
 /** Returns the historicals in a list of servers, by tier and name. Throws invalidInput if it is not a list. */
 export function readSnapshotServers(document: unknown, attempt: Attempt): SnapshotServer[] {
@@ -73,7 +72,7 @@ export function readSnapshotRules(document: unknown, attempt: Attempt): Map<stri
   const found = new Map<string, Rule[]>()
   for (const [name, list] of Object.entries(readJsonObject(document)).sort(([a], [b]) => ascending(a, b))) {
     attempt(snapshotFiles.rules, () =>
-      found.set(readDataSource(name, 'datasource name'), parseRules(list, `[${shorten(name)}]`)),
+      found.set(readRulesName(name, 'datasource name'), parseRules(list, `[${shorten(name)}]`)),
     )
   }
   return found

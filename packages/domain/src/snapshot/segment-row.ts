@@ -1,7 +1,7 @@
 import { describeError } from '../failure/index.ts'
 import { type Segment, segmentId } from '../segment/index.ts'
 import { formatInterval, parseInterval } from '../time/index.ts'
-import { isJsonObject, readName } from '../validation/index.ts'
+import { isJsonObject, readDatasourceName, readName } from '../validation/index.ts'
 
 /** A segment of a snapshot, with fields that planning does not need. */
 export interface SnapshotSegment {
@@ -56,7 +56,7 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
     return refuse('lastCompactionState', lastCompactionState, 'a JSON object')
   try {
     const key = {
-      dataSource: readDataSource(value.dataSource, 'dataSource'),
+      dataSource: readDatasourceName(value.dataSource, 'dataSource'),
       interval: parseInterval(interval),
       version: readVersion(value.version, 'version'),
       partitionNum,
@@ -74,7 +74,6 @@ export function readSegmentRow(value: unknown): SnapshotSegment | { readonly pro
   }
 }
 
-const readDataSource = readName()
 const readVersion = readName()
 
 /** The row of a segment in a snapshot, without its location and without fields that a cluster derives. */

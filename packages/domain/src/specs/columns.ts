@@ -5,6 +5,7 @@ import {
   described,
   hasControlCharacter,
   isJsonObject,
+  maxNameLength,
   optional,
   type Reader,
   readByType,
@@ -32,8 +33,6 @@ export interface MetricSchema {
   readonly name: string
   readonly fieldName?: string
 }
-
-const maxNameLength = 255
 
 /** Reads the name of a column of the input. */
 export const readInputColumn: Reader<string> = checked(

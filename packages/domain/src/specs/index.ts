@@ -1,4 +1,4 @@
-/** Parts of specs that ingestion and compaction share: granularities, dimensions, metrics, and partitions. */
+/** Parts of specs that ingestion and compaction share: granularities, dimensions, metrics, partitions, and tuning. */
 export {
   type DimensionSchema,
   type MetricSchema,
@@ -14,3 +14,4 @@ export {
   readGranularityName,
 } from './granularity-spec.ts'
 export { type PartitionsSpec, readDynamicPartitions, readPartitionsSpec } from './partitions-spec.ts'
+export { tuningFields } from './tuning.ts'

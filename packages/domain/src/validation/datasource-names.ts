@@ -1,39 +1,40 @@
 import { hasControlCharacter } from './control-characters.ts'
-import { described, type Reader } from './readers.ts'
+import { described, maxNameLength, type Reader } from './readers.ts'
 import { refuse } from './refuse.ts'
 
-/** Max length of a datasource name, in characters. */
-const maxLength = 255
-
 const isName = (text: string): boolean =>
-  text.length <= maxLength && text.trim() !== '' && !hasControlCharacter(text) && !hasDotSegment(text)
+  text.length <= maxNameLength && text.trim() !== '' && !hasControlCharacter(text)
+
+// Druid 37 rejects these code units, which the names of nodes in ZooKeeper cannot contain: parts of surrogate pairs,
+// private use, and specials.
+const rejectedByDruid = /[\ud801-\uf8fe\ufff1-\ufffe]/
+
+const isDatasourceName = (text: string): boolean =>
+  isName(text) && !text.startsWith('.') && !text.includes('/') && !rejectedByDruid.test(text)
 
 /** Whether a name has a part `.` or `..`, so that it looks like a path to another name. */
 const hasDotSegment = (text: string): boolean => /(^|\/)\.\.?(\/|$)/.test(text)
 
 /**
- * Whether a string is a valid datasource name: at most 255 characters, not blank, not `.` or `..`, no slashes or control
- * characters.
+ * Reads the name of a datasource. Every request and every import reads names with this function, so a datasource that
+ * can be created can also be managed. Except for blank and very long names, it accepts what Druid 37 can ingest.
  */
-export const isDatasourceName = (text: string): boolean => isName(text) && !text.includes('/')
-
-/** What `isDatasourceName` accepts, for error messages. */
-export const datasourceNameRule = `a non-blank name of 1 to ${maxLength} characters, other than [.] or [..], without [/] or control characters`
-
-/** Reads a datasource name. */
-export const readDatasourceName: Reader<string> = nameReader(isDatasourceName, datasourceNameRule)
+export const readDatasourceName: Reader<string> = nameReader(
+  isDatasourceName,
+  `a non-blank name of 1 to ${maxNameLength} characters that does not start with [.] and does not contain [/], control characters, or special characters such as emoji`,
+)
 
 /**
- * Reads the name of a datasource whose retention rules are set. Like Druid 37, it accepts slashes, although no data can
- * be ingested under such a name.
+ * Reads the name of a datasource whose retention rules are set. Like Druid 37, it accepts names under which no data can
+ * be ingested, such as names with slashes.
  */
 export const readRulesName: Reader<string> = nameReader(
-  isName,
-  `a non-blank datasource name of 1 to ${maxLength} characters without control characters and without the path segments [.] and [..]`,
+  (text) => isName(text) && !hasDotSegment(text),
+  `a non-blank datasource name of 1 to ${maxNameLength} characters without control characters and without the path segments [.] and [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {
-  return described({ type: 'string', minLength: 1, maxLength }, (json, field) => {
+  return described({ type: 'string', minLength: 1, maxLength: maxNameLength }, (json, field) => {
     if (typeof json !== 'string' || !isFit(json)) throw refuse(field, json, allowed)
     return json
   })

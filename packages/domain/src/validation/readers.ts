@@ -91,8 +91,11 @@ export const readText: Reader<string> = described({ type: 'string' }, (json, fie
   return json
 })
 
+/** Max length of names (of datasources, columns, tiers, users, and so on) and of IDs, in characters. */
+export const maxNameLength = 255
+
 /** Reads a name of 1 to `maxLength` characters, not blank, without control characters. */
-export const readName = (maxLength = 255): Reader<string> =>
+export const readName = (maxLength = maxNameLength): Reader<string> =>
   described({ type: 'string', minLength: 1, maxLength: maxLength }, (json, field) => {
     if (
       typeof json !== 'string' ||
@@ -325,3 +328,7 @@ export function readByType<Value>(
 /** Returns the object without its null fields, for formats in which null and absent mean the same. */
 export const withoutNulls = <Shape extends object>(value: Shape): Partial<Shape> =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as Partial<Shape>
+
+/** Reads an object without its absent fields, so that the output is the same as the input. */
+export const kept = (read: Reader<object>): Reader<JsonObject> =>
+  converted(read, (value) => withoutNulls(value) as JsonObject)

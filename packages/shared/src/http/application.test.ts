@@ -765,7 +765,7 @@ describe('a body', () => {
     ],
     ['levels', '['.repeat(101), 400, /nested too deeply: expected at most \[100\] levels/],
     ['digits in a number', '1'.repeat(1001), 400, /a number has more than \[1000\] digits/],
-    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /field name has more than \[4096\] bytes/],
+    ['bytes in a name', `{"${'n'.repeat(4097)}":1}`, 400, /field name is longer than \[4096\] bytes/],
   ]
   for (const [name, body, status, message] of costly) {
     it(`with too many ${name} is ${status}`, async () => {
@@ -846,7 +846,7 @@ describe('a path', () => {
     assert.deepEqual((await call('/things/specials')).json, { named: 'specials' })
   })
 
-  for (const name of ['a b', 'ü', '__proto__', 'constructor', '..%2f', 'a?b', 'a%00b', '...']) {
+  for (const name of ['a b', 'ü', '__proto__', 'constructor', 'a..%2f', 'a?b', 'a%00b', 'a...']) {
     it(`may contain the name [${name}]`, async () => {
       assert.deepEqual((await call(`/things/${encodeURIComponent(name)}`)).json, { named: name })
     })
@@ -870,13 +870,13 @@ describe('a path', () => {
     })
   }
 
-  for (const name of ['%c3%bc%2f%c3%b6', 'a%2f..%2fb', 'a%2Fb', '%20', '.', '%2e%2e']) {
+  for (const name of ['%c3%bc%2f%c3%b6', 'a%2f..%2fb', 'a%2Fb', '%20', '.', '%2e%2e', '...', '.a']) {
     it(`cannot name the datasource [${name}]`, async () => {
       const answer = await call(`/things/${name}`)
       assert.equal(answer.status, 400)
       assert.match(
         errorOf(answer).errorMessage,
-        /a non-blank name of 1 to 255 characters, other than \[\.\] or \[\.\.\], without \[\/\]/,
+        /a non-blank name of 1 to 255 characters that does not start with \[\.\] and does not contain \[\/\]/,
       )
     })
   }

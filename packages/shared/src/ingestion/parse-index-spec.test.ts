@@ -121,42 +121,10 @@ describe('an invalid task', () => {
       expect: 'Missing value for [spec]: expected an object',
     },
     {
-      name: 'a datasource that is a number',
-      given: taskWith({ [`${schema}.dataSource`]: 5 }),
-      expect: 'Invalid value [5] for [spec.dataSchema.dataSource]: expected a string',
-    },
-    {
-      name: 'an empty datasource',
-      given: taskWith({ [`${schema}.dataSource`]: '' }),
-      expect: 'Invalid value [] for [spec.dataSchema.dataSource]: expected a non-empty string',
-    },
-    {
       name: 'a datasource with a slash',
       given: taskWith({ [`${schema}.dataSource`]: '../etc' }),
-      expect: 'Invalid value [../etc] for [spec.dataSchema.dataSource]: expected a name without [/]',
-    },
-    {
-      name: 'a datasource with a leading space',
-      given: taskWith({ [`${schema}.dataSource`]: ' a' }),
       expect:
-        'Invalid value [ a] for [spec.dataSchema.dataSource]: expected a name without leading or trailing whitespace',
-    },
-    {
-      name: 'a datasource of 256 characters',
-      given: taskWith({ [`${schema}.dataSource`]: 'x'.repeat(256) }),
-      expect: `Invalid value [${'x'.repeat(120)}…] for [spec.dataSchema.dataSource]: expected a name of at most 255 characters`,
-    },
-    {
-      name: 'a datasource with a control character',
-      given: taskWith({ [`${schema}.dataSource`]: 'a\u0007b' }),
-      expect:
-        'Invalid value [a\\u0007b] for [spec.dataSchema.dataSource]: expected a name without control characters',
-    },
-    {
-      name: 'a datasource that is not valid Unicode',
-      given: taskWith({ [`${schema}.dataSource`]: 'a\ud800' }),
-      expect:
-        'Invalid value [a\\ud800] for [spec.dataSchema.dataSource]: expected a name without control characters',
+        'Invalid value [../etc] for [spec.dataSchema.dataSource]: expected a non-blank name of 1 to 255 characters that does not start with [.] and does not contain [/], control characters, or special characters such as emoji',
     },
     {
       name: 'no timestampSpec',
@@ -439,10 +407,16 @@ describe('an invalid task', () => {
       expect: 'Invalid value [0.5] for [spec.tuningConfig.maxParseExceptions]: expected an integer',
     },
     {
+      name: 'a tuning field with a value that compaction also refuses',
+      given: taskWith({ [`${tuning}.maxColumnsToMerge`]: -2 }),
+      expect:
+        'Invalid value [-2] for [spec.tuningConfig.maxColumnsToMerge]: expected an integer from -1 to 2147483647',
+    },
+    {
       name: 'an unknown tuning field',
       given: taskWith({ [`${tuning}.maxRowPerSegment`]: 5 }),
       expect:
-        'Unknown field [spec.tuningConfig.maxRowPerSegment] with value [5]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, maxBytesInMemory, maxColumnsToMerge, maxPendingPersists, maxNumConcurrentSubTasks, maxNumSegmentsToMerge, totalNumMergeTasks, maxRetry, pushTimeout, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, appendableIndexSpec, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, segmentWriteOutMediumFactory]',
+        'Unknown field [spec.tuningConfig.maxRowPerSegment] with value [5]: expected one of [type, partitionsSpec, maxRowsPerSegment, maxTotalRows, maxParseExceptions, logParseExceptions, maxSavedParseExceptions, reportParseExceptions, forceGuaranteedRollup, maxRowsInMemory, appendableIndexSpec, maxBytesInMemory, splitHintSpec, indexSpec, indexSpecForIntermediatePersists, maxPendingPersists, pushTimeout, segmentWriteOutMediumFactory, maxNumConcurrentSubTasks, maxRetry, taskStatusCheckPeriodMs, chatHandlerTimeout, chatHandlerNumRetries, maxNumSegmentsToMerge, totalNumMergeTasks, maxColumnsToMerge]',
     },
     {
       name: 'more problems than a message shows',
@@ -543,7 +517,7 @@ describe('a valid task', () => {
         maxRowsPerSegment: 7,
         maxParseExceptions: 3,
         logParseExceptions: true,
-        indexSpec: { a: 1 },
+        indexSpec: { bitmap: { type: 'concise' }, longEncoding: 'auto' },
       },
     })
     assert.deepEqual(parseIndexSpec(given, access), {

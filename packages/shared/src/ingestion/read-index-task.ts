@@ -6,45 +6,31 @@ import {
   readGranularityName,
   readInputColumn,
   readMetrics,
+  tuningFields,
 } from '@svc/domain/specs'
 import { parseInstant, parseInterval } from '@svc/domain/time'
 import {
   checked,
   converted,
   hasControlCharacter,
+  maxNameLength,
   optional,
   type Reader,
   readAnyObject,
   readByType,
   readCount,
+  readDatasourceName,
   readFields,
   readFlag,
   readList,
   readOneOf,
   readShortText,
   readText,
-  readWhole,
   refuse,
   titled,
 } from '@svc/domain/validation'
 import type { InputFormat, InputSource } from './index-spec.ts'
 import { namedTimestampFormats, strptimeFormat } from './timestamp-format.ts'
-
-const maxNameLength = 255
-
-const readDatasource = checked(
-  checked(
-    checked(
-      readShortText(maxNameLength, 'a name'),
-      (name) => name === name.trim(),
-      'a name without leading or trailing whitespace',
-    ),
-    (name) => !name.includes('/'),
-    'a name without [/]',
-  ),
-  (name) => !hasControlCharacter(name),
-  'a name without control characters',
-)
 
 /** Reads a string with a parser from the domain package, and replaces the parser's own error messages. */
 const parsedText = <Value>(parse: (text: string) => Value, expected: string): Reader<Value> =>
@@ -93,7 +79,7 @@ const readGranularitySpec = checkedGranularitySpec(
 )
 
 const readDataSchema = readFields({
-  dataSource: readDatasource,
+  dataSource: readDatasourceName,
   timestampSpec: readTimestampSpec,
   dimensionsSpec: optional(
     readFields({
@@ -199,11 +185,9 @@ const readIoConfig = converted(ioFields, (config, field) => {
 })
 
 const count = (min: number) => optional(readCount(min))
-const anyInteger = optional(readWhole)
-const anyObject = optional(readAnyObject)
 
 // Fields that tune how Druid builds segments are accepted and checked for their type, but have no effect.
-const tuningFields = readFields({
+const readFieldsOfTuning = readFields({
   type: optional(readTaskType),
   partitionsSpec: optional(readDynamicPartitions),
   maxRowsPerSegment: count(1),
@@ -215,25 +199,9 @@ const tuningFields = readFields({
   forceGuaranteedRollup: optional(
     checked(readFlag, (isPerfect) => !isPerfect, '[false] (only dynamic partitions are supported)'),
   ),
-  maxRowsInMemory: anyInteger,
-  maxBytesInMemory: anyInteger,
-  maxColumnsToMerge: anyInteger,
-  maxPendingPersists: count(0),
-  maxNumConcurrentSubTasks: count(1),
-  maxNumSegmentsToMerge: count(1),
-  totalNumMergeTasks: count(1),
-  maxRetry: count(0),
-  pushTimeout: count(0),
-  taskStatusCheckPeriodMs: count(0),
-  chatHandlerTimeout: optional(readText),
-  chatHandlerNumRetries: count(0),
-  appendableIndexSpec: anyObject,
-  splitHintSpec: anyObject,
-  indexSpec: anyObject,
-  indexSpecForIntermediatePersists: anyObject,
-  segmentWriteOutMediumFactory: anyObject,
+  ...tuningFields,
 })
-const readTuningConfig = converted(tuningFields, (config, field) => {
+const readTuningConfig = converted(readFieldsOfTuning, (config, field) => {
   const { partitionsSpec, maxRowsPerSegment } = config
   if (partitionsSpec !== null && maxRowsPerSegment !== null)
     throw refuse(`${field}.maxRowsPerSegment`, maxRowsPerSegment, 'no value when [partitionsSpec] is given')

@@ -1,4 +1,5 @@
 import type { Permission } from '@svc/domain/access'
+import { raw } from 'sql-template-tag'
 import type { Credentials } from '../security/index.ts'
 import { type AuditEntry, saveAudit } from './audit.ts'
 import { type Database, type Queries, sql, type Transaction } from './database.ts'
@@ -145,31 +146,43 @@ export async function removeRole(queries: Queries, authorizer: string, name: str
   )
 }
 
-/** Assigns a role to a user. Returns false if the user already has it. Both must exist. */
+/** Users and group mappings both have roles. */
+export type RoleOwner = 'user' | 'mapping'
+
+const roleTables = {
+  user: { table: raw('authorization_user_roles'), nameColumn: raw('user_name') },
+  mapping: { table: raw('authorization_group_mapping_roles'), nameColumn: raw('mapping_name') },
+} as const
+
+/** Assigns a role to a user or group mapping. Returns false if it already has the role. Both must exist. */
 export async function assignRole(
   queries: Queries,
   authorizer: string,
-  user: string,
+  owner: RoleOwner,
+  name: string,
   role: string,
 ): Promise<boolean> {
+  const { table, nameColumn } = roleTables[owner]
   return changed(
     await queries.query(sql`
-      INSERT INTO authorization_user_roles (authorizer, user_name, role_name)
-      VALUES (${authorizer}, ${user}, ${role}) ON CONFLICT DO NOTHING RETURNING user_name`),
+      INSERT INTO ${table} (authorizer, ${nameColumn}, role_name) VALUES (${authorizer}, ${name}, ${role})
+      ON CONFLICT DO NOTHING RETURNING role_name`),
   )
 }
 
-/** Removes a role from a user. Returns false if the user did not have it. */
+/** Removes a role from a user or group mapping. Returns false if it did not have the role. */
 export async function unassignRole(
   queries: Queries,
   authorizer: string,
-  user: string,
+  owner: RoleOwner,
+  name: string,
   role: string,
 ): Promise<boolean> {
+  const { table, nameColumn } = roleTables[owner]
   return changed(
     await queries.query(sql`
-      DELETE FROM authorization_user_roles
-      WHERE authorizer = ${authorizer} AND user_name = ${user} AND role_name = ${role} RETURNING user_name`),
+      DELETE FROM ${table} WHERE authorizer = ${authorizer} AND ${nameColumn} = ${name} AND role_name = ${role}
+      RETURNING role_name`),
   )
 }
 
@@ -196,35 +209,6 @@ export async function removeGroupMapping(
   return changed(
     await queries.query(sql`
       DELETE FROM authorization_group_mappings WHERE authorizer = ${authorizer} AND name = ${name} RETURNING name`),
-  )
-}
-
-/** Assigns a role to a group mapping. Returns false if the mapping already has it. Both must exist. */
-export async function assignMappingRole(
-  queries: Queries,
-  authorizer: string,
-  mapping: string,
-  role: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      INSERT INTO authorization_group_mapping_roles (authorizer, mapping_name, role_name)
-      VALUES (${authorizer}, ${mapping}, ${role}) ON CONFLICT DO NOTHING RETURNING mapping_name`),
-  )
-}
-
-/** Removes a role from a group mapping. Returns false if the mapping did not have it. */
-export async function unassignMappingRole(
-  queries: Queries,
-  authorizer: string,
-  mapping: string,
-  role: string,
-): Promise<boolean> {
-  return changed(
-    await queries.query(sql`
-      DELETE FROM authorization_group_mapping_roles
-      WHERE authorizer = ${authorizer} AND mapping_name = ${mapping} AND role_name = ${role}
-      RETURNING mapping_name`),
   )
 }
 

@@ -7,7 +7,6 @@ import {
   addAuthorizationUser,
   addGroupMapping,
   addRole,
-  assignMappingRole,
   assignRole,
   changeSecurity,
   claimInitialization,
@@ -24,7 +23,6 @@ import {
   saveUserWithRole,
   securityChannel,
   type Transaction,
-  unassignMappingRole,
   unassignRole,
 } from './index.ts'
 
@@ -68,10 +66,10 @@ describe('the security directory', () => {
       await addRole(transaction, 'Z', 'auditor')
       await addRole(transaction, 'Y', 'reader')
       for (const role of ['reader', 'auditor'])
-        assert.equal(await assignRole(transaction, 'Z', 'ann', role), true)
-      assert.equal(await assignRole(transaction, 'Z', 'ann', 'reader'), false)
+        assert.equal(await assignRole(transaction, 'Z', 'user', 'ann', role), true)
+      assert.equal(await assignRole(transaction, 'Z', 'user', 'ann', 'reader'), false)
       await addGroupMapping(transaction, 'Z', 'staff', '*,ou=staff')
-      await assignMappingRole(transaction, 'Z', 'staff', 'reader')
+      await assignRole(transaction, 'Z', 'mapping', 'staff', 'reader')
     })
     const directory = await loadSecurityDirectory(database)
     assert.equal(directory.version, 2)
@@ -91,9 +89,9 @@ describe('the security directory', () => {
       assert.equal(await replaceCredentials(transaction, 'A', 'nobody', credentials), false)
       assert.equal(await replacePermissions(transaction, 'Z', 'auditor', [permission]), true)
       assert.equal(await replacePermissions(transaction, 'Z', 'nothing', []), false)
-      assert.equal(await unassignRole(transaction, 'Z', 'ann', 'auditor'), true)
-      assert.equal(await unassignRole(transaction, 'Z', 'ann', 'auditor'), false)
-      assert.equal(await unassignMappingRole(transaction, 'Z', 'staff', 'admin'), false)
+      assert.equal(await unassignRole(transaction, 'Z', 'user', 'ann', 'auditor'), true)
+      assert.equal(await unassignRole(transaction, 'Z', 'user', 'ann', 'auditor'), false)
+      assert.equal(await unassignRole(transaction, 'Z', 'mapping', 'staff', 'admin'), false)
     })
     const changed = await loadSecurityDirectory(database)
     assert.deepEqual(changed.authenticators.A?.ann, credentials)

@@ -48,3 +48,11 @@ test('returns the result of an attempt during which the signal was aborted', asy
   }
   assert.equal(await retry(work, { signal: controller.signal }), 'done')
 })
+
+test('waits a little longer before each attempt, up to the max', async () => {
+  const startedAt = performance.now()
+  const errors = Array.from({ length: 40 }, () => unavailable('x'))
+  assert.equal(await retry(failingWith(...errors), { delayMs: 1, maxDelayMs: 3 }), 41)
+  // 40 delays of 1 ms would be 40 ms, and 40 delays of 3 ms 120 ms. Timers may only be late.
+  assert.ok(performance.now() - startedAt >= 50)
+})

@@ -6,6 +6,8 @@ export interface RetryOptions {
   /** Whether a retry may help. Other errors are thrown at once. Default: whether it is a Failure that is unavailable or timed out. */
   readonly isTemporary?: (error: Error) => boolean
   readonly delayMs?: number
+  /** Each delay is 5% longer than the one before, up to this. Default: `delayMs`, so delays do not grow. */
+  readonly maxDelayMs?: number
   /** Default: no limit. */
   readonly timeoutMs?: number
   /** When aborted, no further attempt starts, and its reason is thrown. */
@@ -26,6 +28,7 @@ export async function retry<Result>(
   {
     isTemporary = isAboutAvailability,
     delayMs = 200,
+    maxDelayMs = delayMs,
     timeoutMs = Number.POSITIVE_INFINITY,
     signal,
     onRetry,
@@ -38,8 +41,9 @@ export async function retry<Result>(
   }
   return await pRetry(attempt, {
     retries: Number.POSITIVE_INFINITY,
-    factor: 1,
+    factor: 1.05,
     minTimeout: delayMs,
+    maxTimeout: maxDelayMs,
     maxRetryTime: timeoutMs,
     shouldRetry: ({ error }) => {
       if (!isTemporary(error)) return false

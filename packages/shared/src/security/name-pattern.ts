@@ -1,11 +1,12 @@
 import { isPlainName, maxNamePatternLength } from '@svc/domain/access'
+import { maxNameLength } from '@svc/domain/validation'
 import { RE2JS } from 're2js'
 
 // A compiled pattern has one step per character to match, plus some overhead. Repetitions count once per repeat.
 // Matching one character takes time proportional to the number of steps.
 const maxSteps = maxNamePatternLength + 100
 // No resource has a longer name. Matching takes time proportional to the length of the name, too.
-const maxMatchedLength = 255
+const maxMatchedLength = maxNameLength
 
 /** Compiles a pattern. Throws if it is not a regular expression, or too long with its repetitions expanded. */
 function compile(pattern: string): RE2JS {

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import { maxNameLength, maxPasswordLength } from '@svc/domain/access'
+import { maxPasswordLength } from '@svc/domain/access'
+import { maxNameLength } from '@svc/domain/validation'
 import { allowsAnonymous, internalNetworks, requiresLogin, type Settings } from '../config/index.ts'
 import { type LoginThrottle, noThrottle } from '../login-throttle/index.ts'
 import { basicHeader, readBasicHeader } from './basic-header.ts'

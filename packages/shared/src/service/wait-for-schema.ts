@@ -1,9 +1,16 @@
-import { describeError } from '@svc/domain/failure'
+import { describeError, unavailable } from '@svc/domain/failure'
 import { isSchemaCurrent, migrateSchema } from '../postgres/index.ts'
+import { retry } from '../retry/index.ts'
 import { createTroubleLog } from '../runtime/index.ts'
 import type { ServiceContext } from './context.ts'
 
-/** Waits for the metadata store. The coordinator creates or migrates its tables; the other servers wait for that. */
+// All processes of a cluster start at once, so a store that is not ready at first is no reason for an error in the log.
+const quietMs = 2000
+
+/**
+ * Waits for the metadata store. The coordinator creates or migrates its tables; the other servers wait for that. Also
+ * returns if the server stops.
+ */
 export async function waitForSchema({
   settings,
   database,
@@ -12,23 +19,29 @@ export async function waitForSchema({
   stopping,
 }: Pick<ServiceContext, 'settings' | 'database' | 'logger' | 'readiness' | 'stopping'>): Promise<void> {
   const trouble = createTroubleLog(logger)
-  for (let attempt = 0; !stopping.aborted; attempt++) {
-    try {
-      if (settings.role === 'coordinator') await migrateSchema(database)
-      if (await isSchemaCurrent(database)) {
-        readiness.setTrouble('store', undefined)
-        return
-      }
-      readiness.setTrouble('store', 'Waiting for a coordinator to create the metadata tables')
-    } catch (error) {
-      readiness.setTrouble('store', 'Cannot use the metadata store; see the log of this server')
-      if (attempt > 80)
-        trouble.report('Cannot use the metadata store', {
-          error: describeError(error),
-          cause: describeError((error as Error).cause ?? ''),
-        })
-    }
-    // Short at first, because all processes of a cluster start at once; later, slower to reduce load.
-    await new Promise((resolve) => setTimeout(resolve, attempt < 80 ? 25 : 1000))
+  const startedAt = performance.now()
+  const isMissing = unavailable('Waiting for a coordinator to create the metadata tables')
+  const assertCurrent = async () => {
+    if (settings.role === 'coordinator') await migrateSchema(database)
+    if (!(await isSchemaCurrent(database))) throw isMissing
+  }
+  const onRetry = (error: Error) => {
+    if (error === isMissing) return readiness.setTrouble('store', error.message)
+    readiness.setTrouble('store', 'Cannot use the metadata store; see the log of this server')
+    if (performance.now() - startedAt < quietMs) return
+    const cause = describeError(error.cause ?? '')
+    trouble.report('Cannot use the metadata store', { error: describeError(error), cause })
+  }
+  try {
+    await retry(assertCurrent, {
+      isTemporary: () => !stopping.aborted,
+      delayMs: 25,
+      maxDelayMs: 1000,
+      signal: stopping,
+      onRetry,
+    })
+    readiness.setTrouble('store', undefined)
+  } catch (error) {
+    if (!stopping.aborted) throw error
   }
 }

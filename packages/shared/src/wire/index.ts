@@ -6,7 +6,6 @@ export { type JsonLimits, JsonScan } from './json-scan.ts'
 export { linesOf } from './lines.ts'
 export { parseJsonText } from './parse-json-text.ts'
 export {
-  datasourceParameter,
   historyParameters,
   integerParameter,
   intervalParameter,

@@ -1,6 +1,5 @@
 import { type Interval, parseInterval, readInterval } from '@svc/domain/time'
 import {
-  checked,
   converted,
   described,
   omittable,
@@ -18,13 +17,6 @@ export const textParameter: Reader<string> = described({ type: 'string' }, (valu
   if (typeof value !== 'string') throw refuse(field, value, 'a single string')
   return value
 })
-
-/** Reads a query parameter that names a datasource. */
-export const datasourceParameter = checked(
-  textParameter,
-  (name) => !name.includes('/'),
-  'a datasource name without [/]',
-)
 
 /** Reads a query parameter that is an integer from `min` to `max`. */
 export const integerParameter = (min: number, max: number): Reader<number> =>

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import type { Failure } from '@svc/domain/failure'
 import { type Reader, readFields } from '@svc/domain/validation'
 import {
-  datasourceParameter,
   integerParameter,
   intervalParameter,
   positiveCount,
@@ -54,12 +53,6 @@ describe('a query parameter', () => {
     assert.equal(
       readParameter(positiveCount(10), 'limit', '11'),
       'Invalid value [11] for [limit]: expected an integer from 1 to 10',
-    ))
-
-  it('rejects a datasource with a slash', () =>
-    assert.equal(
-      readParameter(datasourceParameter, 'dataSource', 'a/b'),
-      'Invalid value [a/b] for [dataSource]: expected a datasource name without [/]',
     ))
 
   it('accepts an interval', () => {

@@ -8,16 +8,15 @@ import { type AnswerPlan, isWithinAny } from '@svc/domain/querying'
 import { eternity, formatInstant, type Interval, joinIntervals, parseInterval } from '@svc/domain/time'
 import {
   checked,
-  datasourceNameRule,
   described,
   hasControlCharacter,
-  isDatasourceName,
   isJsonObject,
   omittable,
   optional,
   type Reader,
   readByType,
   readCount,
+  readDatasourceName,
   readFields,
   readList,
   readOneOf,
@@ -49,12 +48,14 @@ const readColumnName = checked(
   (name) => !hasControlCharacter(name),
   'a name without control characters',
 )
-const readName = checked(readText, isDatasourceName, datasourceNameRule)
-const readTable = readFields({ type: readOneOf(['table']), name: readName }, { ignoresOthers: true })
+const readTable = readFields(
+  { type: readOneOf(['table']), name: readDatasourceName },
+  { ignoresOthers: true },
+)
 const readDataSource: Reader<string> = described(
-  { anyOf: [schemaOf(readName), schemaOf(readTable)] },
+  { anyOf: [schemaOf(readDatasourceName), schemaOf(readTable)] },
   (json, field) => {
-    if (typeof json === 'string') return readName(json, field)
+    if (typeof json === 'string') return readDatasourceName(json, field)
     try {
       return readTable(json, field).name
     } catch {

@@ -1,7 +1,7 @@
 import { describeIntervals, describeStatus, explainCompaction } from '@svc/domain/compaction'
 import { notFound } from '@svc/domain/failure'
 import { formatInstant, formatInterval } from '@svc/domain/time'
-import { checked, omittable } from '@svc/domain/validation'
+import { omittable, readDatasourceName } from '@svc/domain/validation'
 import {
   type CompactionPlanner,
   compactionPreviewRoute,
@@ -13,16 +13,14 @@ import {
 import { config, datasource, emptyAnswer, jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { Clock } from '@svc/shared/runtime'
 import type { ServiceContext } from '@svc/shared/service'
-import { datasourceParameter, presence } from '@svc/shared/wire'
+import { presence } from '@svc/shared/wire'
 import { z } from 'zod'
 import { pathInterval } from './datasources.ts'
 
 const path = '/svc/coordinator/v1/compaction'
 
-const statusQuery = { dataSource: omittable(datasourceParameter), full: presence }
-const progressQuery = {
-  dataSource: checked(datasourceParameter, (name) => name !== '', 'the name of a datasource'),
-}
+const statusQuery = { dataSource: omittable(readDatasourceName), full: presence }
+const progressQuery = { dataSource: readDatasourceName }
 
 /** Returns the endpoints for the status of the compaction duty. The status is empty if supervisors run compaction. */
 export function compactionStatusRoutes(

@@ -1,7 +1,15 @@
 import { invalidInput, notFound } from '@svc/domain/failure'
 import { parseSegmentId } from '@svc/domain/segment'
 import { formatInstant, readInterval } from '@svc/domain/time'
-import { converted, described, omittable, readList, readOneOf, refuse } from '@svc/domain/validation'
+import {
+  converted,
+  described,
+  omittable,
+  readDatasourceName,
+  readList,
+  readOneOf,
+  refuse,
+} from '@svc/domain/validation'
 import {
   authenticated,
   datasource,
@@ -23,7 +31,7 @@ import {
 } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { namesShape, segmentShape } from '@svc/shared/shapes'
-import { datasourceParameter, positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
+import { positiveCount, presence, severalOf, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { continued, datasourceShape, fullDatasource, payloadsWithStatus } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
@@ -31,7 +39,7 @@ import { pathInterval } from './datasources.ts'
 
 const base = '/svc/coordinator/v1/metadata'
 const fullOnly = { full: presence }
-const names = omittable(converted(severalOf(datasourceParameter), (given) => new Set(given)))
+const names = omittable(converted(severalOf(readDatasourceName), (given) => new Set(given)))
 
 const flagParameter = omittable(
   converted(readOneOf(['true', 'false']), (value) => value === 'true'),

@@ -1,7 +1,10 @@
 import {
+  type AnsweredRule,
+  type AnsweredServer,
   type ClusterExplanation,
   describeRule,
   type ExplainedCluster,
+  type ExplanationAnswer,
   explainCluster,
   explainRules,
   explainSegment,
@@ -47,7 +50,7 @@ interface ExplainedState {
 /** Explains segments. Answers are ready to be sent as JSON. */
 export interface Explanations {
   /** Explains a segment. Throws notFound if the datasource has no such segment. */
-  ofSegment(dataSource: string, id: string, caller: Caller): Promise<object>
+  ofSegment(dataSource: string, id: string, caller: Caller): Promise<ExplanationAnswer>
   /** Explains the used segments that overlap an interval. */
   ofInterval(dataSource: string, interval: Interval, signal: AbortSignal): Promise<object>
   /** Returns what the cluster is doing and what is holding it up. */
@@ -103,7 +106,7 @@ export function createExplanations(state: ExplainedState): Explanations {
     dataSource: string,
     id: string,
     caller: Caller,
-  ): Promise<object> {
+  ): Promise<ExplanationAnswer> {
     const unused = await loadUnused(context.database, dataSource, id)
     if (unused === undefined)
       throw notFound(
@@ -237,7 +240,7 @@ async function clusterOf({
 }
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
-function answerOf(explained: SegmentExplanation, canReadServers: boolean): object {
+function answerOf(explained: SegmentExplanation, canReadServers: boolean): ExplanationAnswer {
   const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, rules } = explained
   const { matched, passed, omitted } = rules
   const servers = canReadServers ? explained.servers : explained.servers.filter(hasSegment)
@@ -264,14 +267,14 @@ function answerOf(explained: SegmentExplanation, canReadServers: boolean): objec
 const hasSegment = ({ state }: ServerFinding): boolean =>
   state === 'serves' || state === 'loads' || state === 'drops'
 
-const placed = ({ number, place, source, rule }: PlacedRule) => ({
+const placed = ({ number, place, source, rule }: PlacedRule): AnsweredRule => ({
   number,
   place,
   source,
   rule: formatRule(rule),
 })
 
-const serverAnswer = ({ failure, ...finding }: ServerFinding) => ({
+const serverAnswer = ({ failure, ...finding }: ServerFinding): AnsweredServer => ({
   ...finding,
   ...(failure === undefined
     ? {}

@@ -11,7 +11,7 @@ import { storesUsers } from '@svc/shared/config'
 import {
   addGroupMapping,
   announceSecurityChange,
-  assignMappingRole,
+  assignRole,
   claimInitialization,
   saveAuthenticationUser,
   saveRole,
@@ -82,7 +82,7 @@ export async function createFirstUsers({
       const group = settings.getNamed('svc.auth.authorizer.<name>.initialAdminGroupMapping', authorizer)
       if (group !== undefined) {
         await addGroupMapping(transaction, authorizer, adminMapping, group)
-        await assignMappingRole(transaction, authorizer, adminMapping, initialRole)
+        await assignRole(transaction, authorizer, 'mapping', adminMapping, initialRole)
       }
       await announceSecurityChange(transaction)
     })

@@ -1,6 +1,6 @@
 import { missingPermission } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
-import { hasControlCharacter, isJsonObject, refuse, showValue } from '@svc/domain/validation'
+import { hasControlCharacter, isJsonObject, maxNameLength, refuse, showValue } from '@svc/domain/validation'
 import {
   jsonAnswer,
   jsonBody,
@@ -16,7 +16,6 @@ import type { ServiceContext } from '@svc/shared/service'
 import { taskTypeOf, taskTypes } from '@svc/shared/tasks'
 import { taskIdShape } from './task-status.ts'
 
-const maxTaskIdLength = 255
 // A compact task may name many segments, which are most of its values.
 const maxTaskValues = 250_000
 
@@ -93,8 +92,8 @@ function assertNotScheduled(body: unknown): void {
 /** Returns a task id that the caller chose. Throws invalidInput if it is not valid. */
 function checkedId(id: string | undefined): string | undefined {
   if (id === undefined) return undefined
-  if (id.length > maxTaskIdLength || hasControlCharacter(id))
-    throw refuse('id', id, `a string of at most ${maxTaskIdLength} characters, without control characters`)
+  if (id.length > maxNameLength || hasControlCharacter(id))
+    throw refuse('id', id, `a string of at most ${maxNameLength} characters, without control characters`)
   return id
 }
 

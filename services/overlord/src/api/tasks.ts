@@ -3,7 +3,14 @@ import { pipeline } from 'node:stream/promises'
 import { missingPermission } from '@svc/domain/access'
 import { notFound } from '@svc/domain/failure'
 import { dayMs } from '@svc/domain/time'
-import { omittable, readList, readOneOf, readText, type ValuesOf } from '@svc/domain/validation'
+import {
+  omittable,
+  readDatasourceName,
+  readList,
+  readOneOf,
+  readText,
+  type ValuesOf,
+} from '@svc/domain/validation'
 import type { FileStore } from '@svc/shared/deep-storage'
 import {
   authenticated,
@@ -34,7 +41,7 @@ import {
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { openTaskLogs, type TaskRunner, taskLogName } from '@svc/shared/task-running'
-import { datasourceParameter, integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
+import { integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { submitTaskRoute } from './submit-task.ts'
 import { describeTask, describeTaskStatus, taskIdShape, taskShape, taskStatusShape } from './task-status.ts'
@@ -58,7 +65,7 @@ const readTaskIds = readList(readText, { min: 1, max: maxTasksPerRequest, item: 
 
 const listQuery = {
   state: omittable(readOneOf(Object.keys(statesOf) as ListedState[])),
-  datasource: omittable(datasourceParameter),
+  datasource: omittable(readDatasourceName),
   type: omittable(textParameter),
   max: omittable(positiveCount()),
 }

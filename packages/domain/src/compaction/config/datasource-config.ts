@@ -2,16 +2,15 @@ import { invalidInput } from '../../failure/index.ts'
 import type { DimensionSchema, GranularitySpec, MetricSchema } from '../../specs/index.ts'
 import { formatPeriod, type Period, parsePeriod, readPeriod } from '../../time/index.ts'
 import {
-  checked,
   converted,
   isJsonObject,
   type JsonObject,
   optional,
   type Reader,
   readAnyObject,
+  readDatasourceName,
   readFields,
   readInteger,
-  readName,
   readOneOf,
   refuse,
   titled,
@@ -57,12 +56,6 @@ const defaultInputSizeBytes = 100_000_000_000_000
 const oneDay: Period = parsePeriod('P1D')
 const maxPriority = 999_999
 
-const readDataSource: Reader<string> = checked(
-  readName(),
-  (name) => !name.includes('/') && name === name.trim(),
-  'a name without slashes and without leading or trailing whitespace',
-)
-
 const readContext: Reader<JsonObject> = converted(readAnyObject, (context, field) => {
   if (Object.hasOwn(context, 'priority')) {
     optional(readInteger(-maxPriority, maxPriority))(context.priority, `${field}.priority`)
@@ -73,7 +66,7 @@ const readContext: Reader<JsonObject> = converted(readAnyObject, (context, field
 const readConfig = readFields({
   // Druid 37 uses this type for a configuration that is complete by itself.
   type: optional(readOneOf(['inline'])),
-  dataSource: readDataSource,
+  dataSource: readDatasourceName,
   taskPriority: optional(readInteger(-maxPriority, maxPriority), defaultPriority),
   inputSegmentSizeBytes: optional(readInteger(0, Number.MAX_SAFE_INTEGER), defaultInputSizeBytes),
   maxRowsPerSegment: optional(readInteger(1, maxInt)),

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- How fast servers have loaded segments, as sums over measurements.
+-- How fast servers loaded segments: sums over measurements.
 CREATE TABLE load_rates (
   server text COLLATE "C" PRIMARY KEY,
   sums json NOT NULL,

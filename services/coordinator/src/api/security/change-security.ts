@@ -1,6 +1,6 @@
-import { maxNameLength, permissionsOf } from '@svc/domain/access'
+import { permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
-import { hasControlCharacter } from '@svc/domain/validation'
+import { readName } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
 import { type RouteInput, versionCheck } from '@svc/shared/http'
 import { changeSecurity, readSecurityDirectory, type Transaction } from '@svc/shared/postgres'
@@ -89,12 +89,9 @@ export function expect(holds: boolean, message: string): void {
   if (!holds) throw invalidInput(message)
 }
 
+const readPathName = readName()
+
 /** Returns the name of a user, role, or mapping from the path. Throws invalidInput if it is invalid. */
 export function nameParameter(params: Readonly<Record<string, string>>, parameter: string): string {
-  const name = params[parameter] as string
-  expect(
-    name.trim() !== '' && name.length <= maxNameLength && !hasControlCharacter(name),
-    `Invalid value [${name.slice(0, maxNameLength)}] for [${parameter}]: expected a non-blank name of 1 to ${maxNameLength} characters without control characters`,
-  )
-  return name
+  return readPathName(params[parameter], parameter)
 }

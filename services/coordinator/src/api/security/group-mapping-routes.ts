@@ -9,7 +9,7 @@ import {
   titled,
 } from '@svc/domain/validation'
 import { emptyAnswer, jsonAnswer, jsonBody, type Route, route, securityConfig } from '@svc/shared/http'
-import { addGroupMapping, assignMappingRole, removeGroupMapping } from '@svc/shared/postgres'
+import { addGroupMapping, assignRole, removeGroupMapping } from '@svc/shared/postgres'
 import { namesShape } from '@svc/shared/shapes'
 import { z } from 'zod'
 import { type Authorizers, authorizerPath, entryOf, readAuthorizer } from './authorizers.ts'
@@ -95,7 +95,7 @@ function createMappingRoute(authorizers: Authorizers): Route {
         for (const role of roles) entryOf(directory.roles, role, 'Role')
         const created = await addGroupMapping(transaction, authorizer, mapping, groupPattern)
         expect(created, `Group mapping [${mapping}] already exists`)
-        for (const role of new Set(roles)) await assignMappingRole(transaction, authorizer, mapping, role)
+        for (const role of new Set(roles)) await assignRole(transaction, authorizer, 'mapping', mapping, role)
       })
     },
   })

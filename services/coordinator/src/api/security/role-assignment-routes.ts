@@ -1,5 +1,5 @@
 import type { Route } from '@svc/shared/http'
-import { assignMappingRole, assignRole, unassignMappingRole, unassignRole } from '@svc/shared/postgres'
+import { assignRole, type RoleOwner, unassignRole } from '@svc/shared/postgres'
 import { type Authorizers, entryOf, readAuthorizer } from './authorizers.ts'
 import { expect } from './change-security.ts'
 
@@ -10,26 +10,22 @@ const owners = {
     what: 'User',
     label: 'user',
     entries: 'users',
-    assign: assignRole,
-    unassign: unassignRole,
   },
   mapping: {
     path: '/groupMappings/:mapping',
     what: 'Group mapping',
     label: 'group mapping',
     entries: 'groupMappings',
-    assign: assignMappingRole,
-    unassign: unassignMappingRole,
   },
-} as const
+} as const satisfies Record<RoleOwner, object>
 
 /** Returns the endpoints that assign roles to users or group mappings, and remove them. */
-export function roleAssignmentRoutes(authorizers: Authorizers, owner: keyof typeof owners): Route[] {
-  const { path, what, label, entries, assign, unassign } = owners[owner]
+export function roleAssignmentRoutes(authorizers: Authorizers, owner: RoleOwner): Route[] {
+  const { path, what, label, entries } = owners[owner]
   const change = (
     method: 'POST' | 'DELETE',
     summary: string,
-    apply: typeof assign,
+    apply: typeof assignRole,
     messageOf: (name: string, role: string) => string,
   ) =>
     authorizers.changeRoute(
@@ -40,20 +36,20 @@ export function roleAssignmentRoutes(authorizers: Authorizers, owner: keyof type
         const directory = await readAuthorizer(transaction, authorizer)
         entryOf<unknown>(directory[entries], name, what)
         entryOf(directory.roles, role, 'Role')
-        expect(await apply(transaction, authorizer, name, role), messageOf(name, role))
+        expect(await apply(transaction, authorizer, owner, name, role), messageOf(name, role))
       },
     )
   return [
     change(
       'POST',
       `Assign a role to a ${label}`,
-      assign,
+      assignRole,
       (name, role) => `${what} [${name}] already has role [${role}]`,
     ),
     change(
       'DELETE',
       `Remove a role from a ${label}`,
-      unassign,
+      unassignRole,
       (name, role) => `${what} [${name}] does not have role [${role}]`,
     ),
   ]

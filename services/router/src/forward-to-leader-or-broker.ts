@@ -20,7 +20,7 @@ export interface Sending {
  * Sends the request to a leader or a broker. If that server has lost leadership and redirects the request, follows the
  * new leader here, so that the caller need not.
  */
-export async function forwardToLeader(
+export async function forwardToLeaderOrBroker(
   sending: Sending,
   exchange: Exchange,
   body: ForwardedBody,
