@@ -107,18 +107,18 @@ const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')
 /** The screens that the user may open, in the order of the navigation. */
 function useScreens(): readonly { readonly path: string; readonly label: string }[] {
   const { data: caller } = useCaller()
+  const canReadState = caller?.state.read === true
+  const canReadData = caller?.anyDatasource.read === true
   return [
     { path: '/', label: 'Overview' },
     { path: '/datasources', label: 'Datasources' },
-    { path: '/tiers', label: 'Tiers' },
-    ...(hasCluster()
-      ? [
-          { path: '/compaction', label: 'Compaction' },
-          { path: '/runs', label: 'Runs' },
-        ]
+    ...(canReadState ? [{ path: '/tiers', label: 'Tiers' }] : []),
+    ...(hasCluster() && canReadData ? [{ path: '/compaction', label: 'Compaction' }] : []),
+    ...(hasCluster() && (canReadState || canReadData || caller?.anyDatasource.write)
+      ? [{ path: '/runs', label: 'Runs' }]
       : []),
-    ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
-    ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
+    ...(caller?.security.read && caller.storesRoles ? [{ path: '/access', label: 'Access' }] : []),
+    ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
   ]
 }
 

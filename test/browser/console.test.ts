@@ -38,6 +38,7 @@ describe('the console', { skip }, () => {
     if (process.env.SVC_DOCS_UPDATE === '1') await of.screenshot({ path: path.join(pictures, `${name}.png`) })
   }
   const settled = () => isSettled(cluster)
+  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
   const rulesOf = (dataSource: string) =>
     cluster.router.get<{ type: string; period?: string }[]>(`${rulesPath}/${encodeURIComponent(dataSource)}`)
   const periodsIn = (rules: Awaited<ReturnType<typeof rulesOf>>) => rules.map(({ period = '' }) => period)
@@ -480,27 +481,51 @@ describe('the console', { skip }, () => {
     await light.context.close()
   })
 
-  test('offers a user without permissions only what they may do', async () => {
-    const reader = await openPage(browser)
-    const [, password] = credentialsOf('reader').split(':')
-    await logIn(reader.page, urlOf('datasources/wikipedia'), 'reader', password!)
-    await editPeriod(reader.page, 'P13M', 'P1Y')
-    await reader.page.getByText(/requires WRITE on the datasource/).waitFor()
-    assert.equal(await reader.page.getByRole('button', { name: 'Apply' }).count(), 0)
-    await reader.page.goto(urlOf('datasources'))
-    await logIn(reader.page, urlOf('datasources'), 'narrow', password!)
-    await reader.page.getByRole('link', { name: 'koalas' }).click()
-    await reader.page.getByRole('region', { name: 'Timeline' }).waitFor()
-    assert.equal(await reader.page.getByText('wikipedia').count(), 0)
-    await reader.page.goto(urlOf('datasources'))
-    await logIn(reader.page, urlOf('datasources'), 'nobody', password!)
-    await reader.page.getByText('No datasources yet').waitFor()
-    assert.equal(await reader.page.getByRole('link', { name: 'Access' }).count(), 0)
-    await reader.page.getByRole('link', { name: 'Overview' }).click()
-    await reader.page.getByText('You cannot read everything in this cluster').waitFor()
-    assert.equal(await reader.page.getByRole('region', { name: 'Services' }).count(), 0)
-    assert.deepEqual(await reader.findings(), [])
-    await reader.context.close()
+  test('offers a user only what they may do, and sends no request that is refused', async () => {
+    const { page: limited, context, problems, findings } = await openPage(browser)
+    const logInAs = async (name: string, screen: string) => {
+      await limited.goto(urlOf(screen))
+      await logIn(limited, urlOf(screen), name, passwordOf(name))
+    }
+    const screens = limited.getByRole('navigation', { name: 'Screens' }).getByRole('link')
+    const openAll = async (expected: readonly string[]) => {
+      await limited.getByRole('heading', { level: 1 }).waitFor()
+      assert.deepEqual(await screens.allTextContents(), expected)
+      for (const name of expected) {
+        await limited.getByRole('link', { name, exact: true }).click()
+        await limited.getByRole('heading', { level: 1 }).waitFor()
+        assert.deepEqual(await findings(), [], name)
+      }
+    }
+    await logInAs('reader', 'datasources/wikipedia')
+    await editPeriod(limited, 'P13M', 'P1Y')
+    await limited.getByText(/requires WRITE on the datasource/).waitFor()
+    assert.equal(await limited.getByRole('button', { name: 'Apply' }).count(), 0)
+    await limited.keyboard.press('Escape')
+    await limited.keyboard.press('Escape')
+    await openAll(['Overview', 'Datasources', 'Tiers', 'Compaction', 'Runs', 'SQL'])
+    await logInAs('narrow', 'datasources')
+    const row = limited.getByRole('row', { name: /koalas/ })
+    await row.getByRole('cell', { name: '30', exact: true }).waitFor()
+    await row.getByRole('link', { name: 'koalas' }).click()
+    await limited.getByRole('region', { name: 'Timeline' }).waitFor()
+    assert.equal(await limited.getByText('wikipedia').count(), 0)
+    await openAll(['Overview', 'Datasources', 'Compaction', 'Runs', 'SQL'])
+    await limited.getByRole('link', { name: 'Runs', exact: true }).click()
+    await limited.getByRole('heading', { name: 'Runs and tasks' }).waitFor()
+    assert.equal(await limited.getByText('Ingest a file').count(), 0)
+    await logInAs('nobody', 'datasources')
+    await limited.getByText('No datasources yet').waitFor()
+    await openAll(['Overview', 'Datasources'])
+    await limited.getByRole('link', { name: 'Overview' }).click()
+    await limited.getByText('You cannot read everything in this cluster').waitFor()
+    assert.equal(await limited.getByRole('region', { name: 'Services' }).count(), 0)
+    for (const screen of ['tiers', 'datasources/wikipedia']) {
+      await logInAs('nobody', screen)
+      await limited.getByText(/requires READ on (STATE|DATASOURCE wikipedia)\./).waitFor()
+    }
+    assert.deepEqual(problems, [])
+    await context.close()
   })
 
   test('keeps an edit for a user who logs out and in again, and shows nothing in between', async () => {
@@ -520,7 +545,6 @@ describe('the console', { skip }, () => {
     dark.problems.splice(0)
   })
 
-  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
   const koalasPath = `${rulesPath}/koalas`
   const koalasFor = (period: string) => [
     { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },

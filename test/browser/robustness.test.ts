@@ -250,8 +250,6 @@ describe('the console, when something unusual happens', { skip }, () => {
     await link('Datasources').click()
     await link('koalas').waitFor()
     assert.equal(await page.getByText('clickstream').count(), 0)
-    // The screen of a datasource that the user may not read.
-    opened.problems.splice(0)
   })
 
   test('confirms the loss of a datasource whose name cannot be typed', async () => {

@@ -138,6 +138,14 @@ describe('the console without a cluster', { skip }, () => {
     await whatIf.getByText('What if cold-1.example:8083 fails?').waitFor()
     await whatIf.getByText(/\d+ segments cannot be queried until other servers have loaded them/).waitFor()
     await tier('cold').getByText('2 → 1').waitFor()
+    await page.getByRole('button', { name: 'fails: cold-2.example:8083' }).click()
+    await whatIf
+      .getByText(
+        /\d+ segments cannot be queried anymore: no other server can load them. cold has no other servers/,
+      )
+      .waitFor()
+    assert.equal(await whatIf.getByText('No server needs to load anything.').count(), 0)
+    await page.getByRole('button', { name: 'fails: cold-2.example:8083' }).click()
     await page.getByRole('button', { name: 'is drained: cold-1.example:8083' }).click()
     await whatIf.getByText('What if cold-1.example:8083 is drained?').waitFor()
     await whatIf.getByText(/cannot be queried/).waitFor({ state: 'detached' })

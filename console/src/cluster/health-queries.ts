@@ -120,8 +120,8 @@ export interface DutyGroup {
   readonly name: string
   readonly period: string
   readonly dutyNames: readonly string[]
-  readonly lastRunStart: string | null
-  readonly lastRunEnd: string | null
+  /** How long ago the last run ended when the page fetched it; null before the first run. */
+  readonly lastRunAgeMs: number | null
   readonly avgRuntimeMillis: number
   readonly lastRunMillis: number
   readonly runs: number
@@ -135,8 +135,7 @@ export function useDuties() {
   return useQuery({
     queryKey: ['duties'],
     queryFn: async () => {
-      const fetchGroups = async (path: string) =>
-        (await fetchJson<{ readonly dutyGroups: readonly DutyGroup[] }>(path)).dutyGroups
+      const fetchGroups = async (path: string) => dutyGroupsIn(await send(path))
       const [coordinator, overlord] = await Promise.all([
         fetchGroups('/svc/coordinator/v1/duties'),
         fetchGroups('/svc/indexer/v1/duties'),
@@ -146,6 +145,20 @@ export function useDuties() {
     enabled: caller?.state.read === true,
     refetchInterval: 4 * refreshMs,
   })
+}
+
+interface DutyStatus {
+  readonly dutyGroups: readonly (Omit<DutyGroup, 'lastRunAgeMs'> & { readonly lastRunEnd: string | null })[]
+}
+
+/** Reads the duty groups. Runs have the times of the servers' own clocks, also if the cluster has a simulated clock. */
+async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
+  const now = Date.parse(response.headers.get('date') ?? '') || Date.now()
+  const { dutyGroups } = (await response.json()) as DutyStatus
+  return dutyGroups.map((group) => ({
+    ...group,
+    lastRunAgeMs: group.lastRunEnd === null ? null : now - Date.parse(group.lastRunEnd),
+  }))
 }
 
 /** A task, unfinished or finished. */

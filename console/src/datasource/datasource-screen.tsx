@@ -2,13 +2,13 @@ import type { ServedFigures } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
 import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatAge, isTyping, Name, Problem, tierColors } from '../ui/index.ts'
+import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
 import { parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
@@ -25,19 +25,28 @@ const bucketPixels = 9
 
 /** One datasource: its data and rules on one time axis, and what an edit of the rules would do. */
 export function DatasourceScreen({ dataSource }: { readonly dataSource: string }) {
+  const { data: caller, error } = useCaller(dataSource)
+  if (caller?.datasource?.read === false)
+    return <NotShown>Showing this datasource requires READ on DATASOURCE {visible(dataSource)}.</NotShown>
+  if (caller === undefined)
+    return error ? <NotShown>{error.message}</NotShown> : <Empty title="Loading the datasource" />
+  return <Readable dataSource={dataSource} />
+}
+
+const NotShown = ({ children }: { readonly children: ReactNode }) => (
+  <Empty title="This datasource cannot be shown">
+    <p>{children}</p>
+    <p>
+      <Link href="/datasources">Show all datasources</Link>
+    </p>
+  </Empty>
+)
+
+function Readable({ dataSource }: { readonly dataSource: string }) {
   const inventory = useInventory()
   const rules = useRules(dataSource)
   const problem = inventory.error ?? rules.error
-  if (problem && !(inventory.data && rules.data)) {
-    return (
-      <Empty title="This datasource cannot be shown">
-        <p>{problem.message}</p>
-        <p>
-          <Link href="/datasources">Show all datasources</Link>
-        </p>
-      </Empty>
-    )
-  }
+  if (problem && !(inventory.data && rules.data)) return <NotShown>{problem.message}</NotShown>
   if (!inventory.data || !rules.data) return <Empty title="Loading the inventory of the cluster" />
   return (
     <Loaded
@@ -271,9 +280,7 @@ function Title({
         <Name>{dataSource}</Name>
       </h1>
       <p className="dim numbers">
-        {figures && figures.segments >= 0 && (
-          <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />
-        )}
+        {figures && <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />}
         {last && (
           <>
             {' · '}last rule change by <Name>{last.auditInfo.author || last.auditInfo.identity}</Name>,{' '}

@@ -1,5 +1,5 @@
-import { ruleTypes } from '@svc/domain/rules'
 import type { RuleJson } from '@svc/domain/rules'
+import { ruleTypes } from '@svc/domain/rules'
 
 /** The rules in a link, or why they cannot be shown. */
 export type LinkedRules = { readonly rules: readonly RuleJson[] } | { readonly problem: string }

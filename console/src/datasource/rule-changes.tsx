@@ -1,6 +1,6 @@
+import type { RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { useMemo } from 'react'
-import type { RuleJson } from '@svc/domain/rules'
 import { Name } from '../ui/index.ts'
 import { differencesOf } from './rule-differences.ts'
 import { describeRule } from './rule-text.ts'

@@ -68,7 +68,7 @@ export function OverviewScreen() {
       <div className="columns">
         {data.isLocal && <TiersSection inventory={data} />}
         {isAllowed && <Services />}
-        {hasCluster() && <RuleChanges inventory={data} />}
+        {isAllowed && <RuleChanges inventory={data} />}
         {isAllowed && <Certificates />}
       </div>
     </div>
@@ -106,7 +106,7 @@ function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
 /** What there is, and what is happening to it. */
 function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
   const { datasources, tiers } = inventory
-  const segments = datasources.reduce((sum, one) => sum + Math.max(0, one.segments), 0)
+  const segments = datasources.reduce((sum, one) => sum + one.segments, 0)
   const bytes = datasources.reduce((sum, one) => sum + one.bytes, 0)
   const servers = tiers.reduce((sum, one) => sum + one.servers, 0)
   return (

@@ -13,6 +13,7 @@ const maxTasks = 500
 /** Duty runs and tasks: what ran, how long it took, and what failed. */
 export function RunsScreen() {
   const { data: caller } = useCaller()
+  const canIngest = caller?.anyDatasource.write === true
   const tasks = useTasks(maxTasks)
   const [state, setState] = useState<(typeof states)[number]>('all')
   const [selected, setSelected] = useState<string>()
@@ -42,7 +43,7 @@ export function RunsScreen() {
             </label>
           </div>
           {tasks.error && <Problem>{tasks.error.message}</Problem>}
-          {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} />}
+          {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} canIngest={canIngest} />}
           {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={setSelected} />}
           {all.length === maxTasks && (
             <p className="hint">The newest {countOf(maxTasks, 'task')} are listed.</p>
@@ -55,14 +56,15 @@ export function RunsScreen() {
         ) : (
           <p className="dim">Choose a task to see its log and why it failed.</p>
         )}
-        <IngestPanel onTask={setSelected} />
+        {canIngest && <IngestPanel onTask={setSelected} />}
       </aside>
     </div>
   )
 }
 
-function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; readonly canIngest: boolean }) {
   if (isFiltered) return <p className="dim">No task is in this state.</p>
+  if (!canIngest) return <p className="dim">There are no tasks that you may read.</p>
   return (
     <>
       <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>

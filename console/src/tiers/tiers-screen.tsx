@@ -2,7 +2,13 @@ import { formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
-import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
+import {
+  type DataServer,
+  type QueueSize,
+  useCaller,
+  useDataServers,
+  useLoadQueues,
+} from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
 import {
   byNumberedName,
@@ -23,6 +29,17 @@ type Order = 'tier' | 'fill' | 'queue'
 
 /** All tiers and their servers: how full they are, and what they still have to load and drop. */
 export function TiersScreen() {
+  const { data: caller } = useCaller()
+  if (caller?.state.read === false)
+    return (
+      <Empty title="Servers cannot be shown">
+        <p>Showing servers requires READ on STATE.</p>
+      </Empty>
+    )
+  return caller === undefined ? <Empty title="Loading" /> : <Readable />
+}
+
+function Readable() {
   const servers = useDataServers()
   const { data: queues } = useLoadQueues()
   const [selected, setSelected] = useState<string>()
