@@ -151,9 +151,9 @@ interface DutyStatus {
   readonly dutyGroups: readonly (Omit<DutyGroup, 'lastRunAgeMs'> & { readonly lastRunEnd: string | null })[]
 }
 
-/** Reads the duty groups. Runs have the times of the servers' own clocks, also if the cluster has a simulated clock. */
+/** Reads the duty groups. Their runs have times of the servers' own clocks. */
 async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
-  const now = Date.parse(response.headers.get('date') ?? '') || Date.now()
+  const now = serverTime(response)
   const { dutyGroups } = (await response.json()) as DutyStatus
   return dutyGroups.map((group) => ({
     ...group,
@@ -161,12 +161,18 @@ async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
   }))
 }
 
+/** Returns the time of the servers' own clocks, also if the cluster has a simulated clock. */
+const serverTime = (response: Response): number =>
+  Date.parse(response.headers.get('date') ?? '') || Date.now()
+
 /** A task, unfinished or finished. */
 export interface TaskStatus {
   readonly id: string
   readonly type: string
   readonly dataSource: string
   readonly createdTime: string
+  /** How long ago it was created when the page fetched it. */
+  readonly ageMs: number
   readonly status: 'RUNNING' | 'SUCCESS' | 'FAILED'
   readonly runnerStatusCode: 'WAITING' | 'PENDING' | 'RUNNING' | 'NONE'
   readonly duration: number
@@ -178,7 +184,12 @@ export interface TaskStatus {
 export const useTasks = (max: number) =>
   useQuery({
     queryKey: ['tasks', max],
-    queryFn: () => fetchJson<readonly TaskStatus[]>(`/svc/indexer/v1/tasks?max=${max}`),
+    queryFn: async () => {
+      const response = await send(`/svc/indexer/v1/tasks?max=${max}`)
+      const tasks = (await response.json()) as readonly Omit<TaskStatus, 'ageMs'>[]
+      const now = serverTime(response)
+      return tasks.map((task): TaskStatus => ({ ...task, ageMs: now - Date.parse(task.createdTime) }))
+    },
     refetchInterval: refreshMs,
   })
 

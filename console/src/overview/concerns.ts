@@ -144,8 +144,8 @@ export function dutyConcerns(groups: Readonly<Record<string, readonly DutyGroup[
  * Returns a sentence about failed tasks, if there are any within a day. `tasks` are the newest ones; if there are
  * `maxTasks`, there may be more within that day.
  */
-export function taskConcerns(tasks: readonly TaskStatus[], now: number, maxTasks: number): Concern[] {
-  const recent = tasks.filter(({ createdTime }) => now - Date.parse(createdTime) < dayMs)
+export function taskConcerns(tasks: readonly TaskStatus[], maxTasks: number): Concern[] {
+  const recent = tasks.filter(({ ageMs }) => ageMs < dayMs)
   const failed = recent.filter(({ status }) => status === 'FAILED')
   if (failed.length === 0) return []
   const atLeast = recent.length >= maxTasks ? 'At least ' : ''

@@ -212,7 +212,6 @@ function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComp
   const servers = useDataServers()
   const duties = useDuties()
   const tasks = useTasks(maxTasks)
-  const { data: inventory } = useInventory()
   const checks = [
     ['The state of the cluster', state],
     ['The metrics of the servers', metrics],
@@ -237,7 +236,7 @@ function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComp
       ...queueConcerns(measured),
       ...tierConcerns(servers.data ?? []),
       ...dutyConcerns(duties.data ?? {}),
-      ...taskConcerns(tasks.data ?? [], inventory?.now ?? 0, maxTasks),
+      ...taskConcerns(tasks.data ?? [], maxTasks),
     ],
     isComplete: checks.every(([, { isPending }]) => !isPending),
   }

@@ -1,6 +1,6 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
-import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
+import { type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
@@ -83,7 +83,6 @@ function TaskTable({
   readonly selected: string | undefined
   onSelect(id: string): void
 }) {
-  const { data: inventory } = useInventory()
   return (
     <div className="scroll framed" tabIndex={0} role="group" aria-label="List of tasks">
       <table className="list">
@@ -115,9 +114,7 @@ function TaskTable({
                 <Name>{task.dataSource}</Name>
               </td>
               <td className={task.status === 'FAILED' ? 'was' : ''}>{stateOf(task)}</td>
-              <td className="right">
-                {inventory && formatAge(inventory.now - Date.parse(task.createdTime))}
-              </td>
+              <td className="right">{formatAge(task.ageMs)}</td>
               <td className="right">{tookText(task)}</td>
             </tr>
           ))}
