@@ -94,6 +94,21 @@ test('waits for a server that does not listen, but not for one that it can never
   }
 })
 
+test('reports a datasource that does not exist instead of its compaction', async () => {
+  for (const args of [['status'], ['history']]) {
+    const none = await runSvc('compaction', ...args, '--datasource', 'fligths', ...home)
+    assert.equal(none.status, 2)
+    assert.match(none.stderr, /^svc: Unknown datasource \[fligths\]: .* Similar names: \[flights\]/)
+    assert.match(await succeed('compaction', ...args, '--datasource', dataSource, ...home), /flights/)
+  }
+})
+
+test('a folder that is not a home is invalid input', async () => {
+  const up = await runSvc('up', '--home', folder)
+  assert.equal(up.status, 2)
+  assert.match(up.stderr, /is not empty and is not an svc home/)
+})
+
 test('shows tiers, datasources, and segments in 80 columns', async () => {
   const tiers = await succeed('tiers', ...home)
   assert.match(tiers, /^tier +servers +replicas +size +capacity\n_default_tier +1 +90 +\S+ kB +\S+ GB\n$/)
@@ -249,7 +264,13 @@ describe('at a URL', () => {
       [2, true],
     )
     const { status, stderr } = await runSvc('clock', 'show', ...druid())
-    assert.equal(status, 1)
+    assert.equal(status, 4)
+    const revert = await runSvc('rules', 'revert', '--datasource', dataSource, ...druid())
+    assert.equal(revert.status, 4)
+    assert.match(revert.stderr, /^svc: Druid does not support this.*use \.\/svc apply --revert with the ID/)
+    const access = await runSvc('auth', 'explain', 'admin', '/status', ...druid())
+    assert.equal(access.status, 4)
+    assert.match(access.stderr, /^svc: Druid does not support this/)
     assert.match(stderr, /^svc: Druid does not support this.*Import the cluster with \.\/svc import/)
   })
 

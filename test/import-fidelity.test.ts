@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -66,6 +66,9 @@ const security = {
   },
 }
 
+/** Marked unused a moment ago, so the source lists all of it as used and as unused. */
+const gone = days(2).map((day) => row('gone', day, versions[0]))
+
 function writeInventory(): void {
   mkdirSync(at('inventory'))
   const file = (name: string, content: unknown) =>
@@ -95,14 +98,14 @@ function writeInventory(): void {
     { id: 'clicks', type: 'kafka', suspended: false },
   ])
   file('security.json', security)
-  lines('segments.jsonl', [...wiki, ...newer, ...koalas])
+  lines('segments.jsonl', [...wiki, ...newer, ...koalas, ...gone])
   lines(
     'placement.jsonl',
     Object.entries(placement).map(([name, ids]) => ({ server: name, segments: ids })),
   )
   lines(
     'unused-segments.jsonl',
-    unused.map((dataSegment) => ({ dataSegment, usedStatusLastUpdatedDate: dateOf(30) })),
+    [...unused, ...gone].map((dataSegment) => ({ dataSegment, usedStatusLastUpdatedDate: dateOf(30) })),
   )
 }
 
@@ -238,7 +241,7 @@ describe('an import from a folder that was exported completely', () => {
     assert.deepEqual(partialView, [])
     assert.partialDeepStrictEqual(read, {
       segments: 29,
-      unusedSegments: 2,
+      unusedSegments: 4,
       datasources: 2,
       servers: 3,
       replicas: 29,
@@ -249,6 +252,7 @@ describe('an import from a folder that was exported completely', () => {
     })
     const texts = differences.map(({ part, difference }) => `${part}: ${difference}`)
     assert.ok(texts.includes('supervisors: [clicks] left out'))
+    assert.ok(texts.includes('segments: 2 segments of [gone] count only as unused'), texts.join('\n'))
     assert.ok(texts.some((text) => text.startsWith('users: 2 users cannot log in until a password is set')))
     assert.ok(texts.some((text) => text.startsWith('users and roles: the rehearsal has its own [admin]')))
     assert.deepEqual(
@@ -281,6 +285,10 @@ describe('an import from a folder that was exported completely', () => {
       mapping: { name: 'ops', groupPattern: 'CN=ops,DC=example', roles: ['writers'] },
       slots: 0,
     })
+    // The overshadowed segments wait for 15 minutes, in which nothing else changes.
+    const wait = await runSvc('wait', 'settled', '--timeout', '60', '--home', at('source'))
+    assert.equal(wait.status, 0, wait.stderr)
+    assert.match(wait.stderr, /^svc: Notice: 3 overshadowed segments will be marked unused at 20\S+Z$/m)
     const login = await source.router.send({ path: '/status', credentials: 'alice:alice-password' })
     assert.equal(login.status, 401)
   })
@@ -311,6 +319,20 @@ describe('an import from a folder that was exported completely', () => {
       again.router.close()
       await again.cluster.stop()
     }
+  })
+
+  test('is complete if the source still counts segments that it has just marked unused', async () => {
+    cpSync(at('inventory'), at('inventory-with-counts'), { recursive: true })
+    const counts = {
+      datasourcesWithUsedSegments: ['gone', 'koalas', 'wiki'],
+      servedSegments: { koalas: koalas.length, wiki: wiki.length + newer.length },
+      usedBytes: {},
+    }
+    writeFileSync(path.join(at('inventory-with-counts'), 'counts.json'), JSON.stringify(counts))
+    const args = ['--from', at('inventory-with-counts'), '--unused', '--home', at('counted')]
+    const { status, stderr } = await runSvc('import', ...args)
+    assert.equal(status, 0, stderr)
+    assert.deepEqual((await reportOf('counted')).partialView, [])
   })
 
   test('is refused for a login that sees only part of the cluster, unless that is wanted', async () => {
@@ -347,5 +369,39 @@ describe('an import from a folder that was exported completely', () => {
     assert.match(stdout, /Deleted the record of a failed import/)
     const { stderr } = await runSvc('reset', '--home', at('never'))
     assert.match(stderr, /There is no cluster in/)
+  })
+
+  test('keeps 0 compaction slots while other fields change, but does not accept a new 0', async () => {
+    const cluster = '/druid/indexer/v1/compaction/config/cluster'
+    const stored = async () => {
+      const { maxCompactionTaskSlots, compactionTaskSlotRatio, useSupervisors } =
+        await source.router.get<Record<string, unknown>>(cluster)
+      return [maxCompactionTaskSlots, compactionTaskSlotRatio, useSupervisors]
+    }
+    const svc = async (...args: string[]) => {
+      const { status, stdout, stderr } = await runSvc(...args, '--home', at('source'))
+      assert.equal(status, 0, stderr + stdout)
+    }
+    await svc('pull', at('state'))
+    const file = path.join(at('state'), 'compaction.yaml')
+    const yaml = readFileSync(file, 'utf8')
+    assert.match(yaml, /maxCompactionTaskSlots: 0/)
+    writeFileSync(file, yaml.replace(/compactionTaskSlotRatio: .*/, 'compactionTaskSlotRatio: 0.4'))
+    await svc('apply', at('state'), '--yes')
+    assert.deepEqual(await stored(), [0, 0.4, true])
+    writeFileSync(at('ratio.json'), '{"compactionTaskSlotRatio":0.3}')
+    await svc('compaction', 'set', at('ratio.json'))
+    assert.deepEqual(await stored(), [0, 0.3, true])
+    await source.router.post('/druid/coordinator/v1/config/compaction/taskslots?ratio=0.2&max=0', {})
+    assert.deepEqual(await stored(), [0, 0.2, true])
+
+    writeFileSync(at('slots.json'), '{"maxCompactionTaskSlots":3}')
+    await svc('compaction', 'set', at('slots.json'))
+    const again = await runSvc('plan', at('state'), '--home', at('source'))
+    assert.equal(again.status, 2, again.stderr)
+    assert.match(again.stderr, /Invalid value \[0\] for \[compaction\.cluster\.maxCompactionTaskSlots\]/)
+    const json = { maxCompactionTaskSlots: 0, useSupervisors: true }
+    assert.equal((await source.router.send({ method: 'POST', path: cluster, json })).status, 400)
+    assert.deepEqual(await stored(), [3, 0.2, true])
   })
 })

@@ -313,7 +313,7 @@ describe('an import', () => {
 
   test('does not add servers with real data', async () => {
     const { status, stderr } = await runSvc('up', '--home', at('home'), '--historicals', 'hot=1', '--detach')
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /Option --historicals cannot be used with/)
   })
 })
@@ -396,7 +396,7 @@ describe('nothing is created', () => {
 
   test('at a home that already exists', async () => {
     const { status, stderr } = await runSvc('import', '--from', sourceUrl, ...login, '--home', at('home'))
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /already exists\. Choose another folder/)
   })
 

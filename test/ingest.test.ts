@@ -28,7 +28,7 @@ for (const { name, text } of [
     const { file, status, stderr } = await ingest(name, text)
     assert.deepEqual(
       [status, stderr],
-      [1, `svc: File [${file}] has no rows. Nothing was ingested into [o1].\n`],
+      [2, `svc: File [${file}] has no rows. Nothing was ingested into [o1].\n`],
     )
   })
 }
@@ -46,7 +46,7 @@ test('reports a column that no row has, and ingests the rows', async () => {
 
 test('reports a missing timestamp column with its option', async () => {
   const { status, stderr } = await ingest('no-time.csv', 'a,b\n1,2\n')
-  assert.equal(status, 1)
+  assert.equal(status, 2)
   assert.match(
     stderr,
     /failed: Invalid value \[t\] for \[--timestamp\]: expected one of the input columns \[a, b\]\. To show its log, run /,
@@ -55,7 +55,7 @@ test('reports a missing timestamp column with its option', async () => {
 
 test('reports an invalid row with the file name that the user gave, and prints its log with the suggested command', async () => {
   const { file, status, stderr } = await ingest('bad-time.csv', 't,n\n2026-01-01,1\nnever,2\n')
-  assert.equal(status, 1)
+  assert.equal(status, 2)
   assert.ok(
     stderr.includes(
       `failed: Invalid value [never] for timestamp column [t] (--timestamp) in row [2] of file [${file}]: expected format [auto] (--timestamp-format). To show its log, run `,

@@ -263,7 +263,7 @@ test('a kept simulation restarts with its servers, and cannot be created twice',
   // Server inventories take several reports, and the leader waits for all of them.
   assert.equal(takeover.copiesLoadedAgain, 0)
   const again = await simulate()
-  assert.equal(again.status, 1)
+  assert.equal(again.status, 2)
   assert.match(again.stderr, /^svc: Home \[.*kept\] already exists, but a simulation creates a new one/)
   const kept = await startCluster({ home, portOffset: await pickPortOffset(), profile: 'secure' })
   const client = createHttpClient(kept.routerUrl, {

@@ -232,7 +232,9 @@ for (const fault of faults) {
       if (!ends) assert.ok(newEntries(faulty).length <= 2 * maxLines)
     })
 
-    test('is shown with the certificates of all servers', { skip: fault.rejectedAs === undefined }, async () => {
+    test('is shown with the certificates of all servers', {
+      skip: fault.rejectedAs === undefined,
+    }, async () => {
       const problemsIn = ({ servers }: Certificates) =>
         servers.flatMap(({ server, problem }) => (problem === null ? [] : [`${server} ${problem}`]))
       // The answer is kept for some seconds.

@@ -4,7 +4,8 @@ import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluste
 import { UnsavedEdits } from './drafts/index.ts'
 import { lazyScreen, retryScreens } from './lazy-screen.tsx'
 import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
-import { hasCluster, logOut, useSession } from './session/index.ts'
+import { RefusalBar } from './refusal-bar.tsx'
+import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
 
@@ -40,6 +41,10 @@ const TiersScreen = lazyScreen(
   () => import('./tiers/index.ts'),
   (room) => room.TiersScreen,
 )
+const FaultsScreen = lazyScreen(
+  () => import('./faults/index.ts'),
+  (room) => room.FaultsScreen,
+)
 
 /** The console after the login: navigation and the current screen. */
 export function App() {
@@ -50,6 +55,7 @@ export function App() {
         Skip to content
       </button>
       <Header />
+      <RefusalBar />
       <main id="screen" tabIndex={-1}>
         <Screens />
       </main>
@@ -80,6 +86,7 @@ function Screens() {
           {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
           {hasCluster() && <Route path="/runs" component={RunsScreen} />}
           {hasCluster() && <Route path="/access" component={AccessScreen} />}
+          {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
           {hasCluster() && <Route path="/sql" component={SqlScreen} />}
           <Route>
             <Redirect to="/" />
@@ -118,6 +125,7 @@ function useScreens(): readonly { readonly path: string; readonly label: string 
       ? [{ path: '/runs', label: 'Runs' }]
       : []),
     ...(caller?.security.read && caller.storesRoles ? [{ path: '/access', label: 'Access' }] : []),
+    ...(caller?.simulation && canReadState ? [{ path: '/faults', label: 'Faults' }] : []),
     ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
   ]
 }
@@ -167,11 +175,14 @@ function Connection() {
   const { lostAt, message } = useConnection()
   const time = data && formatMinute(data.now)
   const isLost = isError || lostAt !== undefined
+  // A leader that does not know the cluster yet refuses to return its inventory.
+  const isReached = lostAt === undefined && error instanceof RequestFailure && error.status >= 500
   return (
     <div className="connection" role="status">
       {isLost ? (
         <span className="stale" title={error?.message ?? message}>
-          No connection{time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
+          {isReached ? 'Waiting for the leader' : 'No connection'}
+          {time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
         </span>
       ) : (
         time && <time title="Cluster time">{time}</time>

@@ -6,7 +6,7 @@ import { setClockOffset } from './clock/index.ts'
 import { clearDrafts } from './drafts/index.ts'
 import { preloadScreens } from './lazy-screen.tsx'
 import { startWorker } from './preview/index.ts'
-import { hasCluster, LoginGate, onUserChange } from './session/index.ts'
+import { dismissRefusal, hasCluster, LoginGate, onUserChange } from './session/index.ts'
 import { SnapshotGate } from './snapshot/index.ts'
 import { Boundary } from './ui/index.ts'
 import './style.css'
@@ -28,6 +28,7 @@ const queries = new QueryClient({
 onUserChange(() => {
   queries.clear()
   clearDrafts()
+  dismissRefusal()
   setClockOffset(0)
 })
 

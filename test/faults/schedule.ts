@@ -132,7 +132,12 @@ const maxPauseMs = 2500
 /** Returns the work and the faults of a run of `seconds`; the same for the same seed. */
 export function planSchedule(seed: number, seconds: number): Schedule {
   const random = seededRandom(seed)
-  return { seed, seconds, work: planWork(random, seconds), faults: planFaults(random, seconds) }
+  return {
+    seed,
+    seconds,
+    work: planWork(random, seconds, workPerSecond),
+    faults: planFaults(random, seconds),
+  }
 }
 
 const upTo = (random: SeededRandom, max: number): number => Math.floor(random.next() * max)
@@ -140,8 +145,9 @@ const pick = <Item>(random: SeededRandom, items: readonly Item[]): Item =>
   items[upTo(random, items.length)] as Item
 const isOneIn = (random: SeededRandom, count: number): boolean => random.next() * count < 1
 
-function planWork(random: SeededRandom, seconds: number): WorkStep[] {
-  const count = Math.round(seconds * workPerSecond)
+/** Returns the requests of some seconds, in the order of their times. */
+export function planWork(random: SeededRandom, seconds: number, perSecond: number): WorkStep[] {
+  const count = Math.round(seconds * perSecond)
   const times = Array.from({ length: count }, () => upTo(random, seconds * 1000)).sort((a, b) => a - b)
   return times.map((atMs, index): WorkStep => {
     const id = `w${index + 1}`

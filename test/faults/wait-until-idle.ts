@@ -8,9 +8,10 @@ import type { TestCluster } from '../support/test-cluster.ts'
 import { wrongCopies } from './check/index.ts'
 import type { Rest, SeenAudit } from './history.ts'
 import { loadSegments } from './observe.ts'
-import { countRows, readCounts, readRules, requestWithRight } from './run-work.ts'
+import { countRows, readCounts, readRules, users } from './requests.ts'
+import { requestWithRight } from './run-work.ts'
 import { dataSources, instances, tiers } from './schedule.ts'
-import { users, type World } from './world.ts'
+import type { World } from './world.ts'
 
 const timeoutMs = 90_000
 const pollMs = 500

@@ -14,6 +14,7 @@ import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { addUsers } from '../support/test-users.ts'
 import { openClocks } from './clocks.ts'
 import { Link, type LinkState } from './links.ts'
+import { ingestTask, users } from './requests.ts'
 import { type Disk, dataSources, days, firstRowsPerDay, firstTask, tiers } from './schedule.ts'
 
 /** A cluster with data in which connections, disks, and clocks can fail. */
@@ -51,11 +52,6 @@ const allDataSources = Object.values(dataSources).flat()
 const smallDiskInstance = 'historical-1'
 const diskSize = '24m'
 
-/**
- * The user whose permission is granted and revoked, the one who always has it (to read the stable datasource
- * and the state of servers), and one without permissions.
- */
-export const users = { changing: 'changing', reader: 'reader', stranger: 'stranger' } as const
 const readerRights = [
   { resource: { type: 'DATASOURCE', name: dataSources.stable }, action: 'READ' },
   { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' },
@@ -219,37 +215,6 @@ function mountDisks(folder: string) {
     cacheOf: (instance: string) => (instance === smallDiskInstance ? folders.cache : undefined),
     unmount,
     without: [],
-  }
-}
-
-/** The task that writes rows of some days, each with the name of the task. */
-export function ingestTask(
-  dataSource: string,
-  task: string,
-  ofDays: readonly string[],
-  rowsPerDay: number,
-  append: boolean,
-): object {
-  const rows = ofDays.flatMap((day) =>
-    Array.from({ length: rowsPerDay }, (_, n) => JSON.stringify({ t: `${day}T12:00:00Z`, task, n })),
-  )
-  return {
-    type: 'index_parallel',
-    id: task,
-    spec: {
-      dataSchema: {
-        dataSource,
-        timestampSpec: { column: 't' },
-        dimensionsSpec: { dimensions: ['task', { type: 'long', name: 'n' }] },
-        granularitySpec: { segmentGranularity: 'DAY', rollup: false },
-      },
-      ioConfig: {
-        type: 'index_parallel',
-        inputSource: { type: 'inline', data: rows.join('\n') },
-        inputFormat: { type: 'json' },
-        appendToExisting: append,
-      },
-    },
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AccessExplanation } from '@svc/domain/access'
 import { invalidInput } from '@svc/domain/failure'
 import type { LdapStep } from '@svc/shared/security'
-import type { ClusterClient } from '../client/index.ts'
+import { type ClusterClient, unsupportedByDruid } from '../client/index.ts'
 
 const authorization = '/proxy/coordinator/svc-ext/basic-security/authorization'
 
@@ -36,6 +36,7 @@ export interface Explanation extends Omit<AccessExplanation, 'mappings'> {
 /** Returns why a user may or may not make a request. Throws a Failure if the cluster rejects the call. */
 export async function explainAccess(client: ClusterClient, request: ExplainedRequest): Promise<Explanation> {
   const { user, method, path, groups } = request
+  if (client.interfaceName === 'druid') throw unsupportedByDruid(client.routerUrl)
   const authorizer = request.authorizer ?? (await onlyAuthorizer(client))
   const query = new URLSearchParams({ user, method, path })
   for (const group of groups) query.append('group', group)
@@ -49,5 +50,7 @@ async function onlyAuthorizer(client: ClusterClient): Promise<string> {
   const names = Object.keys((await client.send('GET', `${authorization}/loadStatus`)) as object)
   const [only, ...others] = names
   if (only !== undefined && others.length === 0) return only
+  if (only === undefined)
+    throw invalidInput('The cluster has no authorizer that stores roles, so there is nothing to explain')
   throw invalidInput(`Missing value for [--authorizer]: expected one of [${names.join(', ')}]`)
 }

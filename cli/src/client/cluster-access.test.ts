@@ -47,7 +47,7 @@ describe('a router at a URL', () => {
     ])
     for (const path of ['/svc/coordinator/v1/rules/simulate?full', '/svc/simulation/v1/clock'])
       await assert.rejects(client.send('POST', path, {}), {
-        code: 'conflict',
+        code: 'forbidden',
         message: /^Druid does not support this.*\.\/svc import/,
       })
   })
@@ -91,6 +91,53 @@ describe('a router at a URL', () => {
   ] as const)
     test(`rejects ${url}`, async () => {
       await assert.rejects(accessToUrl(url, {}), { code: 'invalidInput', message })
+    })
+})
+
+test('a header contains what the cluster can read', async () => {
+  const received: Record<string, Buffer> = {}
+  const url = await listen(({ method, headers }) => {
+    for (const name of ['x-svc-comment', 'x-druid-comment'])
+      if (method === 'POST' && headers[name] !== undefined)
+        received[name] = Buffer.from(String(headers[name]), 'latin1')
+    return [200]
+  })
+  const access = await accessToUrl(url, {})
+  const send = (interfaceName: 'svc' | 'druid', comment: string) =>
+    clientOf({ ...access, interfaceName }).send('POST', '/svc/x', ['ä'], { 'X-Svc-Comment': comment })
+  await send('svc', 'Zoë 日本')
+  assert.equal(received['x-svc-comment']?.toString('utf8'), 'Zoë 日本')
+  await send('druid', 'Zoë')
+  assert.equal(received['x-druid-comment']?.toString('latin1'), 'Zoë')
+  await assert.rejects(
+    send('druid', '日本'),
+    /Invalid value \[日本\] for \[X-Druid-Comment\]: expected only Latin-1 characters/,
+  )
+})
+
+describe('an answer of Druid without a message', () => {
+  const permissions: [method: string, path: string, message: string][] = [
+    ['GET', '/coordinator/v1/rules/a%2Fb?full', 'Missing permission [READ] on [DATASOURCE] [a/b]'],
+    ['POST', '/coordinator/v1/rules/koalas', 'Missing permission [WRITE] on [DATASOURCE] [koalas]'],
+    ['GET', '/coordinator/v1/rules/history', 'Missing permission [READ] on [STATE]'],
+    [
+      'GET',
+      '/coordinator/v1/metadata/datasources/a/segments',
+      'Missing permission [READ] on [DATASOURCE] [a]',
+    ],
+    ['GET', '/indexer/v1/compaction/config/cluster', 'Missing permission [READ] on [CONFIG] [CONFIG]'],
+    ['GET', '/indexer/v1/tasks', 'status 403'],
+  ]
+  for (const [method, path, message] of permissions)
+    test(`to ${method} ${path} says what is missing: ${message}`, async () => {
+      const url = await listen(({ url: requested = '' }) =>
+        requested.startsWith('/svc/') ? [404] : requested === '/druid/coordinator/v1/leader' ? [200] : [403],
+      )
+      const client = clientOf(await accessToUrl(url, {}))
+      await assert.rejects(client.send(method, `/svc${path}`, []), {
+        code: 'forbidden',
+        message: `${message} (${method} /druid${path.split('?')[0]})`,
+      })
     })
 })
 

@@ -12,7 +12,8 @@ import type { HomeLayout } from '../home/index.ts'
 import { accessToCluster, type ClusterAccess, sendTo } from './cluster-access.ts'
 import { notReady } from './connection-error.ts'
 import { headersAt, type InterfaceName, pathAt } from './interface-name.ts'
-import { errorMessageOf, type ServiceAnswer } from './request.ts'
+import { neededPermission } from './needed-permission.ts'
+import { messageIn, type ServiceAnswer } from './request.ts'
 
 /** Sends requests to the router of one cluster. Paths are those of svc, also if the cluster is Druid's. */
 export interface ClusterClient {
@@ -46,14 +47,16 @@ export function connectToCluster(home: HomeLayout): ClusterClient {
 export function clientOf(access: ClusterAccess): ClusterClient {
   const { routerUrl, interfaceName } = access
   const request: ClusterClient['request'] = async (method, path, body, headers = {}) => {
+    const requested = pathAt(interfaceName, routerUrl, path)
     const answer = await sendTo(access, {
       method,
-      path: pathAt(interfaceName, routerUrl, path),
+      path: requested,
       body,
       headers: headersAt(interfaceName, headers),
     })
     if (answer.status >= 200 && answer.status <= 299) return answer
-    const message = `${errorMessageOf(answer)} (${method} ${path.split('?', 1)[0]})`
+    const [place = ''] = requested.split('?', 1)
+    const message = `${messageIn(answer) ?? statusText(answer.status, method, path)} (${method} ${place})`
     throw rejectionOf(answer.status, message, access)
   }
   return {
@@ -62,6 +65,12 @@ export function clientOf(access: ClusterAccess): ClusterClient {
     request,
     send: async (method, path, body, headers) => (await request(method, path, body, headers)).body,
   }
+}
+
+/** What is wrong if an answer does not say it, like those of Druid to users without a permission. */
+function statusText(status: number, method: string, path: string): string {
+  const permission = status === 403 ? neededPermission(method, path) : undefined
+  return permission === undefined ? `status ${status}` : `Missing permission ${permission}`
 }
 
 const kindOfStatus: Readonly<Record<number, (message: string) => Failure>> = {

@@ -31,7 +31,8 @@ export interface ServiceAnswer {
 export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswer> {
   const url = new URL(request.url)
   const { request: send } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+  // Bytes: together with a text, Node.js would send headers as UTF-8 instead of Latin-1.
+  const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
   const options: RequestOptions & { ca?: string } = {
     method: request.method ?? 'GET',
     agent: request.agent ?? false,
@@ -40,7 +41,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
       accept: 'application/json',
       ...(body === undefined
         ? {}
-        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+        : { 'content-type': 'application/json', 'content-length': String(body.length) }),
       ...(request.credentials === undefined
         ? {}
         : { authorization: `Basic ${Buffer.from(request.credentials).toString('base64')}` }),
@@ -62,10 +63,15 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
 
 /** The message of an error answer, or its status if it has no message. */
 export function errorMessageOf(answer: Pick<ServiceAnswer, 'status' | 'body'>): string {
+  return messageIn(answer) ?? `status ${answer.status}`
+}
+
+/** The message of an error answer; undefined if it has none. */
+export function messageIn(answer: Pick<ServiceAnswer, 'body'>): string | undefined {
   // Druid has endpoints that answer only with `error`.
   const { errorMessage, error } = (answer.body ?? {}) as { errorMessage?: unknown; error?: unknown }
   const message = errorMessage ?? error
-  return typeof message === 'string' ? message : `status ${answer.status}`
+  return typeof message === 'string' ? message : undefined
 }
 
 function parseBody(text: string): unknown {

@@ -301,6 +301,24 @@ for (const { profile, ldap } of [
   })
 }
 
+test('the coordinators of a home wait for its historicals and brokers, unless a property lists others', () => {
+  const name = 'svc.coordinator.expectedServers'
+  const expected = (written: WrittenOptions) =>
+    plan(written)
+      .services.filter(({ properties }) => name in properties)
+      .map(({ instance, properties }) => [instance, JSON.parse(properties[name]!)])
+  const servers = ['127.0.0.1:9282', '127.0.0.1:9283', '127.0.0.1:9301']
+  assert.deepEqual(expected({ historicals: 'hot=2', instances: 'coordinator=2', portOffset: 1000 }), [
+    ['coordinator', servers],
+    ['coordinator-2', servers],
+  ])
+  assert.deepEqual(expected({ profile: 'plain', set: ['svc.host=::1', 'coordinator.svc.log.level=warn'] }), [
+    ['coordinator', ['::1:8082', '::1:8083']],
+  ])
+  assert.deepEqual(expected({ set: [`coordinator.${name}=[]`] }), [['coordinator', []]])
+  assert.deepEqual(expected({ set: [`${name}=[]`] }), [])
+})
+
 test('an imported home keeps its placement, and waits before it marks overshadowed segments', () => {
   const virtual = { ...surroundings, virtualServers: '[{"name":"a:1","size":1}]' }
   const { services } = planCluster(parseOptions({}), { ...virtual, isImported: true })

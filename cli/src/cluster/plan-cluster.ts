@@ -84,7 +84,10 @@ const maxHistoricals = 180
 /** Decides which services run, on which ports, with which properties. Throws a Failure if there are too many. */
 export function planCluster(options: PlanOptions, surroundings: PlanSurroundings): ClusterPlan {
   const forAll = commonProperties(options, surroundings)
-  const services = planInstances(options).map((entry) => planService(entry, options, forAll, surroundings))
+  const services = withExpectedServers(
+    planInstances(options).map((entry) => planService(entry, options, forAll, surroundings)),
+    forAll,
+  )
   checkTargets(options, services)
   const hasTls = services.some(({ properties }) => isOn(forAll, properties, 'svc.enableTlsPort'))
   // Without TLS there are no certificates to trust.
@@ -104,6 +107,22 @@ export function planCluster(options: PlanOptions, surroundings: PlanSurroundings
     hosts: [...new Set(services.map(({ properties }) => properties['svc.host'] ?? common['svc.host']!))],
     routerUrl: services.find(({ role }) => role === 'router')!.url,
   }
+}
+
+const expectedServers = 'svc.coordinator.expectedServers'
+
+/** Lists the servers that must report for coordinators, which do not know a server that hangs while it starts. */
+function withExpectedServers(services: readonly ServicePlan[], common: Properties): readonly ServicePlan[] {
+  if (expectedServers in common) return services
+  const names = services
+    .filter(({ role }) => role === 'historical' || role === 'broker')
+    // Servers announce themselves without the brackets of IPv6 addresses.
+    .map(({ url }) => url.replace(/^https?:\/\//, '').replace(/[[\]]/g, ''))
+  return services.map((service) =>
+    service.role === 'coordinator'
+      ? { ...service, properties: { [expectedServers]: JSON.stringify(names), ...service.properties } }
+      : service,
+  )
 }
 
 /** Every port that the cluster listens on, and its purpose. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { conflict, unavailable } from '@svc/domain/failure'
+import { invalidInput, unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
 import {
   cacheFolder,
@@ -159,7 +159,7 @@ export async function startCluster(options: StartOptions): Promise<Cluster> {
 function virtualServersOf(home: HomeLayout, { historicals }: StartOptions): string | undefined {
   if (!existsSync(home.virtualServers)) return undefined
   if (historicals !== undefined) {
-    throw conflict(
+    throw invalidInput(
       `Option --historicals cannot be used with [${home.root}]: its segments have no data, so only its virtual servers can load them`,
     )
   }

@@ -231,6 +231,19 @@ test('help of a nested command shows that command, and each default once', async
   assert.equal(stdout.match(/default: 4/g)?.length, 1)
 })
 
+test('keeps its exit status if the pipe of its output is closed, such as that of head', async () => {
+  for (const [args, expected] of [
+    [['--version'], 0],
+    [['rules', 'preview', 'missing.json', '--datasource', 'a'], 2],
+  ] as const) {
+    const child = start(args)
+    child.stdout!.destroy()
+    child.stderr!.destroy()
+    const [status] = await once(child, 'exit')
+    assert.equal(status, expected)
+  }
+})
+
 test('shows its version', async () => {
   const { status, stdout } = await svc('--version')
   assert.equal(status, 0)
@@ -249,7 +262,7 @@ test('writes sample data up to a day, but not over a file', async () => {
     ['2026-02-27', '2026-02-27', '2026-02-28', '2026-02-28', '2026-03-01', '2026-03-01'],
   )
   const again = await svc('sample', file)
-  assert.equal(again.status, 1)
+  assert.equal(again.status, 2)
   assert.match(again.stderr, /already exists\. Choose another file/)
   const { stdout: printed } = await svc('sample', '-', '--days', '1', '--rows', '1')
   assert.equal(printed.trimEnd().split('\n').length, 2)

@@ -67,8 +67,9 @@ Examples:
     )
     .action(async (file: string, { schedule, json, ...connection }: PreviewOptions) => {
       const room = await import('../compaction/index.ts')
-      const request = room.previewRequest(room.readJsonFile(file))
+      const given = room.previewRequest(room.readJsonFile(file))
       const client = await connect(connection)
+      const request = await room.withClusterConfig(client, given)
       if (schedule) return await printSchedule(client, request, json)
       const plan = (await client.send('POST', `${base}/simulate`, request)) as DescribedPlan
       if (json) return printJson(plan)
@@ -133,6 +134,10 @@ Examples:
       const listed = lists.flatMap((list) => list.tasks)
       const tasks = [...new Map(listed.map((task) => [task.id, task])).values()]
       const { latestStatus } = (await status) as { latestStatus: CompactionStatus[] }
+      if (datasource !== undefined && latestStatus.length === 0) {
+        const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+        await checkDatasourceIsKnown(client, datasource)
+      }
       if (json) return printJson({ latestStatus, tasks })
       const [room, { plainBar, solidBar }] = await Promise.all([
         import('../compaction/index.ts'),
@@ -163,7 +168,8 @@ function addSet(compaction: Command): void {
     .addHelpText(
       'after',
       `
-An object with a dataSource field configures that datasource. Any other object configures the cluster.
+An object with a dataSource field configures that datasource: fields that it omits are set to their defaults. Any other
+object configures the cluster: fields that it omits keep their values.
 
 Examples:
   ./svc compaction set flights-compaction.json --comment "months with rollup"
@@ -171,20 +177,21 @@ Examples:
   echo '{"useSupervisors":true,"compactionTaskSlotRatio":0.5}' | ./svc compaction set -`,
     )
     .action(async (file: string, { author, comment, json, ...connection }: SetOptions) => {
-      const [{ configsToSet, readJsonFile }, { auditHeaders }] = await Promise.all([
+      const [room, { auditHeaders }] = await Promise.all([
         import('../compaction/index.ts'),
         import('../rules/index.ts'),
       ])
-      const configs = configsToSet(readJsonFile(file))
+      const configs = room.configsToSet(room.readJsonFile(file))
       const headers = auditHeaders({ author, comment })
       const client = await connect(connection)
       const stored: unknown[] = []
       for (const { dataSource, config } of configs) {
         const path =
           dataSource === undefined
-            ? `${base}/config/cluster`
+            ? room.clusterConfigPath
             : `${base}/config/datasources/${encodeURIComponent(dataSource)}`
-        await client.send('POST', path, config, headers)
+        if (dataSource === undefined) await room.changeClusterConfig(client, config, headers)
+        else await client.send('POST', path, config, headers)
         stored.push(await client.send('GET', path))
         if (json) continue
         process.stdout.write(
@@ -222,6 +229,10 @@ Examples:
       const query = count === undefined ? '' : `?count=${count}`
       const { entries: found } = (await client.send('GET', `${path}${query}`)) as {
         entries: CompactionChange[]
+      }
+      if (found.length === 0) {
+        const { checkDatasourceIsKnown } = await import('../rules/index.ts')
+        await checkDatasourceIsKnown(client, datasource)
       }
       // Without a count the interface returns the oldest first.
       const entries = count === undefined ? found.toReversed() : found

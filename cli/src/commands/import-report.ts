@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { existingHome, selectAnother, withHome } from '../options/index.ts'
-import { printJson } from '../output/index.ts'
+import { printJson, printText } from '../output/index.ts'
 
 /** Adds `./svc import-report`. */
 export function addImportReport(program: Command): void {
@@ -16,6 +16,6 @@ export function addImportReport(program: Command): void {
       const { formatImportReport, readImportReport } = await import('../import/index.ts')
       const report = readImportReport(existingHome(options.home, selectAnother))
       if (options.json) printJson(report)
-      else process.stdout.write(formatImportReport(report))
+      else printText(formatImportReport(report))
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { openSource, type SourceOptions, withHome, withSource } from '../options/index.ts'
-import { printJson, printProgress } from '../output/index.ts'
+import { printJson, printProgress, printText } from '../output/index.ts'
 import { countOf } from '../terminal/index.ts'
 
 interface ImportOptions extends SourceOptions {
@@ -87,8 +87,10 @@ async function runImport(options: ImportOptions): Promise<void> {
     countOf(rules, 'rule list'),
     countOf(compactionConfigs, 'compaction configuration'),
   ]
-  process.stdout.write(
-    `${formatImportReport(report)}\nCreated home [${home}] from [${from}]: ${parts.join(', ')}\n` +
-      `Start it with ./svc up${homeArgument(home)} --detach\n`,
-  )
+  printText([
+    ...formatImportReport(report),
+    '',
+    `Created home [${home}] from [${from}]: ${parts.join(', ')}`,
+    `Start it with ./svc up${homeArgument(home)} --detach`,
+  ])
 }

@@ -12,14 +12,19 @@ export interface PlanFormat extends PreviewFormat {
 /** Prints a plan as JSON, Markdown, or text, and writes it as a page if requested. */
 export async function printPlan(
   client: ClusterClient,
-  { plan, steps, preview, warnings }: MadePlan,
+  { plan, steps, preview, warnings }: Omit<MadePlan, 'scope'>,
   { json, markdown, html, prices }: PlanFormat,
 ): Promise<void> {
   const [room, { reportOf }] = await Promise.all([import('../plan/index.ts'), import('../preview/index.ts')])
   const lists = plan.changes.filter(({ kind }) => kind === 'rules')
   const [only] = lists.length === 1 ? lists : []
   const bands =
-    preview && only && (await bandsOf(client, preview, only.path.at(-1)!, (only.after ?? []) as unknown[]))
+    preview &&
+    only &&
+    (await bandsOf(client, preview, {
+      datasource: only.path.at(-1)!,
+      list: (only.after ?? []) as unknown[],
+    }))
   const costs = prices && preview && room.costsOf(prices, preview)
   const shown = preview && reportOf(preview, bands, costs === undefined ? [] : [room.costDetail(costs)])
   const report = room.planReport(plan, warnings, shown)

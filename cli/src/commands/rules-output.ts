@@ -1,7 +1,7 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import { printJson, printMessage, printText, writeFileOf } from '../output/index.ts'
-import type { AnsweredPreview, PreviewReport } from '../preview/index.ts'
+import type { AnsweredPreview, ChangedList, PreviewReport } from '../preview/index.ts'
 import type { RuleBands } from '../rules/index.ts'
 import { columnsOf, type Table } from '../terminal/index.ts'
 
@@ -15,14 +15,13 @@ export function pictureColumns(): number {
   return Math.min(columnsOf(process.stdout), maxPictureColumns)
 }
 
-/** Which rule applies over time, if the preview is about one list of rules: of a datasource, or of all of them. */
+/** Which rule of a list applies over time; undefined if the preview has no data over time. */
 export async function bandsOf(
   client: ClusterClient,
   { now, summary: { buckets } }: AnsweredPreview,
-  datasource: string | undefined,
-  list: readonly unknown[] | undefined,
+  { datasource, list }: ChangedList,
 ): Promise<RuleBands | undefined> {
-  if (buckets === undefined || list === undefined) return undefined
+  if (buckets === undefined) return undefined
   const [{ ruleBandsOf }, { parseRules, defaultRule }, { parseInstant }] = await Promise.all([
     import('../rules/index.ts'),
     import('@svc/domain/rules'),
@@ -78,7 +77,9 @@ export async function printReport(report: PreviewReport): Promise<void> {
     import('../terminal/index.ts'),
   ])
   const { now, sentences, effects, warnings, details, buckets, bands } = report
-  const textOf = (table: Table): string => fittedTable(table, columnsOf(process.stdout)).join('\n')
+  const { stdout } = process
+  const textOf = (table: Table): string =>
+    fittedTable(table, columnsOf(stdout), { breaksNames: stdout.isTTY }).join('\n')
   process.stdout.write(`As of ${now}:\n\n`)
   printText(sentences)
   process.stdout.write(`\n${textOf(effects)}\n`)

@@ -57,6 +57,7 @@ Examples:
       const target = to === undefined ? undefined : parseInteger('--to', to, { min: 0, max: maxId })
       const { overridePolicy: overridesPolicy, ...connection } = options
       const client = await connect(connection)
+      room.checkCanRevert(client)
       const history = `${room.rulesPath(datasource)}/history?full&count=${room.maxRevertedChanges}`
       const changes = (await client.send('GET', history)) as RulesChange[]
       const reversion = room.reversionOf(datasource, changes, target)
@@ -74,7 +75,11 @@ Examples:
         return
       }
       if (preview) {
-        await printPreview(answer, { json: json ?? false }, await bandsOf(client, answer, datasource, rules))
+        await printPreview(
+          answer,
+          { json: json ?? false },
+          await bandsOf(client, answer, { datasource, list: rules }),
+        )
         return
       }
       const headers = room.auditHeaders({ author, comment: room.reversionComment(reversion, comment) })

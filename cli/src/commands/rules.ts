@@ -123,7 +123,7 @@ function addPreview(rules: Command): void {
     .option('--full', 'Include the first 10,000 segments (requires --json)')
     .option(
       '--fail-on <effects>',
-      'Comma-separated effects that make the preview fail with status 4: unqueryable, unused, underReplicated, doesNotFit',
+      'Comma-separated effects that make the preview fail with status 4, now or within the horizon: unqueryable, unused, underReplicated, doesNotFit',
     )
     .option('--html <file>', 'Also write the preview as a self-contained HTML page')
     .option('--markdown', 'Print Markdown, for a change ticket')
@@ -169,19 +169,17 @@ async function previewRules(file: string, options: PreviewCommandOptions): Promi
     printMessage(room.unknownReason(answer))
     return
   }
-  const reason = room.failureReason(answer.summary.effects, failOn)
+  const reason = room.failureReason(answer.summary, failOn)
   if (reason !== undefined) process.exitCode = exitStatus.refused
-  const { datasource } = options
-  const list = Array.isArray(json) ? json : undefined
-  await printPreview(answer, options, await bandsOf(client, answer, datasource, list))
+  const changed = room.changedListOf(body)
+  await printPreview(answer, options, changed && (await bandsOf(client, answer, changed)))
   if (
-    list !== undefined &&
-    datasource !== undefined &&
+    changed?.datasource !== undefined &&
     answer.summary.buckets === undefined &&
     !options.json &&
     !options.markdown
   )
-    await showTimeline(client, [datasource, list], { now: answer.now })
+    await showTimeline(client, [changed.datasource, changed.list], { now: answer.now })
   if (reason !== undefined) printMessage(reason)
 }
 

@@ -32,6 +32,8 @@ function reportOutputErrors(): void {
     process.stderr.write(`svc: Failed to write the output: ${error.message}\n`)
     process.exitCode = exitStatus.failed
   })
+  // Warnings and notices may go to the same closed pipe. There is no other place to report that.
+  process.stderr.on('error', () => undefined)
 }
 
 function createProgram(): Command {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { ClusterClient } from '../client/index.ts'
 import { plainBar } from '../terminal/index.ts'
 import {
   type AnsweredSchedule,
   type AnsweredVariant,
   candidatesTable,
+  changeClusterConfig,
+  clusterConfigPath,
   configsToSet,
   differenceLines,
   historyTable,
@@ -16,6 +19,7 @@ import {
   sumsTable,
   tasksTable,
   variantsTable,
+  withClusterConfig,
 } from './index.ts'
 
 describe('the preview request of a file', () => {
@@ -51,6 +55,7 @@ describe('the configurations in a file', () => {
       ['b', 'a'],
     ],
     [{ useSupervisors: true }, [undefined]],
+    [{ engine: 'msq' }, [undefined]],
   ] as const) {
     test(JSON.stringify(json), () => {
       const set = configsToSet(json)
@@ -75,6 +80,39 @@ describe('the configurations in a file', () => {
     [{ useSupervisors: 3 }, /^Failure: Invalid value \[3\] for \[useSupervisors\]/],
   ] as const) {
     test(`rejects ${JSON.stringify(json)}`, () => assert.throws(() => configsToSet(json), message))
+  }
+})
+
+describe('a cluster configuration that omits fields', () => {
+  const present = { compactionTaskSlotRatio: 0.5, maxCompactionTaskSlots: 0, useSupervisors: true }
+  const sent: unknown[] = []
+  const client = {
+    request: async () => ({ status: 200, headers: { etag: '"v1"' }, body: present }),
+    send: async (...request: unknown[]) => {
+      if (request[0] === 'GET') return present
+      sent.push(request)
+      return undefined
+    },
+  } as unknown as ClusterClient
+
+  test('keeps them when it is stored, if the cluster still has the same version', async () => {
+    await changeClusterConfig(client, { compactionTaskSlotRatio: 0.2 }, { 'X-Svc-Author': 'me' })
+    const body = { ...present, compactionTaskSlotRatio: 0.2 }
+    assert.deepEqual(sent, [['POST', clusterConfigPath, body, { 'X-Svc-Author': 'me', 'If-Match': '"v1"' }]])
+  })
+
+  const segments: unknown[] = []
+  for (const [request, expected] of [
+    [{ compactionTaskSlotRatio: 0.2 }, { ...present, compactionTaskSlotRatio: 0.2 }],
+    [
+      { clusterConfig: { maxCompactionTaskSlots: 3 }, segments },
+      { clusterConfig: { ...present, maxCompactionTaskSlots: 3 }, segments },
+    ],
+    [{ segments }, { segments }],
+    [{}, {}],
+  ] as const) {
+    test(`keeps them in the preview of ${JSON.stringify(request)}`, async () =>
+      assert.deepEqual(await withClusterConfig(client, request), expected))
   }
 })
 

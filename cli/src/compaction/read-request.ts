@@ -1,7 +1,15 @@
-import { parseClusterConfig, parseCompactionConfig, parseCompactionPreview } from '@svc/domain/compaction'
+import {
+  defaultClusterConfig,
+  parseClusterConfig,
+  parseCompactionConfig,
+  parseCompactionPreview,
+} from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import { isJsonObject, type JsonObject } from '@svc/domain/validation'
-import { inputName, parseInputJson, readInputText } from '../client/index.ts'
+import { type ClusterClient, inputName, parseInputJson, readInputText } from '../client/index.ts'
+
+/** The path of the cluster configuration. */
+export const clusterConfigPath = '/svc/indexer/v1/compaction/config/cluster'
 
 const isConfig = (json: unknown): json is JsonObject =>
   isJsonObject(json) && Object.hasOwn(json, 'dataSource')
@@ -38,7 +46,8 @@ export function configsToSet(json: unknown): ConfigToSet[] {
       )
     }
     if (!isConfig(one)) {
-      parseClusterConfig(one)
+      // The engine msq requires supervisors, which the cluster may already use.
+      parseClusterConfig({ useSupervisors: true, ...(one as object) })
       return { dataSource: undefined, config: one }
     }
     const { dataSource } = parseCompactionConfig(one, Array.isArray(json) ? `[${index}]` : '')
@@ -49,6 +58,37 @@ export function configsToSet(json: unknown): ConfigToSet[] {
   if (twice !== undefined)
     throw invalidInput(`Duplicate datasource [${twice}]: expected each datasource only once`)
   return configs
+}
+
+/**
+ * Changes the fields of the cluster configuration that are given; the others keep their values. Throws conflict if a
+ * cluster of svc changes the configuration at the same time.
+ */
+export async function changeClusterConfig(
+  client: ClusterClient,
+  fields: object,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { body: present, headers: answered } = await client.request('GET', clusterConfigPath)
+  const version = answered.etag === undefined ? {} : { 'If-Match': answered.etag }
+  await client.send(
+    'POST',
+    clusterConfigPath,
+    { ...(present as object), ...fields },
+    { ...headers, ...version },
+  )
+}
+
+/**
+ * The preview request with the cluster configuration in full: fields that it omits are those of the cluster. The request
+ * contains the configuration or, as in Druid 37, is the configuration itself.
+ */
+export async function withClusterConfig(client: ClusterClient, request: object): Promise<object> {
+  const { clusterConfig, ...others } = request as { readonly clusterConfig?: object }
+  const isConfig = Object.keys(others).some((name) => Object.hasOwn(defaultClusterConfig, name))
+  if (clusterConfig === undefined && !isConfig) return request
+  const present = (await client.send('GET', clusterConfigPath)) as object
+  return isConfig ? { ...present, ...others } : { ...others, clusterConfig: { ...present, ...clusterConfig } }
 }
 
 /** The JSON of a file, or of standard input for `-`. */

@@ -20,12 +20,17 @@ export interface ClusterView {
   readonly deepStorage: { readonly files: number; readonly sizeBytes: number }
 }
 
-/** A server as returned by `/svc/coordinator/v1/servers?full`. */
+/** A server as returned by `/svc/coordinator/v1/servers?simple`. */
 export interface AnsweredServer {
   readonly host: string
   readonly tier: string
   readonly type: string
-  readonly currSize: number
+}
+
+/** A segment of a server as returned by `/svc/coordinator/v1/servers/{server}/segments?full`. */
+export interface AnsweredSegment {
+  readonly identifier: string
+  readonly size: number
 }
 
 /** The load queue of a server as returned by `/svc/coordinator/v1/loadqueue?simple`. */
@@ -37,8 +42,8 @@ export interface AnsweredQueue {
 /** Answers that were received at about the same time. */
 export interface ClusterAnswers {
   readonly servers: readonly AnsweredServer[]
-  /** Ids by server. */
-  readonly segments: ReadonlyMap<string, readonly string[]>
+  /** By server. */
+  readonly segments: ReadonlyMap<string, readonly AnsweredSegment[]>
   readonly queues: Readonly<Record<string, AnsweredQueue>>
   readonly loadedPercent: number | undefined
   readonly deepStorage: ClusterView['deepStorage']
@@ -57,11 +62,13 @@ export function viewOf(
     tiers: tiers.map((tier) => {
       const members = answers.servers.filter((server) => server.type === 'historical' && server.tier === tier)
       const copiesByDay = days.map(() => 0)
-      for (const id of members.flatMap(({ host }) => answers.segments.get(host) ?? [])) {
-        const day = indexOfDay.get(parseSegmentId(dataSource, id)?.interval.start ?? Number.NaN)
+      // The list of servers has their sizes, too, but is as of another moment.
+      let sizeBytes = 0
+      for (const { identifier, size } of members.flatMap(({ host }) => answers.segments.get(host) ?? [])) {
+        sizeBytes += size
+        const day = indexOfDay.get(parseSegmentId(dataSource, identifier)?.interval.start ?? Number.NaN)
         if (day !== undefined) copiesByDay[day]! += 1
       }
-      const sizeBytes = members.reduce((sum, { currSize }) => sum + currSize, 0)
       return { tier, servers: members.length, copiesByDay, sizeBytes }
     }),
     queuedLoads: queues.reduce((sum, { segmentsToLoad }) => sum + segmentsToLoad, 0),

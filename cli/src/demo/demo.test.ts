@@ -90,7 +90,7 @@ describe('ingestion and rules in a running cluster', () => {
 
   test('reports why a task failed and how to show its log', async () => {
     const { status, stdout, stderr } = await svc(ingest('--timestamp', 'hour'))
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stdout, /^Task index_parallel_flights_/m)
     assert.match(
       stderr,
@@ -240,7 +240,7 @@ describe('the demo', () => {
     mkdirSync(home)
     writeFileSync(path.join(home, 'mine'), '')
     const { status, stderr } = await svc(['demo', '--home', home])
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /full\] is not empty: expected a new or empty folder\n$/)
     assert.ok(existsSync(path.join(home, 'mine')))
   })

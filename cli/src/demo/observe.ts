@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Failure } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
-import type { AnsweredQueue, AnsweredServer, ClusterAnswers } from './cluster-view.ts'
+import type { AnsweredQueue, AnsweredSegment, AnsweredServer, ClusterAnswers } from './cluster-view.ts'
 
 const coordinatorPath = '/svc/coordinator/v1'
 
@@ -14,15 +14,15 @@ export async function observe(
 ): Promise<ClusterAnswers> {
   const get = (path: string) => client.send('GET', `${coordinatorPath}${path}`)
   const [servers, queues, loadStatus] = (await Promise.all([
-    get('/servers?full'),
+    get('/servers?simple'),
     get('/loadqueue?simple'),
     get('/loadstatus'),
   ])) as [AnsweredServer[], Record<string, AnsweredQueue>, Record<string, number>]
   const historicals = servers.filter(({ type }) => type === 'historical')
   const segments = await Promise.all(
     historicals.map(async ({ host }) => {
-      const ids = (await get(`/servers/${encodeURIComponent(host)}/segments`).catch(whenGone)) as string[]
-      return [host, ids] as const
+      const path = `/servers/${encodeURIComponent(host)}/segments?full`
+      return [host, (await get(path).catch(whenGone)) as AnsweredSegment[]] as const
     }),
   )
   return {
@@ -35,7 +35,7 @@ export async function observe(
 }
 
 /** A server that has left the cluster since it was listed has no segments. */
-function whenGone(error: unknown): string[] {
+function whenGone(error: unknown): AnsweredSegment[] {
   if (error instanceof Failure && error.code === 'notFound') return []
   throw error
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { conflict, Failure } from '@svc/domain/failure'
+import { Failure, invalidInput } from '@svc/domain/failure'
 import {
   checkPortsAreFree,
   parseOptions,
@@ -26,7 +26,7 @@ export function prepareHome(home: string | undefined, keep: boolean): DemoHome {
     const root = path.resolve(home)
     // The folder could contain data of the same name, which the demo would drop at the end.
     if (isFolder(root) && readdirSync(root).length > 0) {
-      throw conflict(`Folder [${root}] is not empty: expected a new or empty folder`)
+      throw invalidInput(`Folder [${root}] is not empty: expected a new or empty folder`)
     }
     return { root, isKept: true, remove: () => undefined }
   }

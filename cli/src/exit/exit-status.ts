@@ -21,9 +21,9 @@ export type ExitStatus = (typeof exitStatus)[keyof typeof exitStatus]
 export const exitStatusMeanings: Readonly<Record<keyof typeof exitStatus, string>> = {
   done: 'done',
   failed: 'failed, or the cluster has a problem',
-  invalidInput: 'invalid usage or input, such as a name or file that does not exist',
+  invalidInput: 'invalid usage or input, such as an unknown name or an existing target',
   notKnown: 'the cluster is stopped or starting, or its state is not known yet',
-  refused: 'rejected login, missing permission, or failed check (such as --fail-on)',
+  refused: 'rejected login, missing permission, failed check, or unsupported command',
   differs: 'differences found',
   timedOut: 'timed out',
   interrupted: 'interrupted, for example by Ctrl-C',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants, existsSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, rename } from 'node:fs/promises'
 import path from 'node:path'
-import { conflict, type Failure } from '@svc/domain/failure'
+import { type Failure, invalidInput } from '@svc/domain/failure'
 import { identify, isRunning, type ProcessIdentity } from '../processes/index.ts'
 
 /** Called with a folder that a killed command left behind, before the folder is deleted. */
@@ -10,7 +10,7 @@ export type EndLeftover = (leftover: string) => Promise<unknown>
 
 /**
  * Creates a complete folder or none: fills a temporary folder next to it, and renames that at the end. Returns what
- * `fill` returns. Throws conflict if the folder already exists. If anything fails, deletes everything that was created,
+ * `fill` returns. Throws invalidInput if the folder already exists. If anything fails, deletes everything that was created,
  * including parent folders. Folders that earlier, killed calls left behind are passed to `endLeftover` and deleted, with
  * a message.
  */
@@ -42,7 +42,7 @@ export async function createNewFolder<Result>(
 }
 
 const existsAlready = (folder: string): Failure =>
-  conflict(`[${folder}] already exists. Choose another folder, or delete this one first.`)
+  invalidInput(`[${folder}] already exists. Choose another folder, or delete this one first.`)
 
 /** Whether only this user can have created or changed a folder, so that its files about processes can be trusted. */
 function isOwn(folder: string): boolean {

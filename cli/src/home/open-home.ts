@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs'
 import path from 'node:path'
-import { conflict, unavailable } from '@svc/domain/failure'
+import { conflict, invalidInput, unavailable } from '@svc/domain/failure'
 import { type HomeLayout, homeLayout } from './layout.ts'
 import { stagingName, writeAtomically } from './run-file.ts'
 import { storageFailure } from './storage-failure.ts'
@@ -59,12 +59,12 @@ export function deleteHome(home: HomeLayout): void {
 function checkIsHome(home: HomeLayout): void {
   if (!existsSync(home.root)) return
   if (!statSync(home.root).isDirectory()) {
-    throw conflict(`Home [${home.root}] is a file, not a folder. Select another home with --home.`)
+    throw invalidInput(`Home [${home.root}] is a file, not a folder. Select another home with --home.`)
   }
   if (!existsSync(home.marker)) {
     // A start that was killed while writing the marker leaves only that.
     if (readdirSync(home.root).every((name) => name === stagingName(path.basename(home.marker)))) return
-    throw conflict(
+    throw invalidInput(
       `Folder [${home.root}] is not empty and is not an svc home. Select another folder with --home.`,
     )
   }

@@ -106,11 +106,14 @@ function describeImport(stored: StoredImport, source: string, readAt: string): I
   const { snapshot, segments, placement } = stored
   const { rules } = snapshot.documents
   const counts = snapshot.restrictedParts?.counts ?? { unseen: 'not read' }
+  // Listed, too: the source's own counts may still include them.
+  const listed = new Map(segments)
+  for (const [name, count] of snapshot.nowUnused) listed.set(name, (listed.get(name) ?? 0) + count)
   return {
     format: 1,
     source,
     readAt,
-    partialView: signsOfPartialView({ segments, rules, counts, placement }),
+    partialView: signsOfPartialView({ segments: listed, rules, counts, placement }),
     read: countsOf(stored),
     differences: differencesOf(stored),
     unseen: unseenParts(snapshot),

@@ -70,6 +70,7 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
               'as in Druid, a new leader waits millisToWaitBeforeDeleting before it marks them as unused; in the source, this wait may already be over',
           },
         ]),
+    ...nowUnusedDifferences(snapshot),
     ...(seenValue(snapshot.restrictedParts?.unused)
       ? [
           {
@@ -88,6 +89,19 @@ export function differencesOf(stored: StoredImport): ImportDifference[] {
       difference: message,
       reason: 'svc works differently',
     })),
+  ]
+}
+
+function nowUnusedDifferences({ nowUnused }: Snapshot): ImportDifference[] {
+  if (nowUnused.size === 0) return []
+  const count = [...nowUnused.values()].reduce((sum, one) => sum + one, 0)
+  return [
+    {
+      part: 'segments',
+      difference: `${countOf(count, 'segment')} of ${listOf([...nowUnused.keys()])} ${count === 1 ? 'counts' : 'count'} only as unused`,
+      reason:
+        'the source listed them as used and, in the list that was read later, as unused; Druid lists a segment as used for up to a minute after it was marked as unused',
+    },
   ]
 }
 

@@ -66,8 +66,8 @@ export function readImportReport(home: HomeLayout): ImportReport {
   }
 }
 
-/** Returns the report as text. */
-export function formatImportReport(report: ImportReport): string {
+/** Returns the report as lines of text. */
+export function formatImportReport(report: ImportReport): string[] {
   const { source, readAt, partialView, differences, unseen } = report
   return [
     `Fidelity report for the import from [${source}] at ${readAt}`,
@@ -83,8 +83,7 @@ export function formatImportReport(report: ImportReport): string {
     '',
     'Not read:',
     ...unseen.map(({ part, reason }) => `  ${part}: ${reason}`),
-    '',
-  ].join('\n')
+  ]
 }
 
 function readLines(read: ImportedCounts): string[] {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { cancelled, conflict, Failure, timedOut, unavailable } from '@svc/domain/failure'
+import { cancelled, Failure, invalidInput, timedOut, unavailable } from '@svc/domain/failure'
 import type { FileIngestion } from '@svc/domain/ingestion'
 import type { IndexProgress } from '@svc/shared/ingestion'
 import { retry } from '@svc/shared/retry'
@@ -9,7 +9,7 @@ import { indexTask } from './index-task.ts'
 import { findFile, provideInput } from './input-file.ts'
 import type { IngestPhase } from './progress-text.ts'
 import { followTask, shutDownTask, submitTask, type TaskStatus, taskLogCommand } from './task.ts'
-import { inTermsOfRequest } from './task-message.ts'
+import { inTermsOfRequest, isAboutRequest } from './task-message.ts'
 
 /** What to ingest, and how to report progress. */
 export interface IngestRequest {
@@ -62,12 +62,14 @@ export async function ingestFile(
     request.onTask?.(task)
     const status = await runToEnd(client, task, request)
     if (status.statusCode === 'FAILED') {
-      throw unavailable(
-        `Task [${task}] failed: ${inTermsOfRequest(status.errorMsg ?? 'unknown reason', names)}. To show its log, run ${taskLogCommand(home, task)}`,
-      )
+      const reason = inTermsOfRequest(status.errorMsg ?? 'unknown reason', names)
+      const message = `Task [${task}] failed: ${reason}. To show its log, run ${taskLogCommand(home, task)}`
+      throw isAboutRequest(reason) ? invalidInput(message) : unavailable(message)
     }
     if (status.progress?.phase === 'writing' && status.progress.rowsRead === 0) {
-      throw conflict(`File [${request.file}] has no rows. Nothing was ingested into [${spec.dataSource}].`)
+      throw invalidInput(
+        `File [${request.file}] has no rows. Nothing was ingested into [${spec.dataSource}].`,
+      )
     }
     return {
       task,

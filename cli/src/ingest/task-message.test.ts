@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inTermsOfRequest } from './task-message.ts'
+import { inTermsOfRequest, isAboutRequest } from './task-message.ts'
 
 const names = { inputPath: '/home/input/ingest-DqKjip/bad.csv', file: '../data/bad.csv' }
 
-const cases: { given: string; expect: string }[] = [
+const cases: { given: string; expect: string; isAboutCluster?: boolean }[] = [
   {
     given: `The input has more than [0] invalid rows, the limit set by [spec.tuningConfig.maxParseExceptions]. First invalid row: Invalid value [x] for timestamp column [t] in row [2] of file [${names.inputPath}]: expected format [auto]`,
     expect:
@@ -19,9 +19,16 @@ const cases: { given: string; expect: string }[] = [
     given: `Invalid value [${names.inputPath}] for [spec.ioConfig.inputSource.files[0]]: expected a regular file`,
     expect: 'Invalid value [../data/bad.csv] for [file]: expected a regular file',
   },
-  { given: 'The task process died (SIGKILL)', expect: 'The task process died (SIGKILL)' },
+  {
+    given: 'The task process died (SIGKILL)',
+    expect: 'The task process died (SIGKILL)',
+    isAboutCluster: true,
+  },
 ]
 
-for (const { given, expect } of cases) {
-  test(expect, () => assert.equal(inTermsOfRequest(given, names), expect))
+for (const { given, expect, isAboutCluster = false } of cases) {
+  test(expect, () => {
+    assert.equal(inTermsOfRequest(given, names), expect)
+    assert.equal(isAboutRequest(expect), !isAboutCluster)
+  })
 }

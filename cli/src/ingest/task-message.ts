@@ -28,3 +28,10 @@ export function inTermsOfRequest(message: string, { inputPath, file }: NamesOfFi
     .replace(/for timestamp column \[[^\]]*\]/, '$& (--timestamp)')
     .replace(/expected format \[[^\]]*\]/, '$& (--timestamp-format)')
 }
+
+const options = Object.values(optionOfField).map((option) =>
+  option.startsWith('--') ? option : `for [${option}]`,
+)
+
+/** Whether a message of `inTermsOfRequest` is about the file or an option, not about the cluster. */
+export const isAboutRequest = (message: string): boolean => options.some((option) => message.includes(option))

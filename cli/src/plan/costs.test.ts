@@ -92,5 +92,8 @@ describe('warnings of a plan', () => {
     assert.deepEqual(warningsOfPlan([], answer), [
       'Tier [hot] will be full on 2027-01-01: 2 replicas (2.0 GB) will not fit',
     ])
+    const laterLosses = { doesNotFit: { from: later, segments: 2, copies: 2, bytes: 2e9, tiers: ['hot'] } }
+    const said = { ...answer, summary: { ...answer.summary, laterLosses } }
+    assert.deepEqual(warningsOfPlan([], said), [], 'the preview says so')
   })
 })

@@ -54,10 +54,17 @@ function replicasOf(json: unknown): number | undefined {
   }
 }
 
-/** Returns a warning for each tier that runs out of space within the horizon. Tiers that are full now are in the preview. */
-function warningsOfTiers({ now, summary: { tiers = {}, steps = [] } }: AnsweredPreview): string[] {
+/**
+ * Returns a warning for each tier that runs out of space for other datasources within the horizon. The preview itself
+ * says what does not fit of the changed datasources, and which tiers are full now.
+ */
+function warningsOfTiers({
+  now,
+  summary: { tiers = {}, steps = [], laterLosses = {} },
+}: AnsweredPreview): string[] {
   return Object.entries(tiers).flatMap(([tier, { doesNotFitFrom }]) => {
     if (doesNotFitFrom === null || doesNotFitFrom === now) return []
+    if (laterLosses.doesNotFit?.tiers?.includes(tier)) return []
     const missing = steps.find((step) => step.now === doesNotFitFrom)?.tiers?.[tier]?.doesNotFit
     const what =
       missing === undefined

@@ -46,7 +46,64 @@ describe('the loss in words', () => {
     ],
   ]
   for (const [effects, sentences] of cases)
-    test(sentences[0]!, () => assert.deepEqual(lossSentences(effectsWith(effects)), sentences))
+    test(sentences[0]!, () => assert.deepEqual(lossSentences({ effects: effectsWith(effects) }), sentences))
+})
+
+describe('the loss within a horizon', () => {
+  const end = { now: `2026-12-26${midnight}`, datasources: {} }
+  const later = (more: object) => ({ from: `2026-11-29${midnight}`, segments: 60, bytes: 2.4e9, ...more })
+  const cases: [effects: object, laterLosses: object, sentences: string[]][] = [
+    [{ loaded: some }, {}, ['All data stays queryable.']],
+    [
+      { loaded: some },
+      { doesNotFit: later({ copies: 60, tiers: ['cold'] }), underReplicated: later({ copies: 60 }) },
+      [
+        'All data stays queryable.',
+        'From 2026-11-29, tier [cold] is full: up to 60 segments (2.4 GB) do not fit.',
+      ],
+    ],
+    [
+      { loaded: some },
+      { unqueryable: later({}), unused: later({}) },
+      [
+        'All data stays queryable until 2026-11-29.',
+        'By 2026-12-26, 60 segments (2.4 GB) will become unqueryable, the first on 2026-11-29.',
+        'By 2026-12-26, 60 segments (2.4 GB) will be marked unused, the first on 2026-11-29.',
+      ],
+    ],
+    [
+      { unqueryable: { ...some, queryableBefore: 31 }, unused: { ...some, segments: 30 } },
+      { unused: later({ segments: 31, bytes: 104_055 }) },
+      [
+        '31 segments (104.1 kB, 31 days) will be unqueryable (queryable now).',
+        '30 segments (104.1 kB, 31 days) will be marked unused.',
+        'By 2026-12-26, 1 segment (1 B) will be marked unused, the first on 2026-11-29.',
+      ],
+    ],
+    [
+      {},
+      { waitingForTier: later({ copies: 60, tiers: ['hott'] }) },
+      [
+        'No segments are affected now.',
+        'From 2026-11-29, 60 segments cannot be loaded because these tiers have no servers: [hott].',
+      ],
+    ],
+    [
+      {},
+      { underReplicated: later({ copies: 60 }) },
+      [
+        'No segments are affected now.',
+        'From 2026-11-29, up to 60 segments (2.4 GB) will have fewer replicas than their rules require.',
+      ],
+    ],
+  ]
+  for (const [effects, laterLosses, sentences] of cases)
+    test(sentences.at(-1)!, () =>
+      assert.deepEqual(
+        lossSentences({ effects: effectsWith(effects), laterLosses, steps: [end] }),
+        sentences,
+      ),
+    )
 })
 
 test('the table of effects lists losses of one datasource even if there are none', () => {
@@ -88,10 +145,24 @@ describe('--fail-on', () => {
 
   test('fails only for these effects, with the reason in one line', () => {
     const effects = effectsWith({ unused: some, underReplicated: some })
-    assert.equal(failureReason(effects, ['unqueryable', 'doesNotFit']), undefined)
+    assert.equal(failureReason({ effects, laterLosses: {} }, ['unqueryable', 'doesNotFit']), undefined)
     assert.equal(
-      failureReason(effects, ['unqueryable', 'unused', 'underReplicated', 'unused']),
+      failureReason({ effects }, ['unqueryable', 'unused', 'underReplicated', 'unused']),
       'Failed because of --fail-on: [unused] (31 segments), [underReplicated] (31 segments)',
+    )
+  })
+
+  test('fails for effects within the horizon', () => {
+    const from = `2026-11-29${midnight}`
+    const laterLosses = {
+      unused: { from, segments: 40, bytes: 1 },
+      doesNotFit: { from, segments: 2, copies: 3, bytes: 1 },
+    }
+    const summary = { effects: effectsWith({ unused: some }), laterLosses }
+    assert.equal(failureReason(summary, ['unqueryable', 'underReplicated']), undefined)
+    assert.equal(
+      failureReason(summary, ['unused', 'doesNotFit']),
+      `Failed because of --fail-on: [unused] (31 segments, and 40 segments from ${from}), [doesNotFit] (2 segments from ${from})`,
     )
   })
 })

@@ -1,4 +1,10 @@
-import type { AnsweredEffect, AnsweredEffects, EffectName } from '@svc/domain/preview'
+import type {
+  AnsweredEffect,
+  AnsweredEffects,
+  AnsweredLaterLoss,
+  AnsweredSummary,
+  EffectName,
+} from '@svc/domain/preview'
 import { countOf, formatBytes, formatCount, shortInterval, type Table } from '../terminal/index.ts'
 
 /** The names of effects in text, with the losses first. */
@@ -22,19 +28,36 @@ const alwaysListed: ReadonlySet<string> = new Set<EffectName>([
   'doesNotFit',
 ])
 
-/** What a change loses, in sentences. */
-export function lossSentences(effects: AnsweredEffects): string[] {
-  if (Object.values(effects).every(({ segments }) => segments === 0)) return ['No segments are affected.']
+/** The losses of a preview. */
+type LossSummary = Pick<AnsweredSummary, 'effects' | 'laterLosses' | 'steps'>
+
+/** What a change loses, in sentences: first at the time of the preview, then within its horizon. */
+export function lossSentences(summary: LossSummary): string[] {
+  return [...lossesNow(summary), ...lossesLater(summary)]
+}
+
+/** Whether a change loses anything, now or within the horizon. */
+export function hasLosses({ effects, laterLosses = {} }: LossSummary): boolean {
+  const { unqueryable, unused, waitingForTier, doesNotFit } = effects
+  const now = [unqueryable, unused, waitingForTier, doesNotFit]
+  return now.some(({ segments }) => segments > 0) || Object.keys(laterLosses).length > 0
+}
+
+function lossesNow({ effects, laterLosses = {} }: LossSummary): string[] {
+  if (Object.values(effects).every(({ segments }) => segments === 0))
+    return [
+      Object.keys(laterLosses).length === 0 ? 'No segments are affected.' : 'No segments are affected now.',
+    ]
   const { unqueryable, unused, waitingForTier, doesNotFit } = effects
   const sentences = [
-    unqueryable.segments === 0 ? 'All data stays queryable.' : unqueryableSentence(unqueryable),
+    unqueryable.segments > 0
+      ? unqueryableSentence(unqueryable)
+      : laterLosses.unqueryable
+        ? `All data stays queryable until ${dayOf(laterLosses.unqueryable.from)}.`
+        : 'All data stays queryable.',
   ]
   if (unused.segments > 0) sentences.push(`${amountOf(unused)} will be marked unused.`)
-  if (waitingForTier.segments > 0) {
-    sentences.push(
-      `${countOf(waitingForTier.segments, 'segment')} cannot be loaded because these tiers have no servers: [${waitingForTier.tiers.join(', ')}].`,
-    )
-  }
+  if (waitingForTier.segments > 0) sentences.push(waitingSentence(waitingForTier))
   if (doesNotFit.segments > 0) {
     const lastDay = dayOf(doesNotFit.interval!.split('/')[1]!)
     sentences.push(
@@ -43,6 +66,41 @@ export function lossSentences(effects: AnsweredEffects): string[] {
   }
   return sentences
 }
+
+/** The losses that grow within the horizon. Segments that are lost once are not counted again. */
+function lossesLater({ effects, laterLosses: later = {}, steps = [] }: LossSummary): string[] {
+  const { unqueryable, unused, waitingForTier, doesNotFit, underReplicated } = later
+  const end = steps.length === 0 ? '' : dayOf(steps.at(-1)!.now)
+  const more = (loss: AnsweredLaterLoss, { segments, bytes }: AnsweredEffect): string =>
+    `By ${end}, ${largestOf({ segments: loss.segments - segments, bytes: loss.bytes - bytes })}`
+  const first = (loss: AnsweredLaterLoss): string => `the first on ${dayOf(loss.from)}`
+  const tiers = (loss: AnsweredLaterLoss): string =>
+    `${loss.tiers?.length === 1 ? 'tier' : 'tiers'} [${loss.tiers?.join(', ') ?? ''}]`
+  return [
+    ...(unqueryable
+      ? [`${more(unqueryable, effects.unqueryable)} will become unqueryable, ${first(unqueryable)}.`]
+      : []),
+    ...(unused ? [`${more(unused, effects.unused)} will be marked unused, ${first(unused)}.`] : []),
+    ...(waitingForTier ? [`From ${dayOf(waitingForTier.from)}, ${waitingSentence(waitingForTier)}`] : []),
+    ...(doesNotFit
+      ? [
+          `From ${dayOf(doesNotFit.from)}, ${tiers(doesNotFit)} ${doesNotFit.tiers?.length === 1 ? 'is' : 'are'} full: up to ${largestOf(doesNotFit)} ${doesNotFit.segments === 1 ? 'does' : 'do'} not fit.`,
+        ]
+      : []),
+    // These sentences name the reason.
+    ...(underReplicated && !doesNotFit && !waitingForTier
+      ? [
+          `From ${dayOf(underReplicated.from)}, up to ${largestOf(underReplicated)} will have fewer replicas than their rules require.`,
+        ]
+      : []),
+  ]
+}
+
+const waitingSentence = ({ segments, tiers = [] }: { segments: number; tiers?: readonly string[] }): string =>
+  `${countOf(segments, 'segment')} cannot be loaded because these tiers have no servers: [${tiers.join(', ')}].`
+
+const largestOf = ({ segments, bytes }: { segments: number; bytes: number }): string =>
+  `${countOf(segments, 'segment')} (${formatBytes(bytes)})`
 
 function unqueryableSentence(unqueryable: AnsweredEffects['unqueryable']): string {
   const { segments, queryableBefore } = unqueryable

@@ -1,4 +1,4 @@
-import type { AnsweredEffects, EffectName } from '@svc/domain/preview'
+import type { AnsweredSummary, LossName } from '@svc/domain/preview'
 import { refuse } from '@svc/domain/validation'
 import { countOf } from '../terminal/index.ts'
 
@@ -8,7 +8,7 @@ export const failOnNames = [
   'unused',
   'underReplicated',
   'doesNotFit',
-] as const satisfies readonly EffectName[]
+] as const satisfies readonly LossName[]
 
 /** An effect that can fail a preview. */
 export type FailOnName = (typeof failOnNames)[number]
@@ -22,10 +22,19 @@ export function parseFailOn(text: string): FailOnName[] {
   })
 }
 
-/** Why a preview fails, in one line; undefined if it has none of the effects. */
-export function failureReason(effects: AnsweredEffects, failOn: readonly FailOnName[]): string | undefined {
-  const found = [...new Set(failOn)].filter((name) => effects[name].segments > 0)
-  if (found.length === 0) return undefined
-  const parts = found.map((name) => `[${name}] (${countOf(effects[name].segments, 'segment')})`)
-  return `Failed because of --fail-on: ${parts.join(', ')}`
+/** Why a preview fails, in one line; undefined if it has none of the effects, now or within its horizon. */
+export function failureReason(
+  { effects, laterLosses = {} }: Pick<AnsweredSummary, 'effects' | 'laterLosses'>,
+  failOn: readonly FailOnName[],
+): string | undefined {
+  const parts = [...new Set(failOn)].flatMap((name) => {
+    const now = effects[name].segments
+    const later = laterLosses[name]
+    const texts = [
+      ...(now > 0 ? [countOf(now, 'segment')] : []),
+      ...(later ? [`${countOf(later.segments, 'segment')} from ${later.from}`] : []),
+    ]
+    return texts.length === 0 ? [] : [`[${name}] (${texts.join(', and ')})`]
+  })
+  return parts.length === 0 ? undefined : `Failed because of --fail-on: ${parts.join(', ')}`
 }

@@ -26,11 +26,10 @@ const previewTitle = ({ now }: PreviewReport): string => `Preview of a rule chan
 
 /** The parts of a page about a preview, as HTML. */
 export function previewParts(report: PreviewReport): string[] {
-  const { sentences, effects, warnings, details, buckets, bands } = report
-  const hasLoss = sentences.some((sentence) => /will be|not fit|cannot load/.test(sentence))
+  const { sentences, hasLosses, effects, warnings, details, buckets, bands } = report
   const parts = [
     `<h1>${escapedText(previewTitle(report))}</h1>`,
-    `<div class="${hasLoss ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${escapedText(sentence)}</p>`).join('')}</div>`,
+    `<div class="${hasLosses ? 'loss' : 'none'}">${sentences.map((sentence) => `<p>${escapedText(sentence)}</p>`).join('')}</div>`,
     htmlTable(effects),
   ]
   if (warnings.length > 0)

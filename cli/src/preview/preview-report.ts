@@ -1,7 +1,7 @@
 import type { AnsweredBuckets } from '@svc/domain/preview'
 import type { RuleBands } from '../rules/index.ts'
 import type { Table } from '../terminal/index.ts'
-import { effectsTable, lossSentences } from './effects-text.ts'
+import { effectsTable, hasLosses, lossSentences } from './effects-text.ts'
 import { loadCurves, loadTimeSentences, loadTimeTable } from './load-time-text.ts'
 import { stepsTable } from './preview-steps.ts'
 import { type AnsweredPreview, previewTable, tiersTable } from './preview-text.ts'
@@ -23,6 +23,7 @@ export interface PreviewReport {
   readonly now: string
   /** What is lost, in words. */
   readonly sentences: readonly string[]
+  readonly hasLosses: boolean
   readonly effects: Table
   readonly warnings: readonly string[]
   /** Tables with rows, with their headings. */
@@ -61,11 +62,12 @@ export function reportOf(
   return {
     now,
     sentences: [
-      ...lossSentences(summary.effects),
+      ...lossSentences(summary),
       ...(summary.restorable ? restorableSentences(summary.restorable) : []),
       ...(loadTime ? loadTimeSentences(loadTime) : []),
       ...(summary.steps !== undefined && later.rows.length === 0 ? [nothingLater] : []),
     ],
+    hasLosses: hasLosses(summary),
     effects: effectsTable(summary.effects, summary.datasources),
     warnings: warnings.map(({ type, message, sum }) => {
       if (type === 'unusedSegmentsStay') return `${message}. To include unused segments, add --mark-used`

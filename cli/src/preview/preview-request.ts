@@ -35,3 +35,21 @@ export function previewRequestOf(
   // If the only field is `rules` and contains a list, it is a datasource of that name.
   return isBody || isListBody ? { ...json, ...more } : { rules: json, ...more }
 }
+
+/** The only list of rules that a request changes; `datasource` is undefined for a list that applies to all datasources. */
+export interface ChangedList {
+  readonly datasource: string | undefined
+  readonly list: readonly unknown[]
+}
+
+/** The list of rules that a request changes; undefined if there are several. */
+export function changedListOf({ rules, defaultRules }: Record<string, unknown>): ChangedList | undefined {
+  if (Array.isArray(rules))
+    return defaultRules === undefined ? { datasource: undefined, list: rules } : undefined
+  const lists = Object.entries({
+    ...(rules as Record<string, unknown[]>),
+    ...(defaultRules === undefined ? {} : { [defaultRulesName]: defaultRules as unknown[] }),
+  })
+  const [only] = lists
+  return only !== undefined && lists.length === 1 ? { datasource: only[0], list: only[1] } : undefined
+}

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { defaultRule, formatRule, parseRules, type RuleJson } from '@svc/domain/rules'
 import { parseInstant } from '@svc/domain/time'
 import { diffOfRules, timelinePicture, warningsOfHeader } from '../rules/index.ts'
-import { isKnown, previewRequestOf, stepsTable, unknownReason } from './index.ts'
+import { changedListOf, isKnown, previewRequestOf, stepsTable, unknownReason } from './index.ts'
 
 const now = parseInstant('2026-06-15')
 
@@ -100,6 +100,23 @@ describe('the preview request', () => {
   for (const [json, options, request] of cases) {
     test(JSON.stringify([json, options]), () => assert.deepEqual(previewRequestOf(json, options), request))
   }
+  const changed: [body: Record<string, unknown>, list: object | undefined][] = [
+    [{ rules: list }, { datasource: undefined, list }],
+    [{ rules: { a: list } }, { datasource: 'a', list }],
+    [
+      { rules: {}, defaultRules: list },
+      { datasource: '_default', list },
+    ],
+    [{ rules: { _default: list } }, { datasource: '_default', list }],
+    [{ rules: { a: list, b: [] } }, undefined],
+    [{ rules: { a: list }, defaultRules: list }, undefined],
+    [{ rules: list, defaultRules: list }, undefined],
+    [{ rules: {} }, undefined],
+  ]
+  for (const [body, only] of changed)
+    test(`with ${JSON.stringify(body)} changes ${only ? 'one list' : 'several lists or none'}`, () =>
+      assert.deepEqual(changedListOf(body), only))
+
   test('rejects options that do not match the file', () => {
     assert.throws(() => previewRequestOf({ a: list }, { datasource: 'a' }), /--datasource requires/)
     for (const json of [5, null, 'x'])

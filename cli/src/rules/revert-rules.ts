@@ -1,7 +1,7 @@
 import { invalidInput } from '@svc/domain/failure'
 import type { RuleJson } from '@svc/domain/rules'
 import { refuse } from '@svc/domain/validation'
-import type { ClusterClient } from '../client/index.ts'
+import { type ClusterClient, unsupportedByDruid } from '../client/index.ts'
 import { countOf } from '../terminal/index.ts'
 import type { RulesChange } from './rules-table.ts'
 import { rulesPath } from './set-rules.ts'
@@ -18,6 +18,15 @@ export interface Reversion {
   readonly first: IdentifiedChange
   /** The change whose rules this restores, `first` for those before all changes; undefined to undo only the newest. */
   readonly target: IdentifiedChange | 'first' | undefined
+}
+
+/** Throws forbidden for a Druid cluster, which does not store which segments a change marked as unused. */
+export function checkCanRevert({ interfaceName, routerUrl }: ClusterClient): void {
+  if (interfaceName === 'druid')
+    throw unsupportedByDruid(
+      routerUrl,
+      'To undo changes that ./svc apply made there, use ./svc apply --revert with the ID or file of the plan.',
+    )
 }
 
 /**

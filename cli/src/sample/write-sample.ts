@@ -1,14 +1,14 @@
 import { createWriteStream, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { finished, pipeline } from 'node:stream/promises'
-import { conflict, describeError, notFound } from '@svc/domain/failure'
+import { describeError, invalidInput, notFound } from '@svc/domain/failure'
 import { repositoryRoot } from '../home/index.ts'
 import { type SampleOptions, sampleDays } from './sample-days.ts'
 
 /** The flights that samples consist of: see data/README.md. */
 const sourceFile = path.join(repositoryRoot, 'data/flights.csv')
 
-/** Writes a CSV file with a header line, or to standard output for `-`. Throws conflict if the file exists. */
+/** Writes a CSV file with a header line, or to standard output for `-`. Throws invalidInput if the file exists. */
 export async function writeSample(file: string, options: SampleOptions): Promise<void> {
   const [header = '', ...source] = readFileSync(sourceFile, 'utf8').trimEnd().split('\n')
   const text = (function* () {
@@ -25,7 +25,7 @@ export async function writeSample(file: string, options: SampleOptions): Promise
     await finished(out)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw conflict(`File [${file}] already exists. Choose another file, or delete this one.`)
+      throw invalidInput(`File [${file}] already exists. Choose another file, or delete this one.`)
     throw notFound(`Failed to write [${file}]: ${describeError(error)}`)
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cancelled, conflict } from '@svc/domain/failure'
+import { cancelled, conflict, invalidInput } from '@svc/domain/failure'
 import { loadSettings } from '@svc/shared/config'
 import { copyManySegments, createDatabase } from '@svc/shared/postgres'
 import { type ClusterClient, connectToCluster } from '../client/index.ts'
@@ -66,7 +66,7 @@ const probePeriodMs = 50
 export async function runSimulation(options: SimulationOptions): Promise<SimulationFigures> {
   const { out, servers, segments, signal } = options
   if (options.home !== undefined && isHome(homeLayout(options.home)))
-    throw conflict(
+    throw invalidInput(
       `Home [${options.home}] already exists, but a simulation creates a new one. To start the cluster of an existing home, use ./svc up --home.`,
     )
   const root = options.home ?? mkdtempSync(path.join(tmpdir(), 'svc-simulation-'))

@@ -1,14 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { snapshotManifestFile } from '@svc/domain/snapshot'
 import { withExactLimits } from '@svc/shared/wire'
 import { createNewFolder } from '../home/index.ts'
 import { formatDocuments, readDocuments, type SnapshotDocuments } from './snapshot-documents.ts'
-import { snapshotManifestFile, writeSnapshotManifest } from './snapshot-manifest.ts'
+import { writeSnapshotManifest } from './snapshot-manifest.ts'
 import { snapshotNotices } from './snapshot-notices.ts'
 import { createProblems, problemLines, problemsFailure, type SnapshotProblems } from './snapshot-problems.ts'
 import { documents, type SnapshotSource } from './snapshot-source.ts'
 import { type StagedRestrictedParts, stageRestrictedParts } from './stage-restricted-parts.ts'
-import { type StagedSegments, segmentsFile, stageSegments } from './stage-segments.ts'
+import {
+  type RemainingSegments,
+  removeUnusedSegments,
+  segmentsFile,
+  stageSegments,
+} from './stage-segments.ts'
 
 /** Options of a snapshot. */
 export interface SnapshotOptions {
@@ -25,7 +31,7 @@ export interface SnapshotOptions {
 }
 
 /** A snapshot in a folder. */
-export interface Snapshot extends StagedSegments {
+export interface Snapshot extends RemainingSegments {
   readonly documents: SnapshotDocuments
   /** Undefined unless they were requested. */
   readonly restrictedParts: StagedRestrictedParts | undefined
@@ -40,7 +46,7 @@ export interface Snapshot extends StagedSegments {
 }
 
 /** Result of an export. */
-export interface ExportResult extends Omit<Snapshot, 'documents' | 'restrictedParts'> {
+export interface ExportResult extends Omit<Snapshot, 'documents' | 'restrictedParts' | 'nowUnused'> {
   readonly folder: string
 }
 
@@ -57,6 +63,7 @@ export async function exportSnapshot(
     const {
       documents: _,
       restrictedParts: __,
+      nowUnused: ___,
       files,
       ...summary
     } = await takeSnapshot(source, growing, options)
@@ -107,13 +114,15 @@ async function writeSnapshot(
       ? await stageRestrictedParts(source, folder, servers, problems, { unused, signal })
       : undefined
   if (problems.count > 0 && !skipBad) throw problemsFailure(source.name, problems)
+  const unusedIds = restrictedParts?.unusedIds ?? new Set()
+  const remaining = await removeUnusedSegments(folder, staged, unusedIds, signal)
   return {
-    ...staged,
+    ...remaining,
     documents: snapshot,
     restrictedParts,
     files: [...files, segmentsFile, ...(restrictedParts?.files ?? [])],
     leftOut: problems.count,
     problems: problemLines(problems),
-    notices: [...sourceNotices, ...snapshotNotices(source.name, snapshot, staged)],
+    notices: [...sourceNotices, ...snapshotNotices(source.name, snapshot, remaining)],
   }
 }

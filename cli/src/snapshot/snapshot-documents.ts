@@ -5,8 +5,8 @@ import {
   defaultClusterConfig,
   formatClusterConfig,
   formatCompactionConfig,
+  parseClusterConfig,
   parseCompactionConfig,
-  parseStoredClusterConfig,
 } from '@svc/domain/compaction'
 import { invalidInput } from '@svc/domain/failure'
 import { ascending } from '@svc/domain/order'
@@ -87,7 +87,7 @@ function readCompaction(document: unknown, problems: SnapshotProblems) {
       `Invalid value [${shorten(compactionConfigs)}] for [compactionConfigs]: expected a list`,
     )
   const { file } = documents.compaction
-  const cluster = attempt(problems, file, () => parseStoredClusterConfig(others)) ?? defaultClusterConfig
+  const cluster = attempt(problems, file, () => parseClusterConfig(others)) ?? defaultClusterConfig
   const configs: CompactionConfig[] = []
   for (const [index, entry] of compactionConfigs.entries()) {
     attempt(problems, file, () => {

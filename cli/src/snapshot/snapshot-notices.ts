@@ -1,15 +1,20 @@
-import { listOf } from '../terminal/index.ts'
+import { countOf, listOf } from '../terminal/index.ts'
 import type { SnapshotDocuments } from './snapshot-documents.ts'
 import { documents } from './snapshot-source.ts'
-import type { StagedSegments } from './stage-segments.ts'
+import type { RemainingSegments } from './stage-segments.ts'
 
 /** Notices about a readable snapshot that a cluster could not fully load. */
 export function snapshotNotices(
   source: string,
   { servers, rules, missing }: SnapshotDocuments,
-  { segments, sizeBytes }: Pick<StagedSegments, 'segments' | 'sizeBytes'>,
+  { segments, sizeBytes, nowUnused }: Omit<RemainingSegments, 'overshadowed'>,
 ): string[] {
   const notices = missing.map((name) => `[${source}] has no [${documents[name].file}]: using the defaults`)
+  const unused = [...nowUnused.values()].reduce((sum, count) => sum + count, 0)
+  if (unused > 0)
+    notices.push(
+      `[${source}] lists ${countOf(unused, 'segment')} both as used and as unused: they count as unused, because the list of unused segments is newer`,
+    )
   if (segments === 0)
     notices.push(
       `[${source}] lists no used segments: either it has none, or the user given with --user has no permission to read them`,

@@ -605,6 +605,54 @@ describe('a source folder', () => {
     assert.match(nothing.notices[3] ?? '', /lists no used segments/)
   })
 
+  it('that lists segments both as used and as unused has them exported as unused, with a notice', async () => {
+    const source = path.join(folder, 'marked-meanwhile')
+    mkdirSync(source)
+    const file = (name: string, text: string) => writeFileSync(path.join(source, name), text)
+    const day = (number: number, more: object = {}) => ({
+      ...normal,
+      interval: `2026-01-0${number}T00:00:00.000Z/2026-01-0${number + 1}T00:00:00.000Z`,
+      ...more,
+    })
+    const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+    const unusedRow = (number: number) => ({
+      dataSegment: day(number),
+      usedStatusLastUpdatedDate: '2026-02-01T00:00:00.000Z',
+    })
+    file('servers.json', JSON.stringify([{ host: 'a:1', tier: 'hot', type: 'historical', maxSize: 100 }]))
+    file('rules.json', '{}')
+    file('segments.jsonl', lines([day(1), day(2), day(3, { overshadowed: true }), day(4)]))
+    file('unused-segments.jsonl', lines([unusedRow(2), unusedRow(3), unusedRow(5)]))
+    const target = path.join(folder, 'exported-meanwhile')
+    const everything = { ...options, complete: true, unused: true }
+    const { segments, overshadowed, sizeBytes, notices } = await exportSnapshot(
+      openFolder(source),
+      target,
+      everything,
+    )
+    assert.deepEqual({ segments, overshadowed, sizeBytes }, { segments: 2, overshadowed: 0, sizeBytes: 20 })
+    assert.ok(
+      notices.some((notice) =>
+        /lists 2 segments both as used and as unused: they count as unused/.test(notice),
+      ),
+      notices.join('\n'),
+    )
+    const written = readFileSync(path.join(target, 'segments.jsonl'), 'utf8')
+    assert.equal(written, lines([day(1), day(4)]))
+    assert.equal(
+      readFileSync(path.join(target, 'unused-segments.jsonl'), 'utf8'),
+      lines([unusedRow(2), unusedRow(3), unusedRow(5)]),
+    )
+    const again = await exportSnapshot(openFolder(target), path.join(folder, 'meanwhile-again'), everything)
+    assert.ok(!again.notices.some((notice) => /as unused/.test(notice)))
+
+    file('unused-segments.jsonl', lines([unusedRow(5), unusedRow(2), unusedRow(5)]))
+    await assert.rejects(
+      exportSnapshot(openFolder(source), path.join(folder, 'twice'), everything),
+      /Row \[3\] of the unused segments: duplicate segment \[wiki_2026-01-05/,
+    )
+  })
+
   it('gives the same files when its export is exported again, whatever its names and values are', async () => {
     const odd = path.join(folder, 'odd')
     mkdirSync(odd)

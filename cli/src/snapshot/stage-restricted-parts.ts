@@ -29,6 +29,8 @@ export interface StagedRestrictedParts extends RestrictedParts {
   readonly placement: Seen<number>
   /** Number of unused segments; undefined if they were not requested. */
   readonly unused: Seen<number> | undefined
+  /** Empty if they were not requested. */
+  readonly unusedIds: ReadonlySet<string>
   readonly files: readonly string[]
 }
 
@@ -65,9 +67,10 @@ export async function stageRestrictedParts(
   }
   const placement = await stage(placementFile, await source.placement(servers), placementLines)
   const counts = smallerCounts(raw.counts, await source.restrictedPart('counts'))
+  const unusedIds = new Set<string>()
   const unusedSegments = unused
     ? await stage(unusedSegmentsFile, await source.unusedSegments(), (rows, counted) =>
-        unusedLines(rows, counted, problems),
+        unusedLines(rows, unusedIds, counted, problems),
       )
     : undefined
   const found: RawRestrictedParts = { ...raw, counts }
@@ -76,7 +79,7 @@ export async function stageRestrictedParts(
     await writeFile(path.join(folder, restrictedPartFiles[name]), `${JSON.stringify(part.value, null, 2)}\n`)
     files.push(restrictedPartFiles[name])
   }
-  return { ...parseRestrictedParts(found, problems), placement, unused: unusedSegments, files }
+  return { ...parseRestrictedParts(found, problems), placement, unused: unusedSegments, unusedIds, files }
 }
 
 async function* placementLines(
@@ -92,6 +95,7 @@ async function* placementLines(
 /** An unused segment in a snapshot: its row as for used segments, and when it was marked unused. */
 async function* unusedLines(
   rows: AsyncIterable<SegmentRow>,
+  ids: Set<string>,
   counted: (count: number) => void,
   problems: SnapshotProblems,
 ): AsyncGenerator<string> {
@@ -102,6 +106,12 @@ async function* unusedLines(
       problems.note(`Row [${row}] of the unused segments: ${read.problem}`)
       continue
     }
+    const { id } = read.segment
+    if (ids.has(id)) {
+      problems.note(`Row [${row}] of the unused segments: duplicate segment [${id}]`)
+      continue
+    }
+    ids.add(id)
     counted(1)
     const line = { dataSegment: formatSegmentRow(read), usedStatusLastUpdatedDate }
     yield `${withExactLimits(JSON.stringify(line))}\n`

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { unavailable } from '@svc/domain/failure'
-import { formatSegmentRow, readSegmentRow, snapshotFiles } from '@svc/domain/snapshot'
+import { formatSegmentRow, readSegmentRow, type SnapshotSegment, snapshotFiles } from '@svc/domain/snapshot'
 import { linesOf, withExactLimits } from '@svc/shared/wire'
 import type { SnapshotProblems } from './snapshot-problems.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
@@ -11,10 +11,10 @@ import type { SnapshotSource } from './snapshot-source.ts'
 /** The file of a snapshot with its segments, one per line. */
 export const segmentsFile = snapshotFiles.segments
 
-/** The number of written segments, and how many of them are overshadowed according to the source. */
+/** The number of written segments, and which of them are overshadowed according to the source. */
 export interface StagedSegments {
   readonly segments: number
-  readonly overshadowed: number
+  readonly overshadowedIds: ReadonlySet<string>
   /** Total size of those that are not overshadowed. */
   readonly sizeBytes: number
 }
@@ -25,7 +25,7 @@ interface Lines {
   readonly offsets: number[]
   readonly rows: number[]
   lastId: string | undefined
-  overshadowed: number
+  readonly overshadowedIds: Set<string>
   sizeBytes: number
   duplicates: number
   isSorted: boolean
@@ -47,7 +47,7 @@ export async function stageSegments(
     offsets: [0],
     rows: [],
     lastId: undefined,
-    overshadowed: 0,
+    overshadowedIds: new Set(),
     sizeBytes: 0,
     duplicates: 0,
     isSorted: true,
@@ -58,8 +58,8 @@ export async function stageSegments(
   if (lines.isSorted) await rename(arriving, target)
   else await pipeline(sortedLines(arriving, lines, problems), createWriteStream(target), { signal })
   await rm(arriving, { force: true })
-  const { rows, duplicates, overshadowed, sizeBytes } = lines
-  return { segments: rows.length - duplicates, overshadowed, sizeBytes }
+  const { rows, duplicates, overshadowedIds, sizeBytes } = lines
+  return { segments: rows.length - duplicates, overshadowedIds, sizeBytes }
 }
 
 // Max length of the text that is buffered before it is written.
@@ -101,7 +101,7 @@ async function* writtenLines(
     const { id } = read.segment
     if (lines.lastId !== undefined && lines.lastId >= id) lines.isSorted = false
     lines.lastId = id
-    if (read.overshadowed) lines.overshadowed += 1
+    if (read.overshadowed) lines.overshadowedIds.add(id)
     else lines.sizeBytes += read.segment.sizeBytes
     lines.rows.push(row)
     lines.offsets.push((lines.offsets.at(-1) as number) + Buffer.byteLength(line))
@@ -143,14 +143,62 @@ async function* sortedLines(file: string, lines: Lines, problems: SnapshotProble
   }
 }
 
+/** The staged segments without those that the source has marked unused since it listed them. */
+export interface RemainingSegments {
+  readonly segments: number
+  /** How many of them are overshadowed according to the source. */
+  readonly overshadowed: number
+  /** Total size of those that are not overshadowed. */
+  readonly sizeBytes: number
+  /** Number of segments that were removed, by datasource. */
+  readonly nowUnused: ReadonlyMap<string, number>
+}
+
+/**
+ * Removes the segments that are also in the list of unused segments. Clusters list a segment as used for a while after
+ * they mark it unused, and a snapshot reads the list of unused segments later.
+ */
+export async function removeUnusedSegments(
+  folder: string,
+  { segments, overshadowedIds, sizeBytes }: StagedSegments,
+  unusedIds: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<RemainingSegments> {
+  const nowUnused = new Map<string, number>()
+  const remaining = { segments, overshadowed: overshadowedIds.size, sizeBytes, nowUnused }
+  if (unusedIds.size === 0) return remaining
+  const staged = path.join(folder, segmentsFile)
+  const rewritten = path.join(folder, 'segments.remaining')
+  async function* remainingLines(): AsyncGenerator<string> {
+    for await (const line of linesOf(createReadStream(staged))) {
+      const { segment } = stagedSegment(line)
+      if (!unusedIds.has(segment.id)) {
+        yield `${line}\n`
+        continue
+      }
+      nowUnused.set(segment.dataSource, (nowUnused.get(segment.dataSource) ?? 0) + 1)
+      remaining.segments -= 1
+      if (overshadowedIds.has(segment.id)) remaining.overshadowed -= 1
+      else remaining.sizeBytes -= segment.sizeBytes
+    }
+  }
+  await pipeline(remainingLines(), createWriteStream(rewritten), { signal })
+  await rename(rewritten, staged)
+  return remaining
+}
+
 /** The ids of the segments in the lines that were written. */
 async function readIds(file: string): Promise<string[]> {
   const ids: string[] = []
   for await (const line of linesOf(createReadStream(file))) {
-    const read = readSegmentRow(JSON.parse(line))
-    if ('problem' in read) throw new Error(`Invalid row in the staged segments: ${read.problem}`)
     // Copies the string: a concatenated one would keep all its parts in memory.
-    ids.push(Buffer.from(read.segment.id).toString())
+    ids.push(Buffer.from(stagedSegment(line).segment.id).toString())
   }
   return ids
+}
+
+function stagedSegment(line: string): SnapshotSegment {
+  const read = readSegmentRow(JSON.parse(line))
+  if ('problem' in read) throw new Error(`Invalid row in the staged segments: ${read.problem}`)
+  return read
 }

@@ -9,6 +9,8 @@ interface AnsweredClusterState {
   readonly reasons: readonly string[]
   /** Replicas that rules require and the servers cannot have. */
   readonly shortages: readonly string[]
+  /** What the cluster does at a later, known time. Earlier versions do not return it. */
+  readonly scheduled?: readonly string[]
 }
 
 /** The leader has a report from every server. */
@@ -21,14 +23,14 @@ export const clusterIsKnown =
 
 /**
  * The cluster is known, load queues are empty, and a complete duty run changed nothing. Calls `onSettled` with permanent
- * shortages.
+ * shortages, and with what the cluster does later.
  */
 export const clusterIsSettled =
-  (client: ClusterClient, onSettled: (shortages: readonly string[]) => void): Condition =>
+  (client: ClusterClient, onSettled: (notices: readonly string[]) => void): Condition =>
   async () => {
-    const { settled, reasons, shortages } = await fetchClusterState(client)
+    const { settled, reasons, shortages, scheduled = [] } = await fetchClusterState(client)
     if (!settled) return reasons
-    onSettled(shortages)
+    onSettled([...shortages, ...scheduled])
     return []
   }
 

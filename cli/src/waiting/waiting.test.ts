@@ -58,23 +58,36 @@ describe('waiting', () => {
 })
 
 describe('the state of a cluster', () => {
-  const clientOf = (known: boolean, settled: boolean, shortages: readonly string[] = []) =>
+  const clientOf = (
+    known: boolean,
+    settled: boolean,
+    shortages: readonly string[] = [],
+    scheduled?: readonly string[],
+  ) =>
     testClient({
-      [`${coordinator}/clusterState`]: { known, settled, reasons: settled ? [] : ['why'], shortages },
+      [`${coordinator}/clusterState`]: {
+        known,
+        settled,
+        reasons: settled ? [] : ['why'],
+        shortages,
+        ...(scheduled && { scheduled }),
+      },
     })
   it('is known once the leader knows it', async () => {
     assert.deepEqual(await clusterIsKnown(clientOf(false, false))(), ['why'])
     assert.deepEqual(await clusterIsKnown(clientOf(true, false))(), [])
   })
 
-  it('is settled, with its shortages', async () => {
+  it('is settled, with its shortages and with what it does later', async () => {
     const noted: string[] = []
     const settled = (client: ReturnType<typeof testClient>) =>
-      clusterIsSettled(client, (shortages) => noted.push(...shortages))()
+      clusterIsSettled(client, (notices) => noted.push(...notices))()
     assert.deepEqual(await settled(clientOf(true, false, ['a'])), ['why'])
     assert.deepEqual(noted, [])
     assert.deepEqual(await settled(clientOf(true, true, ['a'])), [])
     assert.deepEqual(noted, ['a'])
+    assert.deepEqual(await settled(clientOf(true, true, ['b'], ['c'])), [])
+    assert.deepEqual(noted, ['a', 'b', 'c'])
   })
 })
 

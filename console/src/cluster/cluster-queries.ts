@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
-import { fetchJson, send } from '../session/index.ts'
+import { fetchJson, hasCluster, send } from '../session/index.ts'
 import { pollMs, retryMs } from './refetching.ts'
+import { refreshMs } from './refresh-ms.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export function useInventory() {
@@ -32,6 +33,8 @@ interface CallerAnswer {
   readonly anyDatasource: Grant
   /** Whether the cluster stores users and roles. */
   readonly storesRoles: boolean
+  /** Whether faults can be injected. */
+  readonly simulation: boolean
   /** Whether the clock of the cluster can be moved. */
   readonly simulatedClock: boolean
 }
@@ -70,12 +73,12 @@ export interface ClusterNode {
   readonly tlsPort?: number
 }
 
-/** The servers of the cluster by role. */
-export const useClusterNodes = () =>
+/** The servers of the cluster by role, refetched in this interval even if no event reports a change. */
+export const useClusterNodes = (refetchMs = pollMs) =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: pollMs,
+    refetchInterval: refetchMs,
   })
 
 /** The addresses of the leaders. */
@@ -121,4 +124,22 @@ export const useLoadQueues = () =>
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
     refetchInterval: retryMs,
+  })
+
+/** How fast a server loads, and what it failed to load. */
+export interface ServerActivity {
+  /** Null if it was not measured. */
+  readonly bytesPerSecond: number | null
+  readonly failedLoads: number
+  readonly lastError: string | null
+}
+
+/** The activity of servers by host; a snapshot has none. */
+export const useServerActivity = () =>
+  useQuery({
+    queryKey: ['serverActivity'],
+    queryFn: () =>
+      fetchJson<Readonly<Record<string, ServerActivity>>>('/svc/coordinator/v1/servers/activity'),
+    enabled: hasCluster(),
+    refetchInterval: 2 * refreshMs,
   })

@@ -44,6 +44,7 @@ export class SnapshotAnswers {
           anyDatasource: readOnly,
           storesRoles: false,
           now: formatInstant(this.inventory.now),
+          simulation: false,
           simulatedClock: false,
         }
       case '/svc/coordinator/v1/servers':

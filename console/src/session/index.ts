@@ -1,5 +1,6 @@
 /** Who uses this tab, and requests on behalf of this user. */
 export { LoginGate } from './login-gate.tsx'
+export { dismissRefusal, useLastRefusal } from './refusals.ts'
 export { answerLocally, fetchJson, RequestFailure, send } from './request.ts'
 export {
   currentSession,

@@ -32,7 +32,7 @@ import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
-import { createDutyGroups, type DutyGroups } from './duties/index.ts'
+import { createDutyGroups, type DutyGroups, RequestJournal } from './duties/index.ts'
 import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
@@ -53,7 +53,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
   const loadMeter = createLoadMeter(database, context.logger)
-  const servers = createServerInventory(context, segments, loadMeter)
+  const requestJournal = new RequestJournal()
+  const servers = createServerInventory(context, segments, loadMeter, requestJournal)
   const reportedServers = watchReported(context, servers)
   const clusterState = trackClusterState({ context, segments, servers, rules, reportedServers })
   const redis = openProducerConnection(settings)
@@ -69,6 +70,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     leaderSinceMs: () => leaderSinceMs,
     clusterState,
     reportedServers,
+    requestJournal,
   })
   const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
@@ -121,12 +123,14 @@ function createServerInventory(
   { settings, logger, metrics }: Pick<ServiceContext, 'settings' | 'logger' | 'metrics'>,
   { table }: Pick<SegmentInventory, 'table'>,
   loadMeter: LoadMeter,
+  requestJournal: RequestJournal,
 ): ServerInventory {
   const counting = countCopyChanges(metrics, table)
   return new ServerInventory(
     settings.get('svc.coordinator.serverTimeout'),
     {
       ...counting,
+      onAnswer: (sentAtMs, isFailed) => requestJournal.noteAnswer(sentAtMs, isFailed),
       onFailure: (server, failure) => {
         logger.error('Data server failed to load or drop a segment', { dataServer: server.name, ...failure })
         counting.onFailure(server, failure)
@@ -176,7 +180,7 @@ function coordinatorRoutes(
     callsRoute(context),
     certificatesRoute(context),
     serverProblemsRoute(context),
-    ...serverRoutes(view, loadMeter.rateOf),
+    ...serverRoutes(view, loadMeter),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),

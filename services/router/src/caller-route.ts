@@ -20,6 +20,7 @@ const callerShape = z
     anyDatasource: grantShape.describe('Permissions on any datasources'),
     storesRoles: z.boolean().describe('Whether the cluster stores users and roles'),
     now: z.iso.datetime().describe('The current time of the cluster'),
+    simulation: z.boolean().describe('Whether faults can be injected'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })
@@ -49,6 +50,7 @@ export const callerRoute = ({
       },
       storesRoles: settings.get('svc.auth.authorizers').some((name) => !allowsEverything(settings, name)),
       now: formatInstant(clock.now()),
+      simulation: settings.get('svc.simulation.enabled'),
       simulatedClock: simulatedClock !== undefined,
     }),
   })

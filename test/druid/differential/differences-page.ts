@@ -8,8 +8,8 @@ This page lists where the management API of svc responds differently from Druid 
 \`npm run test:differential -- --page\` writes this page from \`test/druid/differential/differences.ts\`.
 
 A test creates the same random state in svc and in Druid, sends the same random requests to both, and compares the responses and
-the state after duties (the periodic jobs of the leaders) have run. The test fails if a difference is not in this table. Except for
-invalid input, no row may cover more than 2% of the requests.
+the state after duties (the periodic jobs of the leaders) have run. The test fails if a difference is not in this table. In runs of
+at least 2,000 requests, no row may cover more than 2% of the requests, except for invalid input.
 
 | endpoint | condition | Druid 37 | svc | reason |
 | --- | --- | --- | --- | --- |

@@ -1,5 +1,13 @@
 import { startDruidSystem } from './druid-system.ts'
-import { describe, hasPassed, kindOf, type Report, summarize } from './report.ts'
+import {
+  describe,
+  hasPassed,
+  kindOf,
+  maxPercent,
+  minRequestsForShares,
+  type Report,
+  summarize,
+} from './report.ts'
 import { minimize, runSeed, type SeedResult, type UnlistedDifference } from './run-seed.ts'
 import { startSvc } from './svc-system.ts'
 
@@ -69,10 +77,15 @@ function printSummary(report: Report, print: (line: string) => void): void {
   )
   for (const [name, { requests, percent }] of Object.entries(report.listed))
     print(`${String(requests).padStart(7)}  ${percent.toFixed(2).padStart(6)}%  ${name}`)
-  for (const name of report.tooFrequent) print(`The listed difference [${name}] covers too many requests`)
+  for (const name of report.tooFrequent)
+    print(`The listed difference [${name}] covers more than ${maxPercent}% of the requests`)
+  if (report.requests < minRequestsForShares)
+    print(
+      `Did not check that each listed difference covers at most ${maxPercent}% of the requests: this takes at least ${minRequestsForShares} requests`,
+    )
   print(
     hasPassed(report)
       ? 'passed'
-      : `FAILED: ${report.unlisted.length} kinds of unlisted differences, ${report.failedSeeds.length} failed seeds`,
+      : `FAILED: ${report.unlisted.length} kinds of unlisted differences, ${report.tooFrequent.length} listed differences that are too frequent, ${report.failedSeeds.length} failed seeds`,
   )
 }

@@ -63,7 +63,10 @@ const cases: readonly {
   {
     name: 'separates requests, and sorts them',
     journals: [{ server: broker, calls: [sent({ path: '/z' }), sent({ path: '/a' })] }],
-    expected: ['broker b:8082 > coordinator c:8081 /a 1/0 200', 'broker b:8082 > coordinator c:8081 /z 1/0 200'],
+    expected: [
+      'broker b:8082 > coordinator c:8081 /a 1/0 200',
+      'broker b:8082 > coordinator c:8081 /z 1/0 200',
+    ],
   },
   {
     name: 'leaves out the requests that read the journals',

@@ -37,6 +37,7 @@ const quiet: ClusterWork = {
   settled: true,
   reasons: [],
   shortages: [],
+  scheduled: [],
 }
 
 const cases: [name: string, given: Partial<ClusterWork>, state: string, sentences: string[]][] = [
@@ -75,6 +76,15 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     [
       'Server [h1] failed to load 1 segment (disk full) and will retry',
       'Tier [hot] has no space for 1 replica',
+    ],
+  ],
+  [
+    'what it does later',
+    { scheduled: ['2 segments will be marked unused at noon'] },
+    'settled',
+    [
+      'Every segment has the replicas that the rules require; there is nothing to load or drop',
+      '2 segments will be marked unused at noon',
     ],
   ],
   [

@@ -25,6 +25,8 @@ export interface ClusterWork {
   readonly reasons: readonly string[]
   /** Replicas that rules require but the servers cannot load, in sentences. */
   readonly shortages: readonly string[]
+  /** What the cluster does at a later, known time, in sentences. */
+  readonly scheduled: readonly string[]
 }
 
 /** What a cluster is doing and what is holding it up. */
@@ -38,7 +40,7 @@ const maxFailing = 5
 
 /** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
-  const { servers, isPaused, known, settled, reasons, shortages } = work
+  const { servers, isPaused, known, settled, reasons, shortages, scheduled } = work
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
     queueSentences(tier, members),
   )
@@ -60,11 +62,19 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
   if (shortages.length > 0 || failures.length > 0)
     return {
       state: 'short',
-      sentences: ['Replicas are missing, but nothing is being loaded or dropped', ...shortages, ...failures],
+      sentences: [
+        'Replicas are missing, but nothing is being loaded or dropped',
+        ...shortages,
+        ...failures,
+        ...scheduled,
+      ],
     }
   return {
     state: 'settled',
-    sentences: ['Every segment has the replicas that the rules require; there is nothing to load or drop'],
+    sentences: [
+      'Every segment has the replicas that the rules require; there is nothing to load or drop',
+      ...scheduled,
+    ],
   }
 }
 

@@ -1,9 +1,20 @@
 import { overshadowingVersions } from '../inventory/index.ts'
 import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
-import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
+import {
+  describeWantedCopies,
+  type RuleBoundaries,
+  ruleBoundariesOf,
+  type WantedCopies,
+} from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
 import type { Interval } from '../time/index.ts'
-import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
+import {
+  describeRule,
+  explainRules,
+  type PlacedRule,
+  placedRuleAt,
+  type RuleFindings,
+} from './explain-rules.ts'
 import { explainClone, explainServer, explainTier } from './explain-servers.ts'
 import type {
   Candidates,
@@ -14,21 +25,27 @@ import type {
   TierFinding,
 } from './segment-explanation.ts'
 
-/** Why a used segment is where it is. */
-export interface SegmentExplanation {
+/** Whether a used segment has its replicas, and if not, why. */
+export interface SegmentState {
   readonly segment: string
-  readonly dataSource: string
-  readonly interval: Interval
-  readonly sizeBytes: number
   /**
    * `loaded`: has all replicas that the rule requires; `partial`: has some; `missing`: has none; `unwanted`: the rule
    * requires none; `overshadowed`: newer segments replace it.
    */
   readonly state: 'loaded' | 'partial' | 'missing' | 'unwanted' | 'overshadowed'
   readonly summary: string
+  readonly causes: readonly Cause[]
+}
+
+/** Why a used segment is where it is. */
+export interface SegmentExplanation extends SegmentState {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly sizeBytes: number
   readonly rules: RuleFindings
   readonly tiers: readonly TierFinding[]
-  readonly causes: readonly Cause[]
+  /** Tiers without servers that the rule names and that are not listed. */
+  readonly omittedTiers: number
   /** Servers that have the segment or something to do with it first, then others that a rule names; at most 100. */
   readonly servers: readonly ServerFinding[]
   readonly omittedServers: number
@@ -36,34 +53,114 @@ export interface SegmentExplanation {
 }
 
 const maxServers = 100
+// A rule may name thousands of tiers.
+const maxTiersWithoutServers = 20
 
-/** Explains a used segment, given by its row in the table. Changes nothing. */
-export function explainSegment(cluster: ExplainedCluster, row: number): SegmentExplanation {
-  const { table, rules, now, servers } = cluster
-  const group = table.groupOf[row]!
-  const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
-  const dataSource = table.datasourceNames[table.datasourceOf[group]!]!
-  const found = explainRules(rules, dataSource, interval, now)
-  const wanted = describeWantedCopies(found.matched.rule)
-  const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
-  const tiers = tierFindings(cluster, row, wanted)
-  const plan = version === undefined ? planOf(cluster, row, wanted) : undefined
-  const causes = version === undefined ? causesOf(cluster, found, wanted, tiers) : [overshadowedBy(version)]
-  const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
-  const listed = serverFindings(cluster, row, wanted, tiers)
+/** What a rule requires, without the omitted tiers. */
+interface Demand {
+  readonly wanted: WantedCopies
+  readonly omittedTiers: number
+}
+
+/** Explains the used segments of a cluster, given by their rows in the table. Changes nothing. */
+export class SegmentExplainer {
+  private readonly cluster: ExplainedCluster
+  private readonly byTier: ReadonlyMap<string, readonly LoadingServer[]>
+  private readonly demands = new Map<WantedCopies, Demand>()
+  private readonly boundaries = new Map<string, RuleBoundaries>()
+
+  constructor(cluster: ExplainedCluster) {
+    this.cluster = cluster
+    this.byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
+  }
+
+  /** Returns the state of a segment, which takes much less time than its explanation. */
+  stateOf(row: number): SegmentState {
+    const { segment, state, summary, causes } = this.examine(row)
+    return { segment, state, summary, causes }
+  }
+
+  /** Explains a segment. */
+  explain(row: number): SegmentExplanation {
+    const { cluster } = this
+    const { table } = cluster
+    const { segment, dataSource, interval, state, summary, causes, tiers, demand } = this.examine(row)
+    const { wanted, omittedTiers } = demand
+    const rules = explainRules(cluster.rules, dataSource, interval, cluster.now)
+    const plan = state === 'overshadowed' ? undefined : planOf(cluster, row, wanted)
+    const listed = serverFindings(cluster, row, wanted, tiers)
+    return {
+      segment,
+      dataSource,
+      interval,
+      sizeBytes: table.sizeOf[row]!,
+      state,
+      summary,
+      rules,
+      tiers,
+      omittedTiers,
+      causes,
+      servers: listed.slice(0, maxServers),
+      omittedServers: Math.max(0, listed.length - maxServers),
+      next: nextEvents(cluster, rules, wanted, plan, listed, cluster.servers),
+    }
+  }
+
+  private examine(row: number) {
+    const { cluster } = this
+    const { table } = cluster
+    const group = table.groupOf[row]!
+    const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+    const dataSource = table.datasourceNames[table.datasourceOf[group]!]!
+    const matched = placedRuleAt(cluster.rules, dataSource, this.boundariesOf(dataSource).match(interval))
+    const demand = this.demandOf(describeWantedCopies(matched.rule))
+    const { wanted, omittedTiers } = demand
+    const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
+    const tiers = tierFindings(cluster, row, wanted, this.byTier)
+    const causes =
+      version === undefined
+        ? causesOf(cluster, matched, wanted, tiers, omittedTiers)
+        : [overshadowedBy(version)]
+    const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
+    const summary = summaryOf(state, tiers, causes)
+    return { segment: table.idOf(row), dataSource, interval, state, summary, causes, tiers, demand }
+  }
+
+  private boundariesOf(dataSource: string): RuleBoundaries {
+    let known = this.boundaries.get(dataSource)
+    if (known === undefined) {
+      known = ruleBoundariesOf(this.cluster.rules, dataSource, this.cluster.now)
+      this.boundaries.set(dataSource, known)
+    }
+    return known
+  }
+
+  private demandOf(wanted: WantedCopies): Demand {
+    let demand = this.demands.get(wanted)
+    if (demand === undefined) {
+      demand = withoutOmittedTiers(wanted, this.byTier)
+      this.demands.set(wanted, demand)
+    }
+    return demand
+  }
+}
+
+/** Explains one used segment, given by its row in the table. */
+export const explainSegment = (cluster: ExplainedCluster, row: number): SegmentExplanation =>
+  new SegmentExplainer(cluster).explain(row)
+
+/** Returns what a rule requires in tiers with servers, and in the first tiers without servers. */
+function withoutOmittedTiers(wanted: WantedCopies, byTier: ReadonlyMap<string, unknown>): Demand {
+  if (wanted.action !== 'load') return { wanted, omittedTiers: 0 }
+  const listed = new Map<string, number>()
+  let withoutServers = 0
+  for (const [tier, count] of wanted.tieredReplicants) {
+    if (!byTier.has(tier)) withoutServers += 1
+    if (byTier.has(tier) || withoutServers <= maxTiersWithoutServers) listed.set(tier, count)
+  }
   return {
-    segment: table.idOf(row),
-    dataSource,
-    interval,
-    sizeBytes: table.sizeOf[row]!,
-    state,
-    summary: summaryOf(state, tiers, causes),
-    rules: found,
-    tiers,
-    causes,
-    servers: listed.slice(0, maxServers),
-    omittedServers: Math.max(0, listed.length - maxServers),
-    next: nextEvents(cluster, found, wanted, plan, listed, servers),
+    wanted: { action: 'load', tieredReplicants: listed },
+    omittedTiers: wanted.tieredReplicants.size - listed.size,
   }
 }
 
@@ -75,8 +172,12 @@ const overshadowedBy = (version: string): Cause => ({
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
 
 /** The tiers that the rule names, then others in which servers have the segment. */
-function tierFindings(cluster: ExplainedCluster, row: number, wanted: WantedCopies): TierFinding[] {
-  const byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
+function tierFindings(
+  cluster: ExplainedCluster,
+  row: number,
+  wanted: WantedCopies,
+  byTier: ReadonlyMap<string, readonly LoadingServer[]>,
+): TierFinding[] {
   const required =
     wanted.action === 'load'
       ? wanted.tieredReplicants
@@ -107,9 +208,10 @@ function planOf(cluster: ExplainedCluster, row: number, wanted: WantedCopies): P
 
 function causesOf(
   cluster: ExplainedCluster,
-  { matched }: RuleFindings,
+  matched: PlacedRule,
   wanted: WantedCopies,
   tiers: readonly TierFinding[],
+  omittedTiers: number,
 ): Cause[] {
   const rule = describeRule(matched)
   if (wanted.action === 'drop')
@@ -117,6 +219,8 @@ function causesOf(
   if (tiers.every(({ required }) => required === 0))
     return [{ code: 'noReplicas', text: `The segment matches ${rule}, which loads no replicas` }]
   const causes = tiers.flatMap((tier) => causesInTier(cluster, tier))
+  if (omittedTiers > 0)
+    causes.push({ code: 'tierWithoutServers', text: `No servers in ${countOf(omittedTiers, 'more tier')}` })
   if (causes.length === 0) return []
   const { awaited, isPaused } = cluster
   if (isPaused) causes.push({ code: 'paused', text: 'Coordination is paused: [pauseCoordination] is [true]' })

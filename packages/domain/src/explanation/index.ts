@@ -5,5 +5,6 @@
 export * from './explain-cluster.ts'
 export * from './explain-rules.ts'
 export * from './explain-segment.ts'
+export * from './explain-task.ts'
 export * from './explanation-answer.ts'
 export * from './segment-explanation.ts'

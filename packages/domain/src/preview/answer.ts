@@ -1,4 +1,4 @@
-import type { EffectName } from './effect-names.ts'
+import type { EffectName, LossName } from './effect-names.ts'
 import type { Tally } from './segments.ts'
 import type { CopyTally, TierChange } from './tallies.ts'
 
@@ -15,6 +15,19 @@ export type AnsweredEffects = Readonly<Record<EffectName, AnsweredEffect>> & {
   readonly unqueryable: { readonly queryableBefore: number }
   readonly waitingForTier: { readonly tiers: readonly string[] }
 }
+
+/** The largest loss at one time within a horizon, in an answer. */
+export interface AnsweredLaterLoss extends Tally {
+  /** Earliest step at which more is affected than at the time of the preview. */
+  readonly from: string
+  /** Not given for losses of segments instead of replicas. */
+  readonly copies?: number
+  /** Of replicas that do not fit or wait for a tier. */
+  readonly tiers?: readonly string[]
+}
+
+/** The losses that grow within a horizon, in an answer. */
+export type AnsweredLaterLosses = Readonly<Partial<Record<LossName, AnsweredLaterLoss>>>
 
 /** Bytes over time in buckets of equal width, in an answer. */
 export interface AnsweredBuckets {
@@ -77,5 +90,7 @@ export interface AnsweredSummary {
   /** With the first time at which replicas do not fit; null if they always do. */
   readonly tiers?: Readonly<Record<string, AnsweredTier & { readonly doesNotFitFrom: string | null }>>
   readonly steps?: readonly AnsweredStep[]
+  /** Undefined without a horizon. Earlier versions do not return it. */
+  readonly laterLosses?: AnsweredLaterLosses
   readonly restorable?: AnsweredRestorable
 }

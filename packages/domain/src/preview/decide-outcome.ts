@@ -1,4 +1,3 @@
-import { invalidInput } from '../failure/index.ts'
 import { RuleBoundaries } from '../rules/index.ts'
 import type { DatasourceOutcome, PreviewRules, UnplacedDatasource } from './datasource-outcome.ts'
 import { type HeldRuns, heldRunsOf } from './held-copies.ts'
@@ -6,7 +5,7 @@ import { type PlacedColumns, piecesOf } from './pieces.ts'
 import { RuleTargets } from './rule-targets.ts'
 import { columnsOf, type PreviewSegments, type SegmentColumns } from './segments.ts'
 import { groupByTier, type PreviewServer, type ServersByTier } from './servers-by-tier.ts'
-import { simulateRuns } from './simulated-runs.ts'
+import { assertCanSimulate, Simulation } from './simulated-runs.ts'
 import { stretchesOf } from './stretches.ts'
 import { tightHolders } from './tight-tiers.ts'
 
@@ -32,20 +31,25 @@ export interface PreviewInput {
   readonly assumesSpace?: boolean | undefined
 }
 
-/** What the rules result in at one point in time. */
-export interface Outcome {
+/** What the rules require at one point in time. */
+export interface UnplacedOutcome {
   readonly now: number
   readonly cluster: ServersByTier
+  /** The servers after the change. */
+  readonly servers: readonly PreviewServer[]
+  readonly serversBefore: readonly PreviewServer[]
+  readonly datasources: readonly UnplacedDatasource[]
+}
+
+/** What the rules result in at one point in time. */
+export interface Outcome extends UnplacedOutcome {
   readonly datasources: readonly DatasourceOutcome[]
   /** Whether replicas are assumed to fit in tiers that may run out of space. */
   readonly assumesSpace: boolean
 }
 
-// Maximum number of counters for replicas in tiers that may run out of space. Each takes two bytes.
-const maxCounters = 40_000_000
-
-/** Decides what happens to every segment. Yields regularly. */
-export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcome> {
+/** Decides what the rules require of every segment. Yields regularly. */
+export function* decideUnplaced(input: PreviewInput): Generator<undefined, UnplacedOutcome> {
   const { now, servers, serversBefore } = input
   const historicalsBefore = serversBefore.filter(({ type }) => type === 'historical')
   const cluster = groupByTier(
@@ -53,11 +57,11 @@ export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcom
     historicalsBefore.map(({ tier }) => tier),
   )
   const targets = new RuleTargets(cluster)
-  const unplaced: UnplacedDatasource[] = []
+  const datasources: UnplacedDatasource[] = []
   for (const { segments, columns: known, held, own, defaults } of input.datasources) {
     const columns = known ?? (yield* columnsOf(segments))
     const boundaries = new RuleBoundaries(own, defaults, now)
-    unplaced.push({
+    datasources.push({
       own,
       defaults,
       segments,
@@ -68,29 +72,40 @@ export function* decideOutcome(input: PreviewInput): Generator<undefined, Outcom
       held: held ?? (yield* heldRunsOf(segments, columns, serversBefore)),
     })
   }
-  const tight = yield* tightHolders(cluster, unplaced)
-  const assumesSpace = tight.size > 0 && input.assumesSpace === true
-  const placed = assumesSpace ? new Map() : yield* placeWhereTight(unplaced, cluster, tight, input)
-  const tiers = cluster.tiers.map(({ name }) => name)
-  const datasources: DatasourceOutcome[] = []
-  for (const one of unplaced)
-    datasources.push({ ...one, pieces: yield* piecesOf({ ...one, placed: placed.get(one), tiers }) })
-  return { now, cluster, datasources, assumesSpace }
+  return { now, cluster, servers, serversBefore, datasources }
 }
 
-/** Simulates runs of the coordinator where tiers may run out of space. Returns the replicas of segments there. */
-function* placeWhereTight(
-  datasources: readonly UnplacedDatasource[],
-  cluster: ServersByTier,
+/** How to place replicas where tiers may run out of space. */
+interface PlacementOptions {
+  readonly assumesSpace?: boolean | undefined
+  /** A simulation that has settled; without one, this function creates one where it is needed. */
+  readonly simulation?: Simulation | undefined
+}
+
+/** Decides where the required replicas are placed. Yields regularly. */
+export function* placeOutcome(
+  unplaced: UnplacedOutcome,
+  { assumesSpace = false, simulation }: PlacementOptions,
+): Generator<undefined, Outcome> {
+  const { cluster, datasources } = unplaced
+  const tight = simulation === undefined ? yield* tightHolders(cluster, datasources) : new Set<number>()
+  let placed: ReadonlyMap<UnplacedDatasource, PlacedColumns> = new Map()
+  if (simulation !== undefined) placed = yield* simulation.placed()
+  else if (tight.size > 0 && !assumesSpace) placed = yield* simulatePlacement(unplaced, tight)
+  const tiers = cluster.tiers.map(({ name }) => name)
+  const outcomes: DatasourceOutcome[] = []
+  for (const one of datasources)
+    outcomes.push({ ...one, pieces: yield* piecesOf({ ...one, placed: placed.get(one), tiers }) })
+  return { ...unplaced, datasources: outcomes, assumesSpace: tight.size > 0 && assumesSpace }
+}
+
+function* simulatePlacement(
+  { datasources, ...servers }: UnplacedOutcome,
   tight: ReadonlySet<number>,
-  { servers, serversBefore }: PreviewInput,
 ): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
-  if (tight.size === 0) return new Map()
-  const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
-  if (tight.size * segments > maxCounters) {
-    throw invalidInput(
-      `The preview is too large: [${segments}] segments in [${tight.size}] tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
-    )
-  }
-  return yield* simulateRuns(datasources, { cluster, servers, serversBefore, tight })
+  assertCanSimulate(datasources, tight)
+  const simulation = new Simulation({ ...servers, tight })
+  for (const datasource of datasources) yield* simulation.add(datasource)
+  yield* simulation.settle()
+  return yield* simulation.placed()
 }

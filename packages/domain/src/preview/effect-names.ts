@@ -21,3 +21,14 @@ export const effectNames = [
 ] as const
 
 export type EffectName = (typeof effectNames)[number]
+
+/** The effects that take something away from users. */
+export const lossNames = [
+  'unqueryable',
+  'unused',
+  'underReplicated',
+  'doesNotFit',
+  'waitingForTier',
+] as const satisfies readonly EffectName[]
+
+export type LossName = (typeof lossNames)[number]

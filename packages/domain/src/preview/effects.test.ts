@@ -371,18 +371,30 @@ function checkWarnings(
   list: readonly Observed[],
   after: readonly PreviewServer[],
 ) {
-  const dropped = list.filter(({ row }) => !row.overshadowed && row.action === 'drop')
-  const byRule = Map.groupBy(dropped, ({ row }) => JSON.stringify([row.dataSource, row.rule]))
-  const unused = warnings.filter((warning) => warning.type === 'dataBecomesUnused')
-  assert.equal(unused.length, byRule.size)
-  for (const { dataSource, rule, segments, bytes, interval: from } of unused) {
-    const {
-      copies: _,
-      days: __,
-      ...expected
-    } = extentOf(byRule.get(JSON.stringify([dataSource, rule]))!, () => 1)
-    assert.deepEqual({ segments, bytes, interval: from }, expected)
+  const visible = list.filter(({ row }) => !row.overshadowed)
+  const checkOfRules = (
+    affected: readonly Observed[],
+    found: readonly Extract<PreviewWarning, { type: 'dataBecomesUnused' | 'noReplicasLoaded' }>[],
+  ) => {
+    const byRule = Map.groupBy(affected, ({ row }) => JSON.stringify([row.dataSource, row.rule]))
+    assert.equal(found.length, byRule.size)
+    for (const { dataSource, rule, segments, bytes, interval: from } of found) {
+      const {
+        copies: _,
+        days: __,
+        ...expected
+      } = extentOf(byRule.get(JSON.stringify([dataSource, rule]))!, () => 1)
+      assert.deepEqual({ segments, bytes, interval: from }, expected)
+    }
   }
+  checkOfRules(
+    visible.filter(({ row }) => row.action === 'drop'),
+    warnings.filter((warning) => warning.type === 'dataBecomesUnused'),
+  )
+  checkOfRules(
+    visible.filter(({ row, required }) => row.action === 'load' && sum(required.values()) === 0),
+    warnings.filter((warning) => warning.type === 'noReplicasLoaded'),
+  )
   const misfits = warnings
     .filter((warning) => warning.type === 'doesNotFit')
     .map(({ tier, copies, bytes }) => [tier, { copies, bytes }])

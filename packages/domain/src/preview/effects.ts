@@ -2,6 +2,7 @@ import { Affected } from './affected.ts'
 import type { AnsweredEffects } from './answer.ts'
 import type { DatasourceOutcome } from './datasource-outcome.ts'
 import { type EffectName, effectNames } from './effect-names.ts'
+import { lossesOf } from './losses.ts'
 import type { CopyChange } from './pieces.ts'
 
 // Effects on segments instead of replicas: their bytes are those of the segments.
@@ -79,14 +80,9 @@ export function* effectsOf({ columns, pieces, held }: DatasourceOutcome): Genera
 /** Returns the effects on each of the segments with a change, with the number of affected copies. */
 function copiesByEffect(change: CopyChange): (readonly [name: EffectName, copies: number])[] {
   const { target, after, loaded, dropped, unplaced } = change
-  const { action, waiting, beyondServers } = target
   const moved = Math.min(loaded, dropped)
   const copies: readonly (readonly [name: EffectName, copies: number])[] = [
-    ['unused', action === 'drop' ? 1 : 0],
-    ['unqueryable', after === 0 ? 1 : 0],
-    ['underReplicated', after === 0 ? 0 : unplaced + waiting + beyondServers],
-    ['doesNotFit', unplaced],
-    ['waitingForTier', waiting],
+    ...lossesOf(target, after, unplaced),
     ['moved', moved],
     ['loaded', loaded - moved],
     ['dropped', dropped - moved],

@@ -1,18 +1,31 @@
-import { RuleBoundaries } from '../rules/index.ts'
 import { addPeriod, type Period, periodOf } from '../time/index.ts'
-import type { DatasourceOutcome } from './datasource-outcome.ts'
-import type { Outcome } from './decide-outcome.ts'
+import type { UnplacedDatasource } from './datasource-outcome.ts'
+import type { UnplacedOutcome } from './decide-outcome.ts'
+import { Losses, lossesOf } from './losses.ts'
+import { RuleHistory, type StateChanges } from './rule-history.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { Tally } from './segments.ts'
-import { stretchesOf } from './stretches.ts'
+import { assertCanSimulate } from './simulated-runs.ts'
+import { type SimulatedStep, SimulatedSteps } from './simulated-steps.ts'
 import { capacityOf, type DatasourceSummary, keptIntervals, type TierSummary } from './summary.ts'
-import { addChange, type MutableTierChange, noChange, noCopies } from './tallies.ts'
+import {
+  addChange,
+  addCopies,
+  addTally,
+  type MutableCopyTally,
+  type MutableTierChange,
+  noChange,
+  noCopies,
+} from './tallies.ts'
+import { type LaterDemand, noLaterDemand, tightHolders } from './tight-tiers.ts'
 
 /** The state of the cluster at a point in the future, with the changes since the previous step. */
 export interface PreviewStep {
   readonly now: number
   readonly datasources: readonly DatasourceSummary[]
   readonly tiers: readonly TierSummary[]
+  /** What these datasources lack then. */
+  readonly losses: Losses
 }
 
 /** Maximum number of steps in a horizon. */
@@ -49,59 +62,236 @@ export function stepTimes(now: number, horizon: Period): number[] {
   return [...moments, end]
 }
 
-/** Consecutive segments in the same state. `rule` is undefined after they have been marked unused. */
-interface Part {
-  readonly from: number
-  readonly to: number
-  readonly rule: number | undefined
+/** The steps of a horizon to decide. */
+export interface Horizon {
+  /** Datasources to include in the steps. */
+  readonly concerned: ReadonlySet<string>
+  readonly moments: readonly number[]
+  /** Whether to assume that all replicas fit where tiers may run out of space. */
+  readonly assumesSpace: boolean
 }
 
 /**
  * Decides what happens at each step of a horizon if the coordinator runs at each step and no data is added. Segments
- * that a drop rule has marked unused stay unused. What does not fit is estimated from the total bytes of each tier.
+ * that a drop rule has marked unused stay unused. If tiers may run out of space, returns a simulation that has done what
+ * the coordinator does before the first step, instead of the steps. Yields regularly.
  */
+export function* foresee(
+  unplaced: UnplacedOutcome,
+  horizon: Horizon,
+): Generator<undefined, readonly PreviewStep[] | SimulatedSteps> {
+  const { cluster, datasources } = unplaced
+  const demands = cluster.holders.map(noLaterDemand)
+  const steps = yield* stepsAt(unplaced, horizon, { demands })
+  if (horizon.assumesSpace) return steps
+  const tight = yield* tightHolders(cluster, datasources, demands)
+  return tight.size === 0 ? steps : yield* startSimulation(unplaced, horizon, tight)
+}
+
+/** Decides the steps that `foresee` could not decide. Yields regularly. */
+export const simulateSteps = (
+  unplaced: UnplacedOutcome,
+  horizon: Horizon,
+  simulated: SimulatedSteps,
+): Generator<undefined, PreviewStep[]> => stepsAt(unplaced, horizon, { simulated })
+
+/** Decides the steps of a horizon. Yields regularly. */
 export function* decideSteps(
-  outcome: Outcome,
-  concerned: ReadonlySet<string>,
-  moments: readonly number[],
+  unplaced: UnplacedOutcome,
+  horizon: Horizon,
+): Generator<undefined, readonly PreviewStep[]> {
+  const foreseen = yield* foresee(unplaced, horizon)
+  return foreseen instanceof SimulatedSteps ? yield* simulateSteps(unplaced, horizon, foreseen) : foreseen
+}
+
+const historiesOf = ({ cluster, datasources }: UnplacedOutcome): RuleHistory[] =>
+  datasources.map((datasource) => new RuleHistory(datasource, cluster.tiers.length))
+
+/** Returns a simulation of the segments that have or need a replica in a tight holder, now or at any step. */
+function* startSimulation(
+  unplaced: UnplacedOutcome,
+  { moments }: Horizon,
+  tight: ReadonlySet<number>,
+): Generator<undefined, SimulatedSteps> {
+  const { datasources } = unplaced
+  assertCanSimulate(datasources, tight)
+  const marks = datasources.map(({ columns }) => new Uint8Array(columns.count))
+  const histories = historiesOf(unplaced)
+  for (const now of moments) {
+    for (const [index, { targetOf }] of datasources.entries()) {
+      yield
+      for (const { from, to, before, after } of (yield* histories[index]!.advance(now)).ranges) {
+        if (before.rule === after.rule) continue
+        if (targetOf(after.rule).holders.some(({ holder }) => tight.has(holder)))
+          marks[index]!.fill(1, from, to)
+      }
+    }
+  }
+  const simulated = new SimulatedSteps({ ...unplaced, tight })
+  for (const [index, datasource] of datasources.entries()) yield* simulated.add(datasource, marks[index]!)
+  yield* simulated.start()
+  return simulated
+}
+
+/** How to decide steps. */
+interface StepsOptions {
+  /** Undefined if all replicas fit. */
+  readonly simulated?: SimulatedSteps
+  /** Gets the largest demand of each holder. */
+  readonly demands?: readonly LaterDemand[]
+}
+
+function* stepsAt(
+  unplaced: UnplacedOutcome,
+  { concerned, moments }: Horizon,
+  { simulated, demands }: StepsOptions,
 ): Generator<undefined, PreviewStep[]> {
-  let states = outcome.datasources.map((datasource): readonly Part[] =>
-    datasource.stretches.map(({ from, to, rule }) => ({
-      from,
-      to,
-      rule: datasource.targetOf(rule).action === 'drop' ? undefined : rule,
-    })),
-  )
+  const histories = historiesOf(unplaced)
   const steps: PreviewStep[] = []
   for (const now of moments) {
-    const next: (readonly Part[])[] = []
-    const summaries: DatasourceSummary[] = []
-    for (const [index, datasource] of outcome.datasources.entries()) {
+    const changes: StateChanges[] = []
+    for (const [index, history] of histories.entries()) {
       yield
-      const boundaries = new RuleBoundaries(datasource.own, datasource.defaults, now)
-      const stretches = yield* stretchesOf(datasource.columns, boundaries)
-      const { parts, summary } = yield* stepOf(datasource, states[index]!, stretches, outcome)
-      next.push(parts)
-      summaries.push(summary)
+      const ofDatasource = yield* history.advance(now)
+      changes.push(ofDatasource)
+      if (simulated === undefined) continue
+      for (const { from, to, before, after } of ofDatasource.ranges)
+        if (before.rule !== after.rule) yield* simulated.changeRule(index, from, to, after.rule)
     }
-    states = next
-    steps.push({
-      now,
-      datasources: summaries.filter(({ dataSource }) => concerned.has(dataSource)),
-      tiers: tiersOf(outcome, summaries),
-    })
+    const ofSimulated = simulated && (yield* simulated.step())
+    const decided: DecidedDatasource[] = []
+    for (const [index, datasource] of unplaced.datasources.entries()) {
+      const tallyOf = simulated
+        ? (from: number, to: number) => simulated.othersIn(index, from, to)
+        : (from: number, to: number) => segmentsIn(datasource, from, to)
+      decided.push(yield* decideDatasource(datasource, unplaced, changes[index]!, tallyOf))
+      if (ofSimulated) addSimulated(decided[index]!, ofSimulated[index]!)
+    }
+    if (demands) noteDemands(demands, decided)
+    steps.push(stepOf(now, unplaced, concerned, decided))
   }
   return steps
 }
 
+const segmentsIn = ({ columns: { bytesBefore } }: UnplacedDatasource, from: number, to: number): Tally => ({
+  segments: to - from,
+  bytes: bytesBefore[to]! - bytesBefore[from]!,
+})
+
+/** What a step does to a datasource. */
+interface DecidedDatasource {
+  readonly summary: DatasourceSummary
+  /** By holder. */
+  readonly changes: readonly MutableTierChange[]
+  readonly losses: Losses
+  /** Replicas that do not fit, by tier. */
+  readonly unplaced: readonly MutableCopyTally[]
+  /** Bytes of all replicas on brokers. */
+  readonly brokerBytes: number
+  /** Holders in which more replicas are due than servers have storage. */
+  readonly shortHolders: ReadonlySet<number>
+}
+
+/** Decides what a step does to a datasource if all replicas of the segments in `tallyOf` fit. */
+function* decideDatasource(
+  { columns, targetOf }: UnplacedDatasource,
+  { cluster }: UnplacedOutcome,
+  { ranges, parts }: StateChanges,
+  tallyOf: (from: number, to: number) => Tally,
+): Generator<undefined, DecidedDatasource> {
+  const { bytesBefore } = columns
+  const markedUnused = { segments: 0, bytes: 0 }
+  const changed = new ChangedTargets()
+  for (const { from, to, before, after } of ranges) {
+    const [old, next] = [targetOf(before.rule), targetOf(after.rule)]
+    changed.add(old, next, tallyOf(from, to))
+    if (old.action === 'drop' || next.action !== 'drop') continue
+    markedUnused.segments += to - from
+    markedUnused.bytes += bytesBefore[to]! - bytesBefore[from]!
+  }
+  const losses = new Losses()
+  const unplaced = cluster.tiers.map(noCopies)
+  let brokerBytes = 0
+  for (const { from, to, rule, brokers } of parts) {
+    const target = targetOf(rule)
+    const { segments, bytes } = tallyOf(from, to)
+    brokerBytes += brokers * bytes
+    if (segments === 0) continue
+    const missing = target.short.reduce((sum, { copies, due }) => sum + due - copies, 0)
+    losses.add(lossesOf(target, target.copies + brokers, missing), segments, bytes)
+    for (const tier of target.waitingTiers) losses.waitingTiers.add(tier)
+    for (const { holder, copies, due } of target.short) {
+      addCopies(unplaced[holder]!, segments, due - copies, bytes)
+      losses.fullTiers.add(cluster.tiers[holder]!.name)
+    }
+  }
+  const changes = cluster.holders.map(noChange)
+  yield* changed.addTo(changes)
+  const summary = {
+    dataSource: columns.dataSource,
+    tiers: changes.slice(0, cluster.tiers.length),
+    markedUnused,
+    ...keptIntervals(columns, parts, ({ rule }) => targetOf(rule).action !== 'drop'),
+  }
+  return { summary, changes, losses, unplaced, brokerBytes, shortHolders: changed.shortHolders() }
+}
+
+/** Adds the segments in the simulation. */
+function addSimulated({ changes, losses, unplaced }: DecidedDatasource, simulated: SimulatedStep): void {
+  losses.addAll(simulated.losses)
+  for (const [tier, change] of simulated.changes.entries()) {
+    addTally(unplaced[tier]!, simulated.unplaced[tier]!)
+    for (const name of ['before', 'after', 'loaded', 'dropped'] as const)
+      addTally(changes[tier]![name], change[name])
+  }
+}
+
+function noteDemands(demands: readonly LaterDemand[], decided: readonly DecidedDatasource[]): void {
+  for (const [holder, demand] of demands.entries()) {
+    let bytes = 0
+    let droppedBytes = 0
+    for (const { summary, changes, shortHolders, brokerBytes } of decided) {
+      const isBrokers = holder === summary.tiers.length
+      bytes += isBrokers ? brokerBytes : changes[holder]!.after.bytes
+      droppedBytes += changes[holder]!.dropped.bytes
+      demand.isShort ||= shortHolders.has(holder)
+    }
+    demand.bytes = Math.max(demand.bytes, bytes)
+    demand.bytesWithDrops = Math.max(demand.bytesWithDrops, bytes + droppedBytes)
+  }
+}
+
+function stepOf(
+  now: number,
+  { cluster }: UnplacedOutcome,
+  concerned: ReadonlySet<string>,
+  decided: readonly DecidedDatasource[],
+): PreviewStep {
+  const ofConcerned = decided.filter(({ summary }) => concerned.has(summary.dataSource))
+  const losses = new Losses()
+  for (const one of ofConcerned) losses.addAll(one.losses)
+  const tiers = cluster.tiers.map((tier, index): TierSummary => {
+    const doesNotFit = noCopies()
+    for (const { unplaced } of decided) addTally(doesNotFit, unplaced[index]!)
+    const sumOf = (name: 'before' | 'after'): number =>
+      decided.reduce((sum, { changes }) => sum + changes[index]![name].bytes, 0)
+    return {
+      tier: tier.name,
+      servers: tier.servers.length,
+      capacityBytes: capacityOf(tier),
+      bytesBefore: sumOf('before'),
+      bytesAfter: sumOf('after'),
+      doesNotFit,
+    }
+  })
+  return { now, datasources: ofConcerned.map(({ summary }) => summary), tiers, losses }
+}
+
 /** Counts segments that change from one target to another, independent of the number of tiers. */
 class ChangedTargets {
-  private readonly tallies = new Map<
-    RuleTarget | undefined,
-    Map<RuleTarget | undefined, { segments: number; bytes: number }>
-  >()
+  private readonly tallies = new Map<RuleTarget, Map<RuleTarget, { segments: number; bytes: number }>>()
 
-  add(old: RuleTarget | undefined, next: RuleTarget | undefined, { segments, bytes }: Tally): void {
+  add(old: RuleTarget, next: RuleTarget, { segments, bytes }: Tally): void {
     let ofOld = this.tallies.get(old)
     if (ofOld === undefined) {
       ofOld = new Map()
@@ -116,92 +306,23 @@ class ChangedTargets {
     tally.bytes += bytes
   }
 
-  /** Adds the changes by tier. Yields regularly. */
+  /** Adds the changes by holder. Yields regularly. */
   *addTo(changes: readonly MutableTierChange[]): Generator<undefined, void> {
     for (const [old, ofOld] of this.tallies) {
       for (const [next, { segments, bytes }] of ofOld) {
         yield
-        for (const { holder, copies } of old?.holders ?? []) {
-          const change = changes[holder]
-          if (change) addChange(change, segments, bytes, copies, next?.byHolder.get(holder)?.copies ?? 0)
-        }
-        for (const { holder, copies } of next?.holders ?? []) {
-          const change = changes[holder]
-          if (change && !old?.byHolder.has(holder)) addChange(change, segments, bytes, 0, copies)
-        }
+        for (const { holder, copies } of old.holders)
+          addChange(changes[holder]!, segments, bytes, copies, next.byHolder.get(holder)?.copies ?? 0)
+        for (const { holder, copies } of next.holders)
+          if (!old.byHolder.has(holder)) addChange(changes[holder]!, segments, bytes, 0, copies)
       }
     }
   }
-}
 
-function* stepOf(
-  datasource: DatasourceOutcome,
-  before: readonly Part[],
-  stretches: readonly Part[],
-  { cluster }: Outcome,
-): Generator<undefined, { readonly parts: readonly Part[]; readonly summary: DatasourceSummary }> {
-  const { columns, targetOf } = datasource
-  const { bytesBefore } = columns
-  const markedUnused = { segments: 0, bytes: 0 }
-  const changed = new ChangedTargets()
-  const parts: { from: number; to: number; rule: number | undefined }[] = []
-  let at = 0
-  let beforeAt = 0
-  let chainAt = 0
-  for (let from = 0; from < columns.count; ) {
-    const stretch = stretches[at]!
-    const old = before[beforeAt]!
-    const to = Math.min(stretch.to, old.to)
-    const bytes = bytesBefore[to]! - bytesBefore[from]!
-    const caught = old.rule === undefined || targetOf(stretch.rule!).action === 'drop'
-    const rule = caught ? undefined : stretch.rule
-    if (caught && old.rule !== undefined) {
-      markedUnused.segments += to - from
-      markedUnused.bytes += bytes
-    }
-    changed.add(
-      old.rule === undefined ? undefined : targetOf(old.rule),
-      rule === undefined ? undefined : targetOf(rule),
-      { segments: to - from, bytes },
-    )
-    // Merges equal neighbors in a chain, so that the number of parts does not grow with the number of steps.
-    const previous = parts.at(-1)
-    const isChainStart = from === (chainAt === 0 ? 0 : columns.chainEnds[chainAt - 1]!)
-    if (previous !== undefined && previous.rule === rule && !isChainStart) previous.to = to
-    else parts.push({ from, to, rule })
-    if (to === stretch.to) at += 1
-    if (to === old.to) beforeAt += 1
-    while (chainAt < columns.chainEnds.length && columns.chainEnds[chainAt]! <= to) chainAt += 1
-    from = to
+  /** Returns the holders in which load rules require more replicas than servers have storage. */
+  shortHolders(): Set<number> {
+    const targets = new Set([...this.tallies.values()].flatMap((ofOld) => [...ofOld.keys()]))
+    const short = [...targets].flatMap((target) => (target.action === 'load' ? target.short : []))
+    return new Set(short.map(({ holder }) => holder))
   }
-  const changes = cluster.tiers.map(noChange)
-  yield* changed.addTo(changes)
-  const kept = keptIntervals(columns, parts, (part) => part.rule !== undefined)
-  return { parts, summary: { dataSource: columns.dataSource, tiers: changes, markedUnused, ...kept } }
-}
-
-function tiersOf({ cluster }: Outcome, summaries: readonly DatasourceSummary[]): TierSummary[] {
-  return cluster.tiers.map((tier, index) => {
-    const total = noCopies()
-    let bytesBefore = 0
-    for (const { tiers } of summaries) {
-      const { before, after } = tiers[index]!
-      bytesBefore += before.bytes
-      total.segments += after.segments
-      total.copies += after.copies
-      total.bytes += after.bytes
-    }
-    const capacityBytes = capacityOf(tier)
-    const beyond = Math.max(0, total.bytes - capacityBytes)
-    // Only the excess bytes are known. The excess replicas and segments are estimated in proportion.
-    const share = (count: number): number => (beyond === 0 ? 0 : Math.ceil((count * beyond) / total.bytes))
-    return {
-      tier: tier.name,
-      servers: tier.servers.length,
-      capacityBytes,
-      bytesBefore,
-      bytesAfter: total.bytes - beyond,
-      doesNotFit: { segments: share(total.segments), copies: share(total.copies), bytes: beyond },
-    }
-  })
 }

@@ -36,7 +36,10 @@ interface HeldOvershadowed {
 // Number of segments between two pauses.
 const slice = 16_384
 
-/** Finds the replicas of segments. Segments refer to servers by their index in `servers`. Yields regularly. */
+/**
+ * Finds the replicas of segments. Segments refer to servers by their index in `servers`; without servers, they have no
+ * replicas. Yields regularly.
+ */
 export function* heldRunsOf(
   segments: PreviewSegments,
   { indexes, count, overshadowedIndexes }: SegmentColumns,
@@ -72,7 +75,7 @@ export function* heldRunsOf(
     const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
     overshadowed.segments.add(start, end, 1, sizeBytes)
     let dropped = 0
-    const { byTier, brokers } = kinds.of(segments, index)
+    const { byTier, brokers } = kinds.of(segments, servers.length === 0 ? undefined : index)
     addCopies(overshadowed.onBrokers, 1, brokers, sizeBytes)
     for (const [tier, held] of byTier) {
       dropped += held

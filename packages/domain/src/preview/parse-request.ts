@@ -1,4 +1,11 @@
-import { defaultRulesName, maxRules, parseRulesInSlices, type Rule, rulesSchema } from '../rules/index.ts'
+import {
+  assertNotEmptyDefaults,
+  defaultRulesName,
+  maxRules,
+  parseRulesInSlices,
+  type Rule,
+  rulesSchema,
+} from '../rules/index.ts'
 import {
   addPeriod,
   formatInstant,
@@ -253,11 +260,13 @@ export function* parsePreviewRequest(
   if (rulesOfDefault !== undefined && defaultRules !== null)
     throw refuse('defaultRules', defaultRules, `no value if [rules.${defaultRulesName}] is given`)
   if (horizon !== null) assertHorizon(horizon, now ?? clusterNow)
+  const defaults =
+    defaultRules === null ? rulesOfDefault : yield* parseRulesInSlices(defaultRules, 'defaultRules')
+  if (defaults !== undefined) assertNotEmptyDefaults(defaultRulesName, defaults)
   return {
     now: now ?? undefined,
     rules: lists,
-    defaultRules:
-      defaultRules === null ? rulesOfDefault : yield* parseRulesInSlices(defaultRules, 'defaultRules'),
+    defaultRules: defaults,
     segments: segments === null ? undefined : yield* readSegments(segments),
     servers: servers ?? undefined,
     horizon: horizon ?? undefined,

@@ -1,25 +1,41 @@
-// A preview must predict what the planner does. These tests compare the rows of a preview with the state that runs of the
-// planner reach, on servers with enough space and on servers of different sizes that may be full.
+// A preview must predict what the planner does. These tests compare the rows of a preview, and the steps of a horizon, with
+// the state that runs of the planner reach, on servers with enough space and on servers of different sizes that may be full.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { copyFlag, SegmentTable } from '../inventory/index.ts'
 import type { LoadingServer } from '../loading/index.ts'
-import { RetentionPlanner } from '../retention/index.ts'
-import { defaultRulesName, parseRules, type Rule, type RulesByName } from '../rules/index.ts'
-import { segmentId } from '../segment/index.ts'
+import { compileRules, effectiveRules, matchRule, parseRules, type RulesByName } from '../rules/index.ts'
 import { finish } from '../steps/index.ts'
-import { formatInterval } from '../time/index.ts'
-import { decidePreview, type PreviewResult, type PreviewSegments, pageOfRows } from './index.ts'
-
-const dayMs = 86_400_000
-const now = Date.UTC(2026, 5, 15)
-const dataSources = ['koalas', 'wiki']
+import { dayMs, formatInterval, parseInstant, parseInterval, periodOf } from '../time/index.ts'
+import {
+  type AnsweredDatasource,
+  type AnsweredLaterLoss,
+  type AnsweredSummary,
+  formatSummary,
+  type LossName,
+  type PreviewResult,
+  pageOfRows,
+} from './index.ts'
+import {
+  decide,
+  type Fate,
+  namesOf,
+  type PlacedSegment,
+  type RuleLists,
+  rulesOf,
+  runPlanner,
+  tableOf,
+  testDatasources,
+  withRoom,
+} from './test-planner.ts'
+import { testNow } from './test-preview.ts'
 
 const period = fc.constantFrom('P2D', 'P5D', 'P1M')
 const interval = fc
   .tuple(fc.integer({ min: -40, max: 3 }), fc.integer({ min: 1, max: 20 }))
-  .map(([from, days]) => formatInterval({ start: now + from * dayMs, end: now + (from + days) * dayMs }))
+  .map(([from, days]) =>
+    formatInterval({ start: testNow + from * dayMs, end: testNow + (from + days) * dayMs }),
+  )
 const tieredReplicants = fc.dictionary(fc.constantFrom('cold', 'hot', 'icy'), fc.nat(3))
 const scope = fc.oneof(
   fc.constant({ kind: 'Forever' }),
@@ -38,20 +54,12 @@ const anyRule = fc.oneof(
 )
 const anyRules = fc.array(anyRule, { maxLength: 3 }).map((rules) => parseRules(rules))
 
-/** A segment of one day, and the numbers of the servers that serve it before the change. */
-interface PlacedSegment {
-  readonly dataSource: string
-  readonly day: number
-  readonly version: string
-  readonly partitionNum: number
-  readonly partitions: number
-  readonly sizeBytes: number
-  readonly servedBy: readonly number[]
-}
+/** Rules of the datasources, and default rules. */
+const anyRuleLists = fc.tuple(anyRules, anyRules, anyRules)
 
 const anySegments = fc.uniqueArray(
   fc.record<PlacedSegment>({
-    dataSource: fc.constantFrom(...dataSources),
+    dataSource: fc.constantFrom(...testDatasources),
     day: fc.integer({ min: -40, max: 3 }),
     version: fc.constantFrom('v1', 'v2'),
     partitionNum: fc.nat(1),
@@ -68,7 +76,7 @@ const anySegments = fc.uniqueArray(
 /** Segments that do not overshadow each other, of different sizes. */
 const anySizes = fc.uniqueArray(
   fc.record<PlacedSegment>({
-    dataSource: fc.constantFrom(...dataSources),
+    dataSource: fc.constantFrom(...testDatasources),
     day: fc.integer({ min: -40, max: 3 }),
     version: fc.constant('v1'),
     partitionNum: fc.nat(3),
@@ -130,76 +138,6 @@ const anyFullServers = fc
     ),
   )
 
-/** Returns a table with used segments and the servers that serve them. */
-function tableOf(segments: readonly PlacedSegment[], servers: readonly LoadingServer[]): SegmentTable {
-  const table = new SegmentTable()
-  for (const { day, servedBy, ...key } of segments) {
-    const start = now + day * dayMs
-    const end = start + dayMs
-    const id = segmentId({ ...key, interval: { start, end } })
-    table.put({ ...key, id, start, end, totalRows: 1 })
-    for (const number of servedBy)
-      if (number < servers.length) table.changeCopy(id, number, copyFlag.served, 0)
-  }
-  table.settleTimeline()
-  return table
-}
-
-/** Calls `visit` for each server that serves a segment. */
-function forEachServer({ copies }: SegmentTable, row: number, visit: (server: number) => void): void {
-  for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
-    if ((copies.flagsOf[entry]! & copyFlag.served) !== 0) visit(copies.serverOf[entry]!)
-}
-
-/** What happens to a segment. */
-interface Fate {
-  readonly isUsed: boolean
-  readonly loaded: Readonly<Record<string, number>>
-  readonly brokers: number
-}
-
-/** Returns the preview of rules on the current servers. */
-function decide(
-  table: SegmentTable,
-  rules: RulesByName,
-  servers: readonly LoadingServer[],
-  assumesSpace: boolean,
-) {
-  const datasources = dataSources.map((dataSource) => {
-    const number = table.datasourceNumber(dataSource)
-    const rows: number[] = []
-    for (const group of number < 0 ? [] : table.groupsOf(number))
-      table.forEachRow(group, (row) => rows.push(row))
-    const segmentAt = (index: number) => table.segment(rows[index]!)
-    const segments: PreviewSegments = {
-      dataSource,
-      count: rows.length,
-      start: (index) => segmentAt(index).interval.start,
-      end: (index) => segmentAt(index).interval.end,
-      sizeBytes: (index) => segmentAt(index).sizeBytes,
-      version: (index) => segmentAt(index).version,
-      partitionNum: (index) => segmentAt(index).partitionNum,
-      isOvershadowed: (index) => table.isHidden(rows[index]!),
-      forEachCopy: (index, visit) => forEachServer(table, rows[index]!, visit),
-    }
-    const own = rules.get(dataSource) ?? []
-    return { segments, columns: undefined, own, defaults: rules.get(defaultRulesName) ?? [] }
-  })
-  return finish(
-    decidePreview({
-      now,
-      datasources,
-      servers,
-      serversBefore: servers,
-      concerned: new Set(dataSources),
-      defaultsChange: true,
-      knownDatasources: [],
-      horizon: undefined,
-      assumesSpace,
-    }),
-  )
-}
-
 /** Returns what a preview says about each segment. */
 function fatesIn(result: PreviewResult): Map<string, Fate> {
   const { rows } = finish(pageOfRows(result, { offset: 0, limit: Infinity }))
@@ -213,68 +151,6 @@ function fatesIn(result: PreviewResult): Map<string, Fate> {
   )
 }
 
-/** Returns the servers with the bytes that they serve. */
-function withUsedSizes(table: SegmentTable, servers: readonly LoadingServer[]): LoadingServer[] {
-  const used = servers.map(() => 0)
-  for (let row = 0; row < table.rowLimit; row += 1)
-    forEachServer(table, row, (server) => {
-      used[server]! += table.sizeOf[row]!
-    })
-  return servers.map((server, number) => ({ ...server, usedSizeBytes: used[number]! }))
-}
-
-/** Runs the planner and does what it decides, until it decides nothing more. Returns what happened to each segment. */
-function runPlanner(table: SegmentTable, rules: RulesByName, servers: readonly LoadingServer[]) {
-  const fates = new Map<string, string>()
-  for (let row = 0; row < table.rowLimit; row += 1) {
-    const { dataSource, interval: ofSegment, version, partitionNum } = table.segment(row)
-    fates.set(table.idOf(row), [dataSource, formatInterval(ofSegment), version, partitionNum].join(' '))
-  }
-  const planner = new RetentionPlanner(table)
-  const limits = { maxLoadsPerServer: Infinity, replicationThrottleLimit: Infinity }
-  let decisions = 1
-  for (let runs = 0; decisions > 0; runs += 1) {
-    assert.ok(runs < 20, 'the planner does not come to an end')
-    decisions = 0
-    const run = planner.begin({ now, rules, servers: withUsedSizes(table, servers), limits })
-    for (let part = run.next(); part !== undefined; part = run.next()) {
-      const ids = [...fates.keys()]
-      const nameOf = (row: number) => ids.find((id) => table.rowOf(id) === row)!
-      const unused = part.markUnused.flatMap(({ rows }) => rows.map(nameOf))
-      const loads = part.loads.rows.map((row, at) => ({ id: nameOf(row), server: part!.loads.servers[at]! }))
-      const drops = part.drops.rows.map((row, at) => ({ id: nameOf(row), server: part!.drops.servers[at]! }))
-      decisions += unused.length + loads.length + drops.length
-      for (const id of unused) table.remove(id)
-      for (const { id, server } of loads) table.changeCopy(id, server, copyFlag.served, 0)
-      for (const { id, server } of drops) table.changeCopy(id, server, 0, copyFlag.served)
-    }
-  }
-  return new Map(
-    [...fates].map(([id, name]): [string, Fate] => [name, fateOf(table, table.rowOf(id), servers)]),
-  )
-}
-
-function fateOf(table: SegmentTable, row: number, servers: readonly LoadingServer[]): Fate {
-  const loaded: Record<string, number> = {}
-  let brokers = 0
-  if (row >= 0)
-    forEachServer(table, row, (number) => {
-      const { type, tier } = servers[number]!
-      if (type === 'broker') brokers += 1
-      else loaded[tier] = (loaded[tier] ?? 0) + 1
-    })
-  return { isUsed: table.isUsed(row), loaded, brokers }
-}
-
-type RuleLists = readonly [koalas: Rule[], wiki: Rule[], defaults: Rule[]]
-
-const rulesOf = ([koalas, wiki, defaults]: RuleLists): RulesByName =>
-  new Map([
-    ['koalas', koalas],
-    ['wiki', wiki],
-    [defaultRulesName, defaults],
-  ])
-
 /** Checks that a preview of these rules predicts the state that the planner reaches. */
 function checkPreview(
   segments: readonly PlacedSegment[],
@@ -283,12 +159,10 @@ function checkPreview(
 ): void {
   const rules = rulesOf(lists)
   const table = tableOf(segments, servers)
-  const predicted = fatesIn(decide(table, rules, servers, false))
-  const reached = runPlanner(table, rules, servers)
+  const predicted = fatesIn(decide(table, rules, servers))
+  const reached = runPlanner(table, namesOf(table), { now: testNow, rules, servers })
   assert.deepEqual(new Map([...predicted].sort()), new Map([...reached].sort()))
 }
-
-const anyRuleLists = fc.tuple(anyRules, anyRules, anyRules)
 
 test('a preview predicts what the planner does until nothing changes', () => {
   fc.assert(fc.property(anySegments, anyServers, anyRuleLists, checkPreview), { numRuns: 500 })
@@ -310,10 +184,10 @@ test('a preview that assumes space is that of servers without limits, and says s
       const servers = anySized.map((one) => ({ ...one, maxSizeBytes: Math.max(1, one.maxSizeBytes) }))
       const placed = withRoom(segments, servers)
       const [table, rules] = [tableOf(placed, servers), rulesOf(lists)]
-      const quick = decide(table, rules, servers, true)
+      const quick = decide(table, rules, servers, { assumesSpace: true })
       const unlimited = servers.map((server) => ({ ...server, maxSizeBytes: Infinity }))
-      assert.deepEqual(fatesIn(quick), fatesIn(decide(tableOf(placed, unlimited), rules, unlimited, false)))
-      const exact = decide(table, rules, servers, false)
+      assert.deepEqual(fatesIn(quick), fatesIn(decide(tableOf(placed, unlimited), rules, unlimited)))
+      const exact = decide(table, rules, servers)
       assert.equal(exact.outcome.assumesSpace, false)
       if (quick.outcome.assumesSpace) assumed += 1
       else assert.deepEqual(fatesIn(quick), fatesIn(exact))
@@ -323,15 +197,225 @@ test('a preview that assumes space is that of servers without limits, and says s
   assert.ok(assumed > 20, String(assumed))
 })
 
-/** Returns the segments without the replicas for which the servers have no room. */
-function withRoom(segments: readonly PlacedSegment[], servers: readonly LoadingServer[]): PlacedSegment[] {
-  const left = servers.map(({ maxSizeBytes }) => maxSizeBytes)
-  return segments.map((segment) => ({
-    ...segment,
-    servedBy: segment.servedBy.filter((server) => {
-      if (!(left[server]! >= segment.sizeBytes)) return false
-      left[server]! -= segment.sizeBytes
-      return true
-    }),
-  }))
+/** A segment at a step. */
+interface Moment {
+  readonly segment: PlacedSegment
+  readonly fate: Fate
+  /** Replicas that the rule requires, by tier; none if the segment is unused. */
+  readonly required: ReadonlyMap<string, number>
 }
+
+const intervalOf = ({ day }: PlacedSegment) => ({
+  start: testNow + day * dayMs,
+  end: testNow + (day + 1) * dayMs,
+})
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, one) => total + one, 0)
+const staying = (servers: readonly LoadingServer[], tier: string): readonly LoadingServer[] =>
+  servers.filter((one) => one.type === 'historical' && one.tier === tier && !one.decommissioning)
+
+function requiredOf(
+  segment: PlacedSegment,
+  rules: RulesByName,
+  servers: readonly LoadingServer[],
+  now: number,
+): ReadonlyMap<string, number> {
+  const compiled = compileRules(
+    effectiveRules(rules.get(segment.dataSource) ?? [], rules.get('_default') ?? []),
+    now,
+  )
+  const { wanted } = compiled[matchRule(compiled, intervalOf(segment))]!
+  if (wanted.action === 'load') return wanted.tieredReplicants
+  if (wanted.action === 'drop') return new Map()
+  return new Map(['cold', 'hot'].map((tier) => [tier, staying(servers, tier).length]))
+}
+
+function tally(list: readonly { readonly count: number; readonly bytes: number }[]) {
+  const counted = list.filter(({ count }) => count > 0)
+  return {
+    segments: counted.length,
+    copies: sum(counted.map(({ count }) => count)),
+    bytes: sum(counted.map(({ count, bytes }) => count * bytes)),
+  }
+}
+
+/** Counts copies of each segment at a step and at the step before. */
+const tallyOf = (
+  [before, after]: readonly [readonly Moment[], readonly Moment[]],
+  countOf: (before: Moment, after: Moment) => number,
+) => tally(after.map((one, at) => ({ count: countOf(before[at]!, one), bytes: one.segment.sizeBytes })))
+
+const copiesIn = (tier: string, { fate }: Moment): number => fate.loaded[tier] ?? 0
+const isServed = ({ fate }: Moment): boolean => sum(Object.values(fate.loaded)) + fate.brokers > 0
+
+/** Replicas that are due in tiers with servers and do not fit. */
+const misfit = (servers: readonly LoadingServer[], tier: string, moment: Moment): number =>
+  Math.max(
+    0,
+    Math.min(moment.required.get(tier) ?? 0, staying(servers, tier).length) - copiesIn(tier, moment),
+  )
+
+function lossOf(name: LossName, servers: readonly LoadingServer[], one: Moment): number {
+  const missing = [...one.required].map(([tier, count]) => Math.max(0, count - copiesIn(tier, one)))
+  const waiting = [...one.required].filter(([tier]) => staying(servers, tier).length === 0)
+  const counts: Readonly<Record<LossName, number>> = {
+    unqueryable: isServed(one) ? 0 : 1,
+    unused: one.fate.isUsed ? 0 : 1,
+    underReplicated: isServed(one) ? sum(missing) : 0,
+    doesNotFit: sum(['cold', 'hot'].map((tier) => misfit(servers, tier, one))),
+    waitingForTier: sum(waiting.map(([, count]) => count)),
+  }
+  return counts[name]
+}
+
+function checkDatasource(
+  { oldestInterval, newestInterval, ...found }: AnsweredDatasource,
+  [before, after]: readonly [readonly Moment[], readonly Moment[]],
+  tiers: readonly string[],
+): void {
+  const isNowUnused = (old: Moment, one: Moment) => old.fate.isUsed && !one.fate.isUsed
+  const { segments, bytes } = tallyOf([before, after], (old, one) => (isNowUnused(old, one) ? 1 : 0))
+  const kept = after.filter(({ fate }) => fate.isUsed).map(({ segment }) => intervalOf(segment))
+  const numbers = (tier: string, countOf: (old: number, next: number) => number) =>
+    tallyOf([before, after], (old, one) => countOf(copiesIn(tier, old), copiesIn(tier, one)))
+  assert.deepEqual(
+    {
+      ...found,
+      oldestStart: oldestInterval === null ? Infinity : parseInterval(oldestInterval, 'x').start,
+      newestEnd: newestInterval === null ? -Infinity : parseInterval(newestInterval, 'x').end,
+    },
+    {
+      tiers: Object.fromEntries(
+        tiers.map((tier) => [
+          tier,
+          {
+            before: numbers(tier, (old) => old),
+            after: numbers(tier, (_, next) => next),
+            loaded: numbers(tier, (old, next) => next - old),
+            dropped: numbers(tier, (old, next) => old - next),
+          },
+        ]),
+      ),
+      markedUnused: { segments, bytes },
+      oldestStart: Math.min(...kept.map(({ start }) => start)),
+      newestEnd: Math.max(...kept.map(({ end }) => end)),
+    },
+  )
+}
+
+function checkTiers(
+  found: NonNullable<AnsweredSummary['steps']>[number]['tiers'],
+  [before, after]: readonly [readonly Moment[], readonly Moment[]],
+  servers: readonly LoadingServer[],
+): void {
+  for (const [tier, { capacityBytes: _, servers: count, ...numbers }] of Object.entries(found ?? {})) {
+    assert.equal(count, staying(servers, tier).length)
+    assert.deepEqual(numbers, {
+      bytesBefore: tallyOf([before, after], (old) => copiesIn(tier, old)).bytes,
+      bytesAfter: tallyOf([before, after], (_old, one) => copiesIn(tier, one)).bytes,
+      doesNotFit: tallyOf([before, after], (_old, one) => misfit(servers, tier, one)),
+    })
+  }
+}
+
+/** Checks the losses that grow: the largest at one time, and the first step with more than at the beginning. */
+function checkLaterLosses(
+  { laterLosses = {}, steps = [] }: AnsweredSummary,
+  moments: readonly (readonly Moment[])[],
+  servers: readonly LoadingServer[],
+): void {
+  const names: LossName[] = ['unqueryable', 'unused', 'underReplicated', 'doesNotFit', 'waitingForTier']
+  for (const name of names) {
+    const [now, ...later] = moments.map((list) => tallyOf([list, list], (one) => lossOf(name, servers, one)))
+    const first = later.findIndex(({ copies }) => copies > now!.copies)
+    const largest = later.reduce((most, one) => (one.copies > most.copies ? one : most), now!)
+    const found: Partial<AnsweredLaterLoss> = laterLosses[name] ?? {}
+    const { copies, ...ofSegments } = largest
+    const { tiers: _, ...numbers } = found
+    const isOfSegments = name === 'unused' || name === 'unqueryable'
+    assert.deepEqual(
+      numbers,
+      first < 0 ? {} : { from: steps[first]!.now, ...ofSegments, ...(isOfSegments ? {} : { copies }) },
+      name,
+    )
+  }
+}
+
+/** Returns servers, some of them brokers, that are soon full. */
+const withoutSpace = (servers: readonly LoadingServer[]): LoadingServer[] =>
+  servers.map((server, at) => ({ ...server, decommissioning: false, maxSizeBytes: 3 + 4 * (at % 3) }))
+
+describe('a horizon', () => {
+  const counts = { full: 0, lost: 0 }
+
+  function checkSteps(
+    given: readonly PlacedSegment[],
+    servers: readonly LoadingServer[],
+    lists: Parameters<typeof rulesOf>[0],
+    horizon: string,
+  ): void {
+    const rules = rulesOf(lists)
+    const segments = withRoom(given, servers)
+    const table = tableOf(segments, servers)
+    const names = namesOf(table)
+    const result = decide(table, rules, servers, { horizon: periodOf(horizon)! })
+    const summary = formatSummary(result, true)
+    const steps = summary.steps ?? []
+    const moments = [testNow, ...steps.map(({ now }) => parseInstant(now))].map((now) => {
+      const fates = runPlanner(table, names, { now, rules, servers })
+      return segments.map((segment): Moment => {
+        const { dataSource, version, partitionNum } = segment
+        const fate = fates.get(
+          [dataSource, formatInterval(intervalOf(segment)), version, partitionNum].join(' '),
+        )!
+        const required = fate.isUsed ? requiredOf(segment, rules, servers, now) : new Map<string, number>()
+        return { segment, fate, required }
+      })
+    })
+    const tiers = result.tiers.map(({ tier }) => tier)
+    for (const [at, step] of steps.entries()) {
+      const pair = [moments[at]!, moments[at + 1]!] as const
+      for (const name of testDatasources) {
+        const own = ({ segment }: Moment) => segment.dataSource === name
+        checkDatasource(step.datasources[name]!, [pair[0].filter(own), pair[1].filter(own)], tiers)
+      }
+      checkTiers(step.tiers, pair, servers)
+    }
+    checkLaterLosses(summary, moments, servers)
+    for (const tier of tiers) {
+      const first = [summary, ...steps].find((one) => one.tiers![tier]!.doesNotFit.copies > 0)
+      const from = first === undefined ? null : 'now' in first ? first.now : '2026-06-15T00:00:00.000Z'
+      assert.equal(summary.tiers![tier]!.doesNotFitFrom, from)
+    }
+    if (summary.laterLosses?.doesNotFit) counts.full += 1
+    if (summary.laterLosses?.unused) counts.lost += 1
+  }
+
+  const horizons = fc.constantFrom('P12D', 'P30D', 'P60D')
+
+  test('predicts what the planner does at each step in tiers without enough space', () => {
+    const anySmall = fc.oneof(anyFullServers, anyServers.map(withoutSpace))
+    fc.assert(fc.property(anySizes, anySmall, anyRuleLists, horizons, checkSteps), { numRuns: 200 })
+    assert.ok(counts.lost > 10, JSON.stringify(counts))
+  })
+
+  test('predicts what the planner does at each step if data moves to a tier that fills up', () => {
+    const period = fc.constantFrom('P5D', 'P10D', 'P20D')
+    const cold = fc.constantFrom('loadForever', 'loadByPeriod', 'broadcastForever').map((type) => ({
+      type,
+      ...(type === 'loadByPeriod' ? { period: 'P30D' } : {}),
+      ...(type === 'broadcastForever' ? {} : { tieredReplicants: { cold: 1, icy: 1 } }),
+    }))
+    const moving = fc
+      .tuple(period, cold)
+      .map(([ofHot, last]) =>
+        parseRules([{ type: 'loadByPeriod', period: ofHot, tieredReplicants: { hot: 2 } }, last]),
+      )
+    const lists = fc.tuple(moving, moving, moving)
+    fc.assert(fc.property(anySizes, anyFullServers, lists, horizons, checkSteps), { numRuns: 200 })
+    assert.ok(counts.full > 20, JSON.stringify(counts))
+  })
+
+  test('predicts what the planner does at each step on servers with enough space', () => {
+    fc.assert(fc.property(anySizes, anyServers, anyRuleLists, horizons, checkSteps), { numRuns: 100 })
+  })
+})

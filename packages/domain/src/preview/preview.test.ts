@@ -50,11 +50,11 @@ describe('a preview request', () => {
   test('ends with a rule that loads everything', () => {
     const { rows } = previewGiven({
       rules: [{ type: 'dropByInterval', interval: '2000/2001' }],
-      defaultRules: [],
+      defaultRules: [{ type: 'dropByInterval', interval: '2001/2002' }],
       segments: [{ interval: day(0) }],
       servers: [],
     })
-    assert.deepEqual(rows[0]!.rule, { index: 0, type: 'loadForever', source: 'default' })
+    assert.deepEqual(rows[0]!.rule, { index: 1, type: 'loadForever', source: 'default' })
   })
 
   test('accepts eternity as the interval of segments and rules', () => {
@@ -792,6 +792,21 @@ describe('warnings', () => {
     })
   })
 
+  test('report data of which a load rule loads no replicas', () => {
+    const rules = [{ type: 'loadByPeriod', period: 'P1M', tieredReplicants: {} }, load({ hot: 1 })]
+    const [warning, ...more] = previewGiven({ rules, segments, servers }).result.warnings
+    assert.deepEqual(more, [])
+    assert.deepEqual(warning, {
+      type: 'noReplicasLoaded',
+      dataSource: 'preview',
+      rule: { index: 0, type: 'loadByPeriod', source: 'datasource' },
+      segments: 1,
+      bytes: 10,
+      interval: day(0),
+      message: `Datasource [preview]: rule [0] [loadByPeriod] loads no replicas of 1 segment (10 B) in [${day(0)}], which cannot be queried without a replica`,
+    })
+  })
+
   const cases: [name: string, rules: object[], servers: object[], types: string[]][] = [
     ['report a tier without servers', [load({ hot: 1, cold: 1 })], servers, ['tierWithoutServers']],
     ['report more replicas than servers', [load({ hot: 2 })], servers, ['replicasAboveServers']],
@@ -981,6 +996,13 @@ describe('an invalid request fails with its field', () => {
     [{ rules: { _default: [rule] }, defaultRules: [rule] }, 'defaultRules', /no value if/],
     [{ rules: [], colour: 1 }, 'colour', /Unknown field/],
   ]
+  test('changes the default rules to an empty list, which no cluster accepts', () => {
+    for (const request of [{ rules: { _default: [] } }, { rules: {}, defaultRules: [] }])
+      assert.throws(() => finish(parsePreviewRequest(request, testNow)), {
+        code: 'invalidInput',
+        message: 'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
+      })
+  })
   for (const [request, field, message] of cases) {
     test(`${field}: ${message}`, () => {
       assert.throws(

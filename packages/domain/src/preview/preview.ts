@@ -2,11 +2,13 @@ import { invalidInput } from '../failure/index.ts'
 import { formatInstant, formatInterval, type Interval, type Period } from '../time/index.ts'
 import type { AnsweredDatasource, AnsweredSummary, AnsweredTier } from './answer.ts'
 import { type Buckets, bucketsOf, formatBuckets } from './buckets.ts'
-import { decideOutcome, type Outcome, type PreviewInput } from './decide-outcome.ts'
+import { decideUnplaced, type Outcome, type PreviewInput, placeOutcome } from './decide-outcome.ts'
 import { Effects, effectsOf } from './effects.ts'
-import { decideSteps, type PreviewStep, stepTimes } from './future-steps.ts'
+import { foresee, type PreviewStep, simulateSteps, stepTimes } from './future-steps.ts'
+import { formatLaterLosses } from './losses.ts'
 import { type PreviewRow, rowCount, rowsOf } from './rows.ts'
 import type { SegmentColumns, Tally } from './segments.ts'
+import { SimulatedSteps } from './simulated-steps.ts'
 import { capacityOf, type DatasourceSummary, summarize, type TierSummary } from './summary.ts'
 import { addTally, type CopyTally, noCopies } from './tallies.ts'
 import { type PreviewWarning, type WarningsContext, warningsOf } from './warnings.ts'
@@ -83,7 +85,7 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
       `The preview is too large: [${datasources.length}] datasources and [${tierCount}] tiers. Preview at most [${maxSummaryRows}] datasource-tier pairs.`,
     )
   }
-  const outcome = yield* decideOutcome(question)
+  const { outcome, steps } = yield* decideOutcome(question, moments)
   const summaries: DatasourceSummary[] = []
   const effects: Effects[] = []
   const totalEffects = new Effects()
@@ -110,9 +112,24 @@ export function* decidePreview(question: PreviewQuestion): Generator<undefined, 
     buckets:
       question.buckets === undefined ? undefined : yield* bucketsOf(outcome, concerned, question.buckets),
     tiers,
-    steps: moments === undefined ? undefined : yield* decideSteps(outcome, concerned, moments),
+    steps,
     warnings: yield* warningsOf(outcome, concerned, question, tiers),
   }
+}
+
+/** Decides what happens at the time of the preview, and at the steps of a horizon. */
+function* decideOutcome(
+  question: PreviewQuestion,
+  moments: readonly number[] | undefined,
+): Generator<undefined, Pick<PreviewResult, 'outcome' | 'steps'>> {
+  const { concerned, assumesSpace = false } = question
+  const unplaced = yield* decideUnplaced(question)
+  const horizon = { concerned, moments: moments ?? [], assumesSpace }
+  const foreseen = moments && (yield* foresee(unplaced, horizon))
+  if (!(foreseen instanceof SimulatedSteps))
+    return { outcome: yield* placeOutcome(unplaced, { assumesSpace }), steps: foreseen }
+  const outcome = yield* placeOutcome(unplaced, { simulation: foreseen.simulation })
+  return { outcome, steps: yield* simulateSteps(unplaced, horizon, foreseen) }
 }
 
 function tiersOf(
@@ -204,6 +221,7 @@ export function formatSummary(
             datasources: byDatasource(step.datasources, (summary) => formatDatasource(summary, names)),
             ...(withTiers ? { tiers: formatTiers(step.tiers, () => ({})) } : {}),
           })),
+          laterLosses: formatLaterLosses(totalEffects, steps),
         }),
   }
 }

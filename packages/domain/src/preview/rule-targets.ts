@@ -7,6 +7,10 @@ export interface RuleTarget {
   /** In the same order as the holders of the cluster. */
   readonly holders: readonly HolderTarget[]
   readonly byHolder: ReadonlyMap<number, HolderTarget>
+  /** Replicas on historicals, if the servers have enough space. */
+  readonly copies: number
+  /** Tiers in which more replicas are due than servers have storage. */
+  readonly short: readonly HolderTarget[]
   /** Replicas that the rule requires in tiers without servers. */
   readonly waiting: number
   /** The first of these tiers. */
@@ -56,12 +60,15 @@ export class RuleTargets {
       const due = Math.min(wantedCopies, servers.length)
       return due === 0 ? [] : [{ holder, due, copies: Math.min(due, able.length) }]
     })
+    const onHistoricals = holders.filter(({ holder }) => holder < this.cluster.tiers.length)
     const required = wanted.action === 'load' ? [...wanted.tieredReplicants] : []
     const waiting = required.filter(([tier]) => this.serversOf(tier) === 0)
     return {
       action: wanted.action,
       holders,
       byHolder: new Map(holders.map((one) => [one.holder, one])),
+      copies: onHistoricals.reduce((sum, { copies }) => sum + copies, 0),
+      short: onHistoricals.filter(({ copies, due }) => copies < due),
       waiting: waiting.reduce((sum, [, copies]) => sum + copies, 0),
       waitingTiers: waiting.slice(0, maxWaitingTiers).map(([tier]) => tier),
       beyondServers: required.reduce((sum, [tier, copies]) => {

@@ -203,7 +203,7 @@ function* firstMisfits(
   outcome: Outcome,
   moments: readonly number[],
 ): Generator<undefined, (number | undefined)[]> {
-  const steps = yield* decideSteps(outcome, new Set(), moments)
+  const steps = yield* decideSteps(outcome, { concerned: new Set(), moments, assumesSpace: false })
   return outcome.cluster.tiers.map(
     (_, place) => steps.find(({ tiers }) => tiers[place]!.doesNotFit.copies > 0)?.now,
   )

@@ -10,6 +10,8 @@ import type { PlacedColumns } from './pieces.ts'
 import type { RuleTarget } from './rule-targets.ts'
 import type { PreviewServer, ServersByTier } from './servers-by-tier.ts'
 
+// Maximum number of counters for replicas in tiers that may run out of space. Each takes two bytes.
+const maxCounters = 40_000_000
 // Number of segments between two pauses.
 const slice = 16_384
 // Maximum number of replicas in a simulation. Each takes about 40 bytes.
@@ -35,21 +37,23 @@ export interface SimulatedServers {
 }
 
 /**
- * Places the replicas of segments that have or need one in a holder that may run out of space: runs the planner of the
- * coordinator on a copy of the cluster until it changes nothing. No replicas move between the servers of a tier. Returns
- * the replicas of each datasource in the holders where they differ from what the rules require. Yields regularly.
+ * Throws invalidInput if a simulation would have too many segments and tiers that may run out of space. A simulation
+ * places the replicas of segments that have or need one in such a tier: it runs the planner of the coordinator on a copy
+ * of the cluster until it changes nothing. No replicas move between the servers of a tier.
  */
-export function* simulateRuns(
+export function assertCanSimulate(
   datasources: readonly UnplacedDatasource[],
-  servers: SimulatedServers,
-): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
-  const simulation = new Simulation(servers)
-  for (const datasource of datasources) yield* simulation.add(datasource)
-  for (let run = 0; run < maxRuns; run += 1) if (!(yield* simulation.run())) break
-  return yield* simulation.placed()
+  tight: ReadonlySet<number>,
+): void {
+  const segments = datasources.reduce((sum, { columns }) => sum + columns.count, 0)
+  if (tight.size * segments <= maxCounters) return
+  throw invalidInput(
+    `The preview is too large: [${segments}] segments in [${tight.size}] tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
+  )
 }
 
-class Simulation {
+/** A copy of the cluster on which the planner of the coordinator runs. */
+export class Simulation {
   private readonly table = new SegmentTable()
   private readonly tight: ReadonlySet<number>
   private readonly servers: readonly LoadingServer[]
@@ -60,7 +64,14 @@ class Simulation {
   private readonly sameServer: readonly (number | undefined)[]
   /** Visible segments by row. */
   private readonly segments: (SimulatedSegment | undefined)[] = []
+  /** How many replicas each segment has gained in each holder, by row; undefined until someone asks. */
+  private changes: Map<number, Map<number, number>> | undefined
   private copies = 0
+  private runs = 0
+  /** The run that last found no space for a segment, by row; 0 if there was space or the segment has changed since. */
+  private readonly waitingSince: number[] = []
+  /** The run that last dropped replicas from each holder. */
+  private readonly freedIn: number[]
 
   constructor({ cluster, servers, serversBefore, tight }: SimulatedServers) {
     this.tight = tight
@@ -73,13 +84,19 @@ class Simulation {
     this.holderOf = servers.map(({ type, tier }) =>
       type === 'broker' ? cluster.tiers.length : tierPlaces.get(tier)!,
     )
+    this.freedIn = cluster.holders.map(() => 0)
     const numbers = new Map(servers.map(({ name }, number) => [name, number]))
     this.sameServer = serversBefore.map(({ name }) => numbers.get(name))
   }
 
-  /** Adds the segments of a datasource. Overshadowed segments count as unused: their replicas are dropped. */
-  *add(datasource: UnplacedDatasource): Generator<undefined, void> {
+  /**
+   * Adds the segments of a datasource that have or need a replica in a holder that may run out of space, and those whose
+   * position is marked. Overshadowed segments count as unused: their replicas are dropped. Returns the row of the segment
+   * at each position; -1 if the simulation does not include the segment.
+   */
+  *add(datasource: UnplacedDatasource, marks?: Uint8Array): Generator<undefined, Int32Array> {
     const { columns, stretches, targetOf, boundaries } = datasource
+    const rows = new Int32Array(columns.count).fill(-1)
     for (const { from, to, rule } of stretches) {
       const target = targetOf(rule)
       const wanted = boundaries.wantedBy(rule)
@@ -89,8 +106,9 @@ class Simulation {
         if (position % slice === 0) yield
         const index = columns.indexes[position]!
         const held = this.serversOf(datasource, index)
-        if (!isTight && !this.isAnyTight(held)) continue
-        this.addSegment(datasource, index, held, copies, { datasource, position, wanted, target })
+        if (!isTight && marks?.[position] !== 1 && !this.isAnyTight(held)) continue
+        const segment = { datasource, position, wanted, target }
+        rows[position] = this.addSegment(datasource, index, held, copies, segment)
       }
     }
     for (const [at, index] of columns.overshadowedIndexes.entries()) {
@@ -98,6 +116,49 @@ class Simulation {
       const held = this.serversOf(datasource, index)
       if (this.isAnyTight(held)) this.addSegment(datasource, index, held, 0, undefined)
     }
+    return rows
+  }
+
+  /** Applies another rule to a segment, given by row. */
+  changeRule(row: number, rule: number): void {
+    const { datasource, position } = this.segments[row]!
+    const { boundaries, targetOf } = datasource
+    this.segments[row] = { datasource, position, wanted: boundaries.wantedBy(rule), target: targetOf(rule) }
+    this.table.noteChecked(row, true)
+    this.waitingSince[row] = 0
+  }
+
+  /** Runs the planner until it decides nothing more. */
+  *settle(): Generator<undefined, void> {
+    for (let run = 0; run < maxRuns; run += 1) if (!(yield* this.run())) break
+  }
+
+  /** Returns how many replicas segments have gained since the last call, by row and holder. The first call returns none. */
+  takeChanges(): ReadonlyMap<number, ReadonlyMap<number, number>> {
+    const changes = this.changes ?? new Map()
+    this.changes = new Map()
+    return changes
+  }
+
+  /** Returns what a rule requires of a segment, given by row. */
+  targetOf(row: number): RuleTarget {
+    return this.segments[row]!.target
+  }
+
+  /**
+   * Returns the replicas of a segment by holder, except on decommissioning servers, which are going away. Reuses `counts`,
+   * because a simulation may have millions of segments.
+   */
+  copiesOf(row: number, counts = new Map<number, number>()): Map<number, number> {
+    const { copies } = this.table
+    counts.clear()
+    for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
+      const server = copies.serverOf[entry]!
+      if (this.servers[server]!.decommissioning) continue
+      const holder = this.holderOf[server]!
+      counts.set(holder, (counts.get(holder) ?? 0) + 1)
+    }
+    return counts
   }
 
   private serversOf({ segments }: UnplacedDatasource, index: number): number[] {
@@ -119,7 +180,7 @@ class Simulation {
     held: readonly number[],
     wantedCopies: number,
     segment: SimulatedSegment | undefined,
-  ): void {
+  ): number {
     const { table } = this
     const [start, end, sizeBytes] = [segments.start(index), segments.end(index), segments.sizeBytes(index)]
     const key = { dataSource, version: segments.version(index), partitionNum: segments.partitionNum(index) }
@@ -142,11 +203,13 @@ class Simulation {
         `The preview is too large: more than [${maxCopies}] segment replicas in tiers that may run out of space. Preview fewer segments or tiers, or specify servers with enough space for all replicas.`,
       )
     }
+    return row
   }
 
   /** Does everything that one run of the planner decides. Returns whether it decided anything. */
-  *run(): Generator<undefined, boolean> {
+  private *run(): Generator<undefined, boolean> {
     const { table } = this
+    this.runs += 1
     const servers = this.servers.map((server, number) => ({
       ...server,
       usedSizeBytes: this.usedSizeBytes[number]!,
@@ -159,17 +222,27 @@ class Simulation {
     for (const row of rowsToCheck(table)) {
       checked += 1
       if (checked % slice === 0) yield
+      if (this.isStillWaiting(row)) continue
       const segment = this.segments[row]
       const isOpen =
         segment === undefined
           ? planner.planUnused(row)
           : planner.planSegment(row, planner.prepare(segment.wanted))
       table.noteChecked(row, isOpen)
+      this.waitingSince[row] = isOpen ? this.runs : 0
     }
     const { loads, drops } = planner.take()
     yield* this.apply(loads, true)
     yield* this.apply(drops, false)
     return loads.rows.length + drops.rows.length > 0
+  }
+
+  /** Whether a segment still waits for space. Checking such segments again in each run would take most of the time. */
+  private isStillWaiting(row: number): boolean {
+    const since = this.waitingSince[row] ?? 0
+    const segment = this.segments[row]
+    if (since === 0 || segment === undefined) return false
+    return segment.target.holders.every(({ holder }) => this.freedIn[holder]! < since)
   }
 
   private *apply({ rows, servers }: CopyList, isLoad: boolean): Generator<undefined, void> {
@@ -180,27 +253,28 @@ class Simulation {
       const sizeBytes = table.sizeOf[row]!
       this.usedSizeBytes[server]! += isLoad ? sizeBytes : -sizeBytes
       table.changeRow(row, server, isLoad ? copyFlag.served : 0, isLoad ? 0 : copyFlag.served)
+      this.waitingSince[row] = 0
+      if (!isLoad) this.freedIn[this.holderOf[server]!] = this.runs
+      this.noteChange(row, server, isLoad ? 1 : -1)
     }
   }
 
-  /**
-   * Returns the replicas in holders where some segments do not have those that their rule requires. Replicas on
-   * decommissioning servers do not count, because these servers are going away.
-   */
+  private noteChange(row: number, server: number, gained: number): void {
+    if (this.changes === undefined || this.segments[row] === undefined) return
+    if (this.servers[server]!.decommissioning) return
+    const ofRow = getOrAdd(this.changes, row, () => new Map<number, number>())
+    const holder = this.holderOf[server]!
+    ofRow.set(holder, (ofRow.get(holder) ?? 0) + gained)
+  }
+
+  /** Returns the replicas in holders where some segments do not have those that their rule requires. */
   *placed(): Generator<undefined, ReadonlyMap<UnplacedDatasource, PlacedColumns>> {
-    const { copies } = this.table
     const counts = new Map<number, number>()
     const placed = new Map<UnplacedDatasource, Map<number, Uint16Array>>()
     for (const [row, segment] of this.segments.entries()) {
       if (row % slice === 0) yield
       if (segment === undefined) continue
-      counts.clear()
-      for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!) {
-        const server = copies.serverOf[entry]!
-        if (this.servers[server]!.decommissioning) continue
-        const holder = this.holderOf[server]!
-        counts.set(holder, (counts.get(holder) ?? 0) + 1)
-      }
+      this.copiesOf(row, counts)
       const { datasource, position, target } = segment
       const columns = getOrAdd(placed, datasource, () => new Map<number, Uint16Array>())
       const note = (holder: number, count: number): void => {

@@ -16,21 +16,46 @@ interface Demand {
   isShort: boolean
 }
 
+/** The largest demand of a holder at the steps of a horizon. */
+export interface LaterDemand {
+  bytes: number
+  /** Including the replicas that the same step drops. */
+  bytesWithDrops: number
+  isShort: boolean
+}
+
+/** Returns a demand for nothing. */
+export const noLaterDemand = (): LaterDemand => ({ bytes: 0, bytesWithDrops: 0, isShort: false })
+
 /**
  * Returns the holders that may run out of space, by index: those whose replicas may not fit, and if there are any, also
- * those that may not have room for the new replicas before they have dropped others. Yields regularly.
+ * those that may not have room for the new replicas before they have dropped others. With `later`, the demand of each
+ * holder at the steps of a horizon, includes holders that may run out of space then. Yields regularly.
  */
 export function* tightHolders(
   cluster: ServersByTier,
   datasources: readonly UnplacedDatasource[],
+  later: readonly LaterDemand[] = [],
 ): Generator<undefined, ReadonlySet<number>> {
   const { holders } = cluster
   const demands = yield* demandsOf(datasources)
-  const tight = () =>
-    new Set([...demands.keys()].filter((holder) => !certainlyFits(holders[holder]!, demands.get(holder)!)))
-  if (tight().size === 0) return tight()
+  for (const datasource of datasources) yield* addKept(datasource, cluster, demands)
+  const largestSegmentBytes = datasources.reduce(
+    (largest, { columns }) => Math.max(largest, largestSizeIn(columns, 0, columns.count)),
+    0,
+  )
+  const tightWith = (laterBytesOf: (demand: LaterDemand) => number): Set<number> => {
+    const now = [...demands].filter(([holder, demand]) => !certainlyFits(holders[holder]!, demand))
+    const then = later.flatMap((demand, holder) => {
+      const largest = { bytes: laterBytesOf(demand), largestSegmentBytes, isShort: demand.isShort }
+      return certainlyFits(holders[holder]!, largest) ? [] : [holder]
+    })
+    return new Set([...now.map(([holder]) => holder), ...then])
+  }
+  const tight = tightWith(({ bytes }) => bytes)
+  if (tight.size === 0) return tight
   for (const datasource of datasources) yield* addDrops(datasource, cluster, demands)
-  return tight()
+  return tightWith(({ bytesWithDrops }) => bytesWithDrops)
 }
 
 /**
@@ -88,6 +113,25 @@ function* demandsOf(datasources: readonly UnplacedDatasource[]): Generator<undef
   return demands
 }
 
+/** Adds the replicas on brokers that load rules keep. */
+function* addKept(
+  { columns, stretches, targetOf, held }: UnplacedDatasource,
+  { tiers }: ServersByTier,
+  demands: Map<number, Demand>,
+): Generator<undefined, void> {
+  if (held.copies.every(({ brokers }) => brokers === 0)) return
+  const { bytesBefore } = columns
+  let seen = 0
+  for (const { from, to, rule, copies } of heldRanges(stretches, held)) {
+    seen += 1
+    if (seen % slice === 0) yield
+    if (copies.brokers === 0 || targetOf(rule).action !== 'load') continue
+    const bytes = copies.brokers * (bytesBefore[to]! - bytesBefore[from]!)
+    const largestSegmentBytes = largestSizeIn(columns, from, to)
+    addDemand(demands, tiers.length, { bytes, largestSegmentBytes, isShort: false })
+  }
+}
+
 /** Adds the replicas that a datasource has and no longer requires, because they take space until they are dropped. */
 function* addDrops(
   { columns, stretches, targetOf, held }: UnplacedDatasource,
@@ -101,7 +145,7 @@ function* addDrops(
   for (const { from, to, rule, copies } of heldRanges(stretches, held)) {
     seen += 1
     if (seen % slice === 0) yield
-    const { byHolder } = targetOf(rule)
+    const { action, byHolder } = targetOf(rule)
     const add = (holder: number, before: number): void => {
       const dropped = before - (byHolder.get(holder)?.copies ?? 0)
       if (dropped <= 0) return
@@ -110,7 +154,7 @@ function* addDrops(
       addDemand(demands, holder, { bytes, largestSegmentBytes, isShort: false })
     }
     for (const [tier, before] of copies.byTier) add(holderOf[tier]!, before)
-    add(tiers.length, copies.brokers)
+    if (action !== 'load') add(tiers.length, copies.brokers)
   }
   const { byTier, onBrokers } = held.overshadowed
   for (const [tier, { bytes }] of byTier.entries())

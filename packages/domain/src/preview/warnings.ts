@@ -1,4 +1,4 @@
-import { defaultRule, defaultRulesName, type Rule, type RuleType } from '../rules/index.ts'
+import { defaultRule, defaultRulesName, type Rule, type RuleType, type WantedCopies } from '../rules/index.ts'
 import { countOf, formatBytes, formatList } from '../text/index.ts'
 import { formatInterval, formatPeriod } from '../time/index.ts'
 import { similarName } from '../validation/index.ts'
@@ -16,6 +16,16 @@ export interface RuleReference {
   readonly source: 'datasource' | 'default'
 }
 
+/** The segments that a rule applies to. */
+interface DataOfRule {
+  readonly dataSource: string
+  readonly rule: RuleReference
+  readonly segments: number
+  readonly bytes: number
+  /** From the start of the first segment to the end of the last. */
+  readonly interval: string
+}
+
 /** A possibly unintended effect of a rule change. */
 export type PreviewWarning = { readonly message: string } & (
   | {
@@ -25,15 +35,9 @@ export type PreviewWarning = { readonly message: string } & (
       /** Earlier rules that apply to all its segments. Empty if the rule applies to nothing by itself. */
       readonly hiddenBy: readonly RuleReference[]
     }
-  | {
-      readonly type: 'dataBecomesUnused'
-      readonly dataSource: string
-      readonly rule: RuleReference
-      readonly segments: number
-      readonly bytes: number
-      /** From the start of the first segment to the end of the last. */
-      readonly interval: string
-    }
+  | ({ readonly type: 'dataBecomesUnused' } & DataOfRule)
+  /** A load rule requires no replicas. */
+  | ({ readonly type: 'noReplicasLoaded' } & DataOfRule)
   | { readonly type: 'futureDataDropped'; readonly dataSource: string; readonly rule: RuleReference }
   | {
       readonly type: 'tierWithoutServers'
@@ -229,26 +233,42 @@ function warningsOfName(
   return [{ type: 'datasourceWithoutSegments', dataSource, similarDatasource, message }]
 }
 
+function loadsNothing(wanted: WantedCopies): boolean {
+  if (wanted.action !== 'load') return false
+  // A rule may name thousands of tiers.
+  for (const replicas of wanted.tieredReplicants.values()) if (replicas > 0) return false
+  return true
+}
+
 function warningsOfData(datasource: DatasourceOutcome, now: number): PreviewWarning[] {
   const { boundaries, columns, stretches, targetOf } = datasource
   const { dataSource, starts, ends, bytesBefore } = columns
   const byRule = new Map<number, { segments: number; bytes: number; start: number; end: number }>()
   let futureRule: number | undefined
   for (const { from, to, rule } of stretches) {
-    if (targetOf(rule).action !== 'drop') continue
-    const unused = byRule.get(rule) ?? { segments: 0, bytes: 0, start: Infinity, end: -Infinity }
-    unused.segments += to - from
-    unused.bytes += bytesBefore[to]! - bytesBefore[from]!
-    unused.start = Math.min(unused.start, starts[from]!)
-    unused.end = Math.max(unused.end, ends[to - 1]!)
-    byRule.set(rule, unused)
-    if (starts[to - 1]! >= now) futureRule ??= rule
+    const isDropped = targetOf(rule).action === 'drop'
+    if (!isDropped && !loadsNothing(boundaries.wantedBy(rule))) continue
+    const lost = byRule.get(rule) ?? { segments: 0, bytes: 0, start: Infinity, end: -Infinity }
+    lost.segments += to - from
+    lost.bytes += bytesBefore[to]! - bytesBefore[from]!
+    lost.start = Math.min(lost.start, starts[from]!)
+    lost.end = Math.max(lost.end, ends[to - 1]!)
+    byRule.set(rule, lost)
+    if (isDropped && starts[to - 1]! >= now) futureRule ??= rule
   }
   const warnings: PreviewWarning[] = [...byRule].map(([index, { segments, bytes, start, end }]) => {
     const rule = referenceTo(datasource, index)
     const interval = formatInterval({ start, end })
-    const message = `Datasource [${dataSource}]: ${nameOf(rule)} marks ${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}] as unused`
-    return { type: 'dataBecomesUnused', dataSource, rule, segments, bytes, interval, message }
+    const subject = `Datasource [${dataSource}]: ${nameOf(rule)}`
+    const data = `${countOf(segments, 'segment')} (${formatBytes(bytes)}) in [${interval}]`
+    const found = { dataSource, rule, segments, bytes, interval }
+    return targetOf(index).action === 'drop'
+      ? { type: 'dataBecomesUnused', ...found, message: `${subject} marks ${data} as unused` }
+      : {
+          type: 'noReplicasLoaded',
+          ...found,
+          message: `${subject} loads no replicas of ${data}, which cannot be queried without a replica`,
+        }
   })
   // Checks the rule for data that may be added later, however far in the future.
   const farAhead = boundaries.match({ start: Number.MAX_VALUE / 2, end: Number.MAX_VALUE })

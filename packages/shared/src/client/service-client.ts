@@ -1,5 +1,4 @@
-import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describeError, Failure, unavailable } from '@svc/domain/failure'
@@ -7,8 +6,9 @@ import type { Settings } from '../config/index.ts'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { failureOf, peerSubject } from '../http/index.ts'
 import { createEscalator, type Escalator } from '../security/index.ts'
-import type { ClientTls, FollowedStores } from '../tls/index.ts'
+import type { FollowedStores } from '../tls/index.ts'
 import type { CallJournal } from './call-journal.ts'
+import { type Connections, openConnections } from './connections.ts'
 
 /** A call to another server. */
 export interface ServiceCall {
@@ -43,8 +43,8 @@ export interface ServiceClientOptions {
   readonly escalator?: Escalator
   /** Records the calls. */
   readonly journal?: CallJournal
-  /** Whether an injected fault cuts a call to this path. */
-  readonly cuts?: (path: string) => boolean
+  /** Applies injected faults to a call. Throws if they cut it. */
+  readonly applyFaults?: (baseUrl: string, path: string) => Promise<void>
 }
 
 /**
@@ -56,10 +56,11 @@ export function createServiceClient(
   from: () => string,
   discovery: Discovery,
   stores: FollowedStores,
-  { escalator = createEscalator(settings), journal, cuts }: ServiceClientOptions = {},
+  { escalator = createEscalator(settings), journal, applyFaults }: ServiceClientOptions = {},
 ): ServiceClient {
-  const agents = createAgents(stores)
-  const send = createSender(from, escalator, agents, sentCallRecorder(from, escalator, journal), cuts)
+  const connections = openConnections(stores)
+  const record = sentCallRecorder(from, escalator, journal)
+  const send = createSender(from, escalator, connections, record, applyFaults)
 
   async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
     const { timeoutMs = 10_000, signal } = request
@@ -97,7 +98,7 @@ export function createServiceClient(
     call,
     callLeader,
     open: (baseUrl, request) => openStream(send, baseUrl, request),
-    close: agents.close,
+    close: connections.close,
   }
 }
 
@@ -114,42 +115,31 @@ type RecordCall = (
 function createSender(
   from: () => string,
   escalator: Escalator,
-  agents: Agents,
+  connections: Connections,
   record: RecordCall,
-  cuts: ServiceClientOptions['cuts'],
+  applyFaults: ServiceClientOptions['applyFaults'],
 ): Send {
   return async (baseUrl, call, signal) => {
     const { method, path, body } = call
-    if (cuts?.(path)) {
-      const error = new Error('an injected fault cut off the calling server')
+    await applyFaults?.(baseUrl, path).catch((error: unknown) => {
       record(baseUrl, call, { error })
       throw error
-    }
+    })
     const authorization = escalator.header()
-    const url = new URL(path, baseUrl)
-    const secure = url.protocol === 'https:'
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const headers = {
       'X-Svc-From': from(),
       ...(authorization ? { Authorization: authorization } : {}),
       ...(data ? { 'Content-Type': 'application/json', 'Content-Length': data.length } : {}),
     }
-    return await new Promise((resolve, reject) => {
-      const request = (secure ? tlsRequest : plainRequest)(
-        url,
-        { method, headers, agent: secure ? agents.tls() : agents.plain, signal },
-        (response) => {
-          if (response.statusCode === 401) escalator.refused()
-          record(baseUrl, call, { response })
-          resolve(response)
-        },
-      )
-      request.on('error', (error) => {
-        record(baseUrl, call, { error })
-        reject(error)
-      })
-      request.end(data)
+    const request = { method, headers, data, signal }
+    const response = await connections.send(new URL(path, baseUrl), request).catch((error: unknown) => {
+      record(baseUrl, call, { error })
+      throw error
     })
+    if (response.statusCode === 401) escalator.refused()
+    record(baseUrl, call, { response })
+    return response
   }
 }
 
@@ -194,41 +184,6 @@ async function openStream(send: Send, baseUrl: string, request: ServiceCall): Pr
 
 const unreachable = (baseUrl: string, reason: string, error: unknown): Failure =>
   new Failure('unavailable', `Server [${baseUrl}] cannot be reached: ${reason}`, { server: baseUrl }, error)
-
-/** The connections of a client. */
-interface Agents {
-  readonly plain: PlainAgent
-  /** Returns the agent for the current certificates. */
-  tls(): TlsAgent
-  close(): void
-}
-
-function createAgents(stores: FollowedStores): Agents {
-  const plain = new PlainAgent({ keepAlive: true, maxSockets: 64 })
-  let tls = createTlsAgent(stores.current().client)
-  stores.onChange(() => {
-    retire(tls)
-    tls = createTlsAgent(stores.current().client)
-  })
-  return {
-    plain,
-    tls: () => tls,
-    close: () => {
-      tls.destroy()
-      plain.destroy()
-    },
-  }
-}
-
-// Connections are kept alive; a new one verifies the certificate again, which a resumed session would not do.
-const createTlsAgent = (tls: ClientTls): TlsAgent =>
-  new TlsAgent({ ...tls, keepAlive: true, maxSockets: 64, maxCachedSessions: 0 })
-
-/** Lets calls in flight finish, but reuses no connection. */
-function retire(agent: TlsAgent): void {
-  agent.maxFreeSockets = 0
-  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
-}
 
 async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

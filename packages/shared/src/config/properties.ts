@@ -176,6 +176,16 @@ export const properties = {
     'PT5S',
   ),
 
+  'svc.server.http.maxConnections': property(
+    integer(1, 1_000_000),
+    'max number of open connections from clients, with and without TLS; more are closed immediately',
+    '2000',
+  ),
+  'svc.server.http.maxConnectionsPerAddress': property(
+    integer(1, 1_000_000),
+    'max number of open connections from one IP address, or from one IPv6 network (/64)',
+    '500',
+  ),
   'svc.server.https.keyStoreType': onlyWhere(
     conditions.servesTls,
     property(storeTypes, 'type of the key store', 'jks'),
@@ -634,6 +644,11 @@ export const properties = {
     "time without reports after which a server's replicas are ignored",
     'PT10S',
   ),
+  'svc.coordinator.expectedServers': property(
+    textList,
+    'historicals and brokers, as host:port, that must report before the cluster counts as known, even if they have not announced themselves yet; ./svc up sets it to those that it starts',
+    '[]',
+  ),
 
   'svc.coordinator.waitBeforeMarkingOvershadowed': property(
     flag,
@@ -809,7 +824,7 @@ export const properties = {
   ),
   'svc.ingestion.http.allowedHosts': property(
     textList,
-    'hosts from which ingestion may fetch files, as host or host:port',
+    'hosts from which ingestion may fetch files, as host:port, or as host for the ports 80 (http) and 443 (https)',
     '[]',
   ),
   'svc.ingestion.http.idleTimeout': property(
@@ -862,6 +877,7 @@ export const properties = {
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
     'maximum memory for the running queries of one caller, where each query counts as [svc.query.memoryLimit]; further queries wait, but one query of each caller may always run',
+    '2g',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),

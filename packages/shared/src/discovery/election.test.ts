@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { unavailable } from '@svc/domain/failure'
 import { createDatabase, type Database, loadLeases, sql } from '../postgres/index.ts'
 import { createTestStores, recordingLogger, startTcpGate, waitUntil } from '../testing/index.ts'
 import { type Election, startElection } from './index.ts'
@@ -220,6 +221,44 @@ describe('an election', () => {
     await one.gate.reconnect()
     await untilLeader(one)
     assert.equal(isSettled, true)
+  })
+
+  it('does not make a server leader with a lease that has expired by the time it learns about it', async (context) => {
+    const changes: string[] = []
+    let answers = 0
+    const late: Pick<Database, 'query'> = {
+      query: async <Row>() => {
+        answers += 1
+        const requestedAt = performance.now()
+        await waitUntil('the lease expires', () => performance.now() > requestedAt + 20)
+        return [{ term: 1 }] as Row[]
+      },
+    }
+    const change = { onGain: () => changes.push('gain'), onLoss: () => changes.push('loss') }
+    const one = { role: 'coordinator', holder: 'machine late', node: 'late', baseUrl: 'http://late' }
+    const election = startElection(late as Database, one, 20, change, recordingLogger())
+    context.after(election.stop)
+    await election.settled
+    await waitUntil('it tries again', () => answers > 1)
+    assert.deepEqual(changes, [])
+  })
+
+  it('lets another server lead while one gets no answers from the metadata store', async (context) => {
+    const deaf = {
+      query: async (statement: Parameters<Database['query']>[0]) => {
+        await database.query(statement)
+        throw unavailable('The answer was lost')
+      },
+    }
+    const one = { role: 'coordinator', holder: 'machine deaf', node: 'deaf', baseUrl: 'http://deaf' }
+    const change = { onGain: () => undefined, onLoss: () => undefined }
+    const election = startElection(deaf as unknown as Database, one, leaseMs, change, recordingLogger())
+    context.after(election.stop)
+    await waitUntil('it has the lease', async () => (await loadLeases(database)).length > 0)
+    const other = await candidate(context, 'other')
+    other.start()
+    await untilLeader(other)
+    assert.equal(election.term(), undefined)
   })
 
   it('can be left while the metadata store is unavailable', async (context) => {

@@ -34,6 +34,11 @@ export function startElection(
   const trouble = createTroubleLog(logger)
   let term: number | undefined
   let leaseUntilMs = 0
+  /**
+   * Whether the store may have a lease for this server although it does not lead: an answer was lost or late, or a renewal took
+   * effect after the lease had expired here. This server releases it before it tries again, so that others may lead.
+   */
+  let mayHoldLease = false
   let expiry: NodeJS.Timeout | undefined
   let settle: () => void = () => undefined
   const settled = new Promise<void>((resolve) => {
@@ -44,6 +49,7 @@ export function startElection(
     if (term === undefined) return
     logger.warn('Lost leadership', { role: candidate.role, term })
     term = undefined
+    mayHoldLease = true
     clearTimeout(expiry)
     change.onLoss()
   }
@@ -52,31 +58,45 @@ export function startElection(
     clearTimeout(expiry)
     expiry = setTimeout(lose, end - performance.now())
   }
+  const release = async (): Promise<void> => {
+    if (!mayHoldLease) return
+    await releaseLease(database, candidate)
+    mayHoldLease = false
+  }
   const resign = async (): Promise<void> => {
-    const held = term
     lose()
-    if (held !== undefined) await releaseLease(database, candidate, held)
+    await release()
+  }
+  const acquire = async (): Promise<void> => {
+    await release()
+    const requestedAt = performance.now()
+    mayHoldLease = true
+    const gained = await acquireLease(database, candidate, leaseMs)
+    mayHoldLease = gained !== undefined
+    trouble.over('Leader election recovered')
+    settle()
+    // If the answer was late, the lease has expired, and another server may be the leader by now.
+    if (gained === undefined || performance.now() >= requestedAt + leaseMs) return
+    term = gained
+    holdUntil(requestedAt + leaseMs)
+    logger.info('Became leader', { role: candidate.role, term: gained })
+    change.onGain(gained)
+  }
+  const renew = async (held: number): Promise<void> => {
+    const requestedAt = performance.now()
+    if (await renewLease(database, candidate, held, leaseMs)) {
+      trouble.over('Leader election recovered')
+      if (term !== undefined) holdUntil(requestedAt + leaseMs)
+    } else lose()
   }
   const loop = startLoop(
     leaseMs / 5,
     async () => {
-      const requestedAt = performance.now()
       if (!mayLead()) {
         await resign()
         settle()
-      } else if (term === undefined) {
-        const gained = await acquireLease(database, candidate, leaseMs)
-        trouble.over('Leader election recovered')
-        settle()
-        if (gained === undefined) return
-        term = gained
-        holdUntil(requestedAt + leaseMs)
-        logger.info('Became leader', { role: candidate.role, term: gained })
-        change.onGain(gained)
-      } else if (await renewLease(database, candidate, term, leaseMs)) {
-        trouble.over('Leader election recovered')
-        if (term !== undefined) holdUntil(requestedAt + leaseMs)
-      } else lose()
+      } else if (term === undefined) await acquire()
+      else await renew(term)
     },
     (error) =>
       trouble.report('Failed to acquire or renew the leader lease', {

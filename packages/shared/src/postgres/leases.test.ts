@@ -83,12 +83,20 @@ describe('a lease', () => {
     assert.equal(await renewLease(database, candidate('first life', 'node:1'), 1, leaseMs), false)
   })
 
+  it('is not extended by a holder that does not know that it has the lease', async () => {
+    await acquireLease(database, a, leaseMs)
+    // The answer was lost, so the process tries again.
+    assert.equal(await acquireLease(database, a, leaseMs), undefined)
+    await releaseLease(database, a)
+    assert.equal(await acquireLease(database, a, leaseMs), 2)
+  })
+
   it('is released immediately, but only by its holder', async () => {
     await acquireLease(database, a, leaseMs)
-    await releaseLease(database, b, 1)
-    await releaseLease(database, a, 7)
+    await releaseLease(database, b)
+    await releaseLease(database, { ...a, holder: 'a after a restart' })
     assert.equal(await acquireLease(database, b, leaseMs), undefined)
-    await releaseLease(database, a, 1)
+    await releaseLease(database, a)
     assert.deepEqual(await loadLeases(database), [])
     assert.equal(await acquireLease(database, b, leaseMs), 2)
   })

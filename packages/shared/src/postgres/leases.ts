@@ -20,7 +20,8 @@ export interface Candidate {
 
 /**
  * Acquires the lease if it is free, expired, or held by an earlier process on the same port. Returns the new term if
- * so.
+ * so. A process that holds the lease without knowing it, because an answer was lost, must release it first: otherwise, a
+ * process that never gets answers would keep all others from leading.
  */
 export async function acquireLease(
   queries: Queries,
@@ -36,7 +37,8 @@ export async function acquireLease(
     SET holder = excluded.holder, node = excluded.node, base_url = excluded.base_url,
         term = lease.term + 1, expires_at = excluded.expires_at
     WHERE lease.expires_at < clock_timestamp()
-      OR (lease.node = excluded.node AND split_part(lease.holder, ' ', 1) = split_part(excluded.holder, ' ', 1))
+      OR (lease.node = excluded.node AND lease.holder <> excluded.holder
+        AND split_part(lease.holder, ' ', 1) = split_part(excluded.holder, ' ', 1))
     RETURNING term`)
   return row?.term
 }
@@ -54,11 +56,11 @@ export async function renewLease(
   return rows.length === 1
 }
 
-/** Releases a lease, so that another candidate can become leader immediately. */
-export async function releaseLease(queries: Queries, candidate: Candidate, term: number): Promise<void> {
+/** Releases the lease of a process if it has one, so that another candidate can become leader immediately. */
+export async function releaseLease(queries: Queries, candidate: Candidate): Promise<void> {
   await queries.query(sql`
     UPDATE leader_leases SET expires_at = '-infinity'
-    WHERE role = ${candidate.role} AND holder = ${candidate.holder} AND term = ${term}`)
+    WHERE role = ${candidate.role} AND holder = ${candidate.holder}`)
 }
 
 /** Returns the current leaders. */

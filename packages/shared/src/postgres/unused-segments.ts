@@ -11,9 +11,17 @@ export interface RulesInForce {
   readonly defaultRulesId: number
 }
 
+/** A drop rule that marked a segment as unused. */
+export interface DropRuleCause extends RulesInForce {
+  readonly kind: 'dropRule'
+  readonly rule: string
+  /** Whether the rule is one of the default rules; null if an earlier version of svc marked the segment. */
+  readonly isDefaultRule: boolean | null
+}
+
 /** Why a segment became unused. */
 export type UnusedCause =
-  | ({ readonly kind: 'dropRule'; readonly rule: string } & RulesInForce)
+  | DropRuleCause
   | { readonly kind: 'overshadowed'; readonly byVersion: string }
   | { readonly kind: 'request'; readonly identity: string }
   | { readonly kind: 'task'; readonly taskId: string }
@@ -37,15 +45,16 @@ export async function markUnused(
   const causes = Array.isArray(cause)
     ? (cause as readonly UnusedCause[])
     : ids.map(() => cause as UnusedCause)
-  const numbersOf = (name: keyof RulesInForce) =>
+  const ofDropRules = (name: keyof DropRuleCause) =>
     causes.map((one) => (one.kind === 'dropRule' ? one[name] : null))
   const rows = await transaction.query(sql`
     UPDATE segments SET used = false, used_changed_at = to_timestamp(${now / 1000}), unused_cause = marked.kind,
       unused_detail = marked.detail, unused_rules_id = marked.rules_id,
-      unused_default_rules_id = marked.default_rules_id
+      unused_default_rules_id = marked.default_rules_id, unused_by_default_rules = marked.by_default_rules
     FROM unnest(${ids}::text[], ${causes.map(({ kind }) => kind)}::text[], ${causes.map(detailOf)}::text[],
-      ${numbersOf('rulesId')}::bigint[], ${numbersOf('defaultRulesId')}::bigint[])
-      AS marked (id, kind, detail, rules_id, default_rules_id)
+      ${ofDropRules('rulesId')}::bigint[], ${ofDropRules('defaultRulesId')}::bigint[],
+      ${ofDropRules('isDefaultRule')}::boolean[])
+      AS marked (id, kind, detail, rules_id, default_rules_id, by_default_rules)
     WHERE segments.id = marked.id AND used RETURNING segments.id`)
   return rows.length
 }
@@ -54,7 +63,7 @@ export async function markUnused(
 export async function markUsed(transaction: Queries, ids: readonly string[], now: number): Promise<number> {
   const rows = await transaction.query(sql`
     UPDATE segments SET used = true, used_changed_at = to_timestamp(${now / 1000}), unused_cause = NULL,
-      unused_detail = NULL, unused_rules_id = NULL, unused_default_rules_id = NULL
+      unused_detail = NULL, unused_rules_id = NULL, unused_default_rules_id = NULL, unused_by_default_rules = NULL
     WHERE id = ANY(${ids}) AND NOT used RETURNING id`)
   return rows.length
 }
@@ -103,13 +112,16 @@ export async function loadUnused(
       readonly detail: string
       readonly rulesId: string
       readonly defaultRulesId: string
+      readonly isDefaultRule: boolean | null
     }
   >(sql`
     SELECT ${segmentColumns}, (extract(epoch FROM used_changed_at) * 1000)::float8 AS since, unused_cause AS kind, unused_detail AS detail,
-      unused_rules_id AS "rulesId", unused_default_rules_id AS "defaultRulesId"
+      unused_rules_id AS "rulesId", unused_default_rules_id AS "defaultRulesId",
+      unused_by_default_rules AS "isDefaultRule"
     FROM segments WHERE id = ${id} AND datasource = ${dataSource} AND NOT used`)
   if (row === undefined) return undefined
-  const { since, kind, detail, rulesId, defaultRulesId } = row
+  const { since, kind, detail, isDefaultRule } = row
+  const [rulesId, defaultRulesId] = [Number(row.rulesId), Number(row.defaultRulesId)]
   const { interval, sizeBytes } = readSegment(row)
   return { interval, sizeBytes, since, cause: causeOf() }
 
@@ -118,7 +130,7 @@ export async function loadUnused(
       case null:
         return null
       case 'dropRule':
-        return { kind, rule: detail, rulesId: Number(rulesId), defaultRulesId: Number(defaultRulesId) }
+        return { kind, rule: detail, isDefaultRule, rulesId, defaultRulesId }
       case 'overshadowed':
         return { kind, byVersion: detail }
       case 'request':

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it, type TestContext } from 'node:test'
+import { unavailable } from '@svc/domain/failure'
 import { startDiscovery } from '../discovery/index.ts'
 import { loadNodes, removeNode } from '../postgres/index.ts'
 import { createReadiness } from '../runtime/index.ts'
@@ -68,6 +69,21 @@ describe('a reachable server', () => {
     setReachable(false)
     await refreshed
     await waitUntil('it is withdrawn', async () => !(await isKnown()))
+  })
+
+  it('keeps starting if the metadata store becomes unavailable after the announcement', async () => {
+    let refreshes = 0
+    const discovery = {
+      announce: async () => undefined,
+      withdraw: () => undefined,
+      refresh: async () => {
+        refreshes += 1
+        if (refreshes === 1) throw unavailable('The metadata store is unavailable')
+      },
+    }
+    const waits = { logger: recordingLogger(), stopping: new AbortController().signal }
+    await createAnnouncement(discovery, createReadiness(), () => me, waits).begin()
+    assert.equal(refreshes, 2)
   })
 
   it('is not changed once it stops', async (context) => {

@@ -5,7 +5,7 @@ import { retryWhileStoreIsUnavailable } from './retry-while-store-is-unavailable
 
 /** Announces this server to the others after its startup, and only while they can connect to it. */
 export interface Announcement {
-  /** Announces this server, now or as soon as others can connect to it. */
+  /** Announces this server, now or as soon as others can connect to it. Then reads which other servers there are. */
   begin(): Promise<void>
   /** Call this when others can connect to this server again, or no longer can. */
   reachableChanged(reachable: boolean): void
@@ -13,7 +13,7 @@ export interface Announcement {
 
 /** Creates the announcement of a server, which lasts from `begin` until the server stops. */
 export function createAnnouncement(
-  discovery: Pick<Discovery, 'announce' | 'withdraw'>,
+  discovery: Pick<Discovery, 'announce' | 'refresh' | 'withdraw'>,
   readiness: Pick<Readiness, 'isReachable'>,
   node: () => AnnouncedNode,
   waits: { readonly logger: Logger; readonly stopping: AbortSignal },
@@ -25,6 +25,7 @@ export function createAnnouncement(
       mayBeKnown = true
       await retryWhileStoreIsUnavailable(async () => {
         if (readiness.isReachable()) await discovery.announce(node())
+        await discovery.refresh()
       }, waits)
     },
     reachableChanged: (reachable) => {

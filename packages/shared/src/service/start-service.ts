@@ -43,7 +43,6 @@ export async function startService(
   await work.start()
   if (stopping.aborted) return
   await announcement.begin()
-  await discovery.refresh()
   readiness.markReady()
   logger.info('Ready', { startedInMs: Math.round(performance.now()) })
 }

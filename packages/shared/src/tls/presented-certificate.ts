@@ -25,7 +25,14 @@ export async function presentedCertificate(
 ): Promise<PresentedCertificate> {
   return await new Promise((resolve) => {
     const servername = isIP(host) === 0 ? host : ''
-    const socket = connect({ ...client, host, port, servername, rejectUnauthorized: false, timeout: timeoutMs })
+    const socket = connect({
+      ...client,
+      host,
+      port,
+      servername,
+      rejectUnauthorized: false,
+      timeout: timeoutMs,
+    })
     const end = (presented: PresentedCertificate): void => {
       resolve(presented)
       socket.destroy()

@@ -18,6 +18,9 @@ const clusterStateShape = z
       .describe(
         'Replicas that rules require but the servers cannot load. A settled cluster can have such shortages',
       ),
+    scheduled: z
+      .array(z.string())
+      .describe('What the cluster will do at a later, known time. A settled cluster can have such plans'),
   })
   .meta({ title: 'ClusterState' })
 

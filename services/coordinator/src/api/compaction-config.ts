@@ -1,4 +1,5 @@
 import {
+  assertNoNewZeroSlots,
   defaultClusterConfig,
   formatClusterConfig,
   formatCompactionConfig,
@@ -108,7 +109,11 @@ function taskSlotRoutes({ database, clock }: Context): Route[] {
         })
         await changeClusterCompactionConfig(
           database,
-          (present) => ({ ...present, compactionTaskSlotRatio, maxCompactionTaskSlots }),
+          (present) => {
+            const next = { ...present, compactionTaskSlotRatio, maxCompactionTaskSlots }
+            assertNoNewZeroSlots(next, present)
+            return next
+          },
           audit,
           clock.now(),
         )

@@ -162,18 +162,31 @@ describe('a rule change', () => {
     await runDuty()
     const causes = await database.query(sql`
       SELECT datasource, unused_cause AS cause, unused_detail AS detail, unused_rules_id AS own,
-        unused_default_rules_id AS defaults
+        unused_default_rules_id AS defaults, unused_by_default_rules AS "isDefault"
       FROM segments WHERE NOT used ORDER BY datasource`)
     assert.deepEqual(causes, [
-      { datasource: 'new', cause: 'overshadowed', detail: 'v2', own: null, defaults: null },
-      { datasource: 'wiki', cause: 'dropRule', detail: '{"type":"dropForever"}', own, defaults },
+      { datasource: 'new', cause: 'overshadowed', detail: 'v2', own: null, defaults: null, isDefault: null },
+      {
+        datasource: 'wiki',
+        cause: 'dropRule',
+        detail: '{"type":"dropForever"}',
+        own,
+        defaults,
+        isDefault: false,
+      },
     ])
   })
 
   it('of the cluster default rules is undone in all datasources', async () => {
     await storeSegments(database, [segment(20), segment(20, 'other')])
+    // These rules apply to newer data only, so a default rule drops the segment.
+    await setRules('other', { type: 'loadByPeriod', period: 'P7D' })
     const change = await setRules('_default', { type: 'dropForever' })
     assert.equal(await runDuty(), 2)
+    const causes = await database.query(
+      sql`SELECT unused_by_default_rules AS "isDefault" FROM segments WHERE NOT used`,
+    )
+    assert.deepEqual(causes, [{ isDefault: true }, { isDefault: true }])
     const body = { rules: {}, defaultRules: [loadForever], markUsedSince: change, servers: [server] }
     const { restorable: found, loaded } = await restorable(body)
     assert.deepEqual([(found as { segments: number }).segments, loaded], [2, 2])

@@ -32,7 +32,7 @@ before(async () => {
   const view = { context: { ...context, clock }, leadership, segments, servers, rules, dutyGroups: [] }
   const clusterState = {
     unknownReasons: () => unknown,
-    current: async () => ({ known: true, settled: true, reasons: [], shortages: [] }),
+    current: async () => ({ known: true, settled: true, reasons: [], shortages: [], scheduled: [] }),
   }
   const previews = createPreviews(view, clusterState)
   const lists = createRuleLists(view.context, rules, previews.warningsOf)
@@ -78,6 +78,7 @@ interface Answer {
     readonly datasources: Record<string, Record<string, unknown>>
     readonly tiers?: Record<string, Record<string, unknown>>
     readonly steps?: readonly object[]
+    readonly laterLosses?: object
   }
   readonly warnings: readonly { readonly type: string }[]
 }
@@ -376,6 +377,9 @@ describe('a preview of the live cluster', () => {
   it('looks ahead in steps', async () => {
     const { summary } = await answerTo({ rules: { wiki: month }, horizon: 'P60D' })
     assert.equal(summary.steps!.length, 60)
+    assert.deepEqual(Object.keys(summary.laterLosses!), ['unqueryable', 'unused'])
+    const { laterLosses } = (await answerTo({ rules: { wiki: month } })).summary
+    assert.equal(laterLosses, undefined)
   })
 
   it('changes neither the cluster nor the load queues', async () => {

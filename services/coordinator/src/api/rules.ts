@@ -1,6 +1,7 @@
-import { describeError, invalidInput } from '@svc/domain/failure'
+import { describeError } from '@svc/domain/failure'
 import { type PreviewWarning, warningsOfList } from '@svc/domain/preview'
 import {
+  assertNotEmptyDefaults,
   defaultRule,
   defaultRulesName,
   formatRule,
@@ -82,11 +83,7 @@ export function createRuleLists(
     list: readonly Rule[],
     { audit, caller, request, signal, query }: RulesRequest,
   ): Promise<void> {
-    if (dataSource === defaultRulesName && list.length === 0) {
-      throw invalidInput(
-        'The cluster default rules [_default] cannot be empty: expected a list of at least one rule',
-      )
-    }
+    assertNotEmptyDefaults(dataSource, list)
     const { overridePolicy: overridesPolicy } = query
     const audited = await guard({ dataSource, list, audit, caller, overridesPolicy, signal })
     const checkVersion = versionCheck(request, `The rules of [${dataSource}]`)

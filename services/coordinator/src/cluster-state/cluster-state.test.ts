@@ -22,10 +22,12 @@ const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
 const awaited: { name: string; tier: string | undefined }[] = []
 const brokers: DiscoveredNode[] = []
+const expected: string[] = []
 const tracker = trackClusterState({
   context: {
     database,
     discovery: { nodes: (role: string) => (role === 'broker' ? brokers : []) } as never,
+    settings: { get: () => expected } as never,
   },
   segments,
   servers,
@@ -42,6 +44,7 @@ beforeEach(async () => {
   servers.reset()
   awaited.length = 0
   brokers.length = 0
+  expected.length = 0
   tracker.restart()
 })
 
@@ -76,7 +79,12 @@ const report = (more: object = {}) =>
     1,
     performance.now(),
   )
-const quiet: RunResult = { hasChanged: false, waitingOvershadowed: 0, shortages: [], unplaced: [] }
+const quiet: RunResult = {
+  hasChanged: false,
+  waitingOvershadowed: undefined,
+  shortages: [],
+  unplaced: [],
+}
 const run = async (result: Partial<RunResult> = {}) => {
   const [current, config] = await Promise.all([rules.current(), loadCoordinatorConfig(database)])
   await segments.refresh()
@@ -86,6 +94,17 @@ const reasons = async () => (await tracker.current()).reasons
 const changed = ['Rules, segments, servers, or the configuration changed since the last duty run']
 
 describe('a cluster is known', () => {
+  it('once every expected server has reported, even if it has not announced itself', async () => {
+    expected.push('a', 'b')
+    awaited.push({ name: 'b', tier: 'hot' })
+    report()
+    assert.deepEqual(await reasons(), ['The leader is waiting for reports from 1 server: [b]'])
+    awaited.length = 0
+    assert.deepEqual(await reasons(), ['The leader is waiting for reports from 1 server: [b]'])
+    report({ name: 'b', process: 'b', session: 'other', from: 0, to: 1 })
+    assert.equal((await tracker.current()).known, true)
+  })
+
   it('once every server has reported', async () => {
     awaited.push({ name: 'a', tier: 'hot' })
     brokers.push({ name: 'broker-1' } as DiscoveredNode)
@@ -94,6 +113,7 @@ describe('a cluster is known', () => {
       settled: false,
       reasons: ['The leader is waiting for reports from 2 servers: [a], [broker-1]'],
       shortages: [],
+      scheduled: [],
     })
     awaited.length = 0
     report()
@@ -130,7 +150,13 @@ describe('a cluster is settled', () => {
     await run({ hasChanged: true })
     assert.deepEqual(await reasons(), ['The last duty run changed replicas or segments'])
     await run()
-    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages: [] })
+    assert.deepEqual(await tracker.current(), {
+      known: true,
+      settled: true,
+      reasons: [],
+      shortages: [],
+      scheduled: [],
+    })
     tracker.restart()
     assert.deepEqual(await reasons(), ['This leader has not completed a duty run yet'])
   })
@@ -140,7 +166,13 @@ describe('a cluster is settled', () => {
     await run({
       shortages: shortages.map((text) => ({ tier: 'hot', kind: 'do not load all replicas', text })),
     })
-    assert.deepEqual(await tracker.current(), { known: true, settled: true, reasons: [], shortages })
+    assert.deepEqual(await tracker.current(), {
+      known: true,
+      settled: true,
+      reasons: [],
+      shortages,
+      scheduled: [],
+    })
   })
 
   it('only with empty load queues', async () => {
@@ -155,8 +187,16 @@ describe('a cluster is settled', () => {
     assert.deepEqual(await reasons(), [])
   })
 
-  it('not while overshadowed segments wait', async () => {
-    await run({ waitingOvershadowed: 2 })
+  it('while overshadowed segments wait for a later time, which it reports', async () => {
+    const untilMs = Date.now() + 600_000
+    await run({ waitingOvershadowed: { count: 2, untilMs } })
+    const { settled, scheduled } = await tracker.current()
+    const text = `2 overshadowed segments will be marked unused at ${new Date(untilMs).toISOString()}`
+    assert.deepEqual([settled, scheduled], [true, [text]])
+  })
+
+  it('not if the next run marks overshadowed segments', async () => {
+    await run({ waitingOvershadowed: { count: 2, untilMs: Date.now() - 1 } })
     assert.deepEqual(await reasons(), ['2 overshadowed segments will be marked unused'])
   })
 

@@ -1,5 +1,6 @@
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
+import { formatInstant } from '@svc/domain/time'
 import { type CoordinatorConfig, serverPartsOf } from '@svc/shared/coordinator-config'
 import type { ServiceContext } from '@svc/shared/service'
 import {
@@ -9,7 +10,7 @@ import {
   type SegmentInventory,
   type ServerInventory,
 } from '../inventory/index.ts'
-import { type RunInputs, type RunResult, shortageSentences } from './run-result.ts'
+import { type RunInputs, type RunResult, shortageSentences, type WaitingOvershadowed } from './run-result.ts'
 
 /** Whether the leader knows the cluster, and whether the cluster is settled. */
 export interface ClusterState {
@@ -21,6 +22,8 @@ export interface ClusterState {
   readonly reasons: readonly string[]
   /** Replicas that rules require and the servers cannot have. A settled cluster may have permanent shortages. */
   readonly shortages: readonly string[]
+  /** What a settled cluster does at a later, known time. */
+  readonly scheduled: readonly string[]
 }
 
 /** Tracks whether the leader knows the cluster, and whether the cluster is settled. */
@@ -46,7 +49,7 @@ const maxNamed = 10
 
 /** State of the cluster that the tracker reads. */
 interface TrackedCluster {
-  readonly context: Pick<ServiceContext, 'database' | 'discovery'>
+  readonly context: Pick<ServiceContext, 'database' | 'discovery' | 'settings'>
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
   readonly rules: FollowedRules
@@ -81,9 +84,13 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
         )
       const shortages = [...shortageSentences(lastRun?.shortages ?? []), ...failedLoads]
       const unknown = unknownReasons(cluster)
-      if (unknown.length > 0) return { known: false, settled: false, reasons: unknown, shortages }
+      if (unknown.length > 0)
+        return { known: false, settled: false, reasons: unknown, shortages, scheduled: [] }
       const reasons = await unsettledReasons(cluster, () => lastRun)
-      return { known: true, settled: reasons.length === 0, reasons, shortages }
+      const waiting = lastRun?.waitingOvershadowed
+      const scheduled =
+        waiting === undefined ? [] : [`${overshadowedText(waiting)} at ${formatInstant(waiting.untilMs)}`]
+      return { known: true, settled: reasons.length === 0, reasons, shortages, scheduled }
     },
   }
 }
@@ -98,14 +105,17 @@ function fingerprintOf({ segments: { table }, servers }: TrackedCluster, config:
 }
 
 function unknownReasons({
-  context: { discovery },
+  context: { discovery, settings },
   segments: { table },
   servers,
   reportedServers,
 }: TrackedCluster): string[] {
   const reporting = new Set(servers.servers().map(({ process }) => process))
   const brokers = discovery.nodes('broker').filter(({ name }) => !reporting.has(name))
-  const awaited = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  const announced = [...reportedServers.awaited(), ...brokers].map(({ name }) => name)
+  // A server that hangs while it starts has not announced itself.
+  const expected = settings.get('svc.coordinator.expectedServers').filter((name) => !reporting.has(name))
+  const awaited = [...new Set([...announced, ...expected])]
   const reasons: string[] = []
   if (awaited.length > 0)
     reasons.push(
@@ -136,10 +146,14 @@ async function unsettledReasons(
   if (hasChanged) reasons.push('The last duty run changed replicas or segments')
   else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))
     reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
-  if (waitingOvershadowed > 0)
-    reasons.push(`${countOf(waitingOvershadowed, 'overshadowed segment')} will be marked unused`)
+  // Waiting may take minutes, in which nothing else changes.
+  if (waitingOvershadowed !== undefined && waitingOvershadowed.untilMs <= Date.now())
+    reasons.push(overshadowedText(waitingOvershadowed))
   return reasons
 }
+
+const overshadowedText = ({ count }: WaitingOvershadowed): string =>
+  `${countOf(count, 'overshadowed segment')} will be marked unused`
 
 /** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */
 function areSame(rules: RulesByName, others: RulesByName): boolean {

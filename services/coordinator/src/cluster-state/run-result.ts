@@ -11,12 +11,18 @@ export interface RunInputs {
   readonly config: CoordinatorConfig
 }
 
+/** Overshadowed segments, and the time from which runs mark them as unused, in epoch milliseconds. */
+export interface WaitingOvershadowed {
+  readonly count: number
+  readonly untilMs: number
+}
+
 /** What a complete run of the rules did. */
 export interface RunResult {
   /** Whether it requested a load, drop, or move, or marked a segment as unused. */
   readonly hasChanged: boolean
-  /** Number of overshadowed segments that a later run marks as unused. */
-  readonly waitingOvershadowed: number
+  /** Overshadowed segments that later runs mark as unused; undefined if there are none. */
+  readonly waitingOvershadowed: WaitingOvershadowed | undefined
   readonly shortages: readonly Shortage[]
   /** Replicas that it could not assign to a server. */
   readonly unplaced: readonly Unplaced[]
@@ -31,33 +37,37 @@ export interface Shortage extends TierShortage {
 export function shortagesOf(
   run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers'>,
 ): Shortage[] {
-  return [
-    ...run.unplaced().map(
-      ({ tier, reason, copies }): Shortage => ({
-        tier,
-        kind: 'do not load all replicas',
-        text:
-          reason === 'noRoom'
-            ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits on load queues and replication`,
-      }),
+  const unplaced = run
+    .unplaced()
+    .map(({ tier, reason, copies }) =>
+      shortage(tier, 'do not load all replicas', () =>
+        reason === 'noRoom'
+          ? `has no space for ${countOf(copies, 'replica')}`
+          : `does not load ${countOf(copies, 'replica')} because of the limits on load queues and replication`,
+      ),
+    )
+  const withoutServers = [...run.tiersWithoutServers()].map(([tier, copies]) =>
+    shortage(tier, 'have no servers', () => `has no servers for ${countOf(copies, 'replica')}`),
+  )
+  const withTooFewServers = [...run.tiersWithTooFewServers()].map(([tier, copies]) =>
+    shortage(
+      tier,
+      'have too few servers',
+      () =>
+        `has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
     ),
-    ...[...run.tiersWithoutServers()].map(
-      ([tier, copies]): Shortage => ({
-        tier,
-        kind: 'have no servers',
-        text: `Tier [${tier}] has no servers for ${countOf(copies, 'replica')}`,
-      }),
-    ),
-    ...[...run.tiersWithTooFewServers()].map(
-      ([tier, copies]): Shortage => ({
-        tier,
-        kind: 'have too few servers',
-        text: `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
-      }),
-    ),
-  ]
+  )
+  return [...unplaced, ...withoutServers, ...withTooFewServers]
 }
+
+/** Rules may name thousands of tiers without servers, and few sentences are ever shown, so they are created on demand. */
+const shortage = (tier: string, kind: Shortage['kind'], describe: () => string): Shortage => ({
+  tier,
+  kind,
+  get text() {
+    return `Tier [${tier}] ${describe()}`
+  },
+})
 
 // Maximum number of tiers to list. Rules may name thousands.
 const maxTiers = 20

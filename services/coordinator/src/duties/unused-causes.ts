@@ -50,6 +50,8 @@ function dropRuleCauses(
       cause = {
         kind: 'dropRule',
         rule: JSON.stringify(formatRule(ruleInList(rules, name, number))),
+        // The default rules apply after those of the datasource.
+        isDefaultRule: number >= (rules.get(name)?.length ?? 0),
         rulesId: auditIds.get(name) ?? 0,
         defaultRulesId: auditIds.get(defaultRulesName) ?? 0,
       }

@@ -3,7 +3,14 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { ensureDefaultRules, markUnused, saveRules, sql, type UnusedCause } from '@svc/shared/postgres'
+import {
+  ensureDefaultRules,
+  markUnused,
+  saveRules,
+  scopedTaskId,
+  sql,
+  type UnusedCause,
+} from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import { createTestContext, createTestStores, storeSegments } from '@svc/shared/testing'
 import { firstDefaultRules } from '../api/rules.ts'
@@ -26,7 +33,13 @@ const explanations = createExplanations({
   reportedServers: { awaited: () => [] },
   clusterState: {
     lastShortages: () => ({ shortages, unplaced: [] }),
-    current: async () => ({ known: true, settled: false, reasons: [], shortages: ['Server [h2] failed'] }),
+    current: async () => ({
+      known: true,
+      settled: false,
+      reasons: [],
+      scheduled: [],
+      shortages: ['Server [h2] failed'],
+    }),
   },
   rateOf: () => undefined,
 })
@@ -142,14 +155,27 @@ describe('the explanation of a segment', () => {
   })
 
   it('says why an unused segment is unused', async () => {
+    const dropRule = {
+      kind: 'dropRule' as const,
+      rule: '{"type":"dropForever"}',
+      rulesId: 7,
+      defaultRulesId: 3,
+    }
     const causes: [cause: UnusedCause, expected: RegExp][] = [
       [
-        { kind: 'dropRule', rule: '{"type":"dropForever"}', rulesId: 7, defaultRulesId: 0 },
+        { ...dropRule, isDefaultRule: false },
         /the drop rule \{"type":"dropForever"\} applied \(audit ID of the rules: 7\)/,
+      ],
+      [{ ...dropRule, isDefaultRule: true }, /applied \(audit ID of the default rules: 3\)/],
+      // Segments that earlier versions marked do not have it.
+      [
+        { ...dropRule, isDefaultRule: null },
+        /applied \(audit ID of the rules: 7, audit ID of the default rules: 3\)/,
       ],
       [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
       [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it unused/],
       [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it unused/],
+      [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it unused/],
     ]
     const list = causes.map((_, index) => segment(index))
     await storeSegments(database, list)
@@ -167,7 +193,7 @@ describe('the explanation of a segment', () => {
       assert.match(answer.summary, /^The segment has been unused since 2026-01-01T00:00:00.000Z/)
       assert.deepEqual(codesOf(answer), [cause.kind])
     }
-    assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[2]!.id, reader)), /ann/)
+    assert.doesNotMatch(JSON.stringify(await explanations.ofSegment('wiki', list[4]!.id, reader)), /ann/)
   })
 
   it('says whether an unused segment can come back', async () => {

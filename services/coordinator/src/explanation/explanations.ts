@@ -11,6 +11,7 @@ import {
   explainServerWork,
   explainTierWork,
   type PlacedRule,
+  SegmentExplainer,
   type SegmentExplanation,
   type ServerFinding,
   type ServerWork,
@@ -22,7 +23,7 @@ import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
-import { loadUnused, type UnusedCause } from '@svc/shared/postgres'
+import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices } from '@svc/shared/slices'
@@ -241,7 +242,8 @@ async function clusterOf({
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
 function answerOf(explained: SegmentExplanation, canReadServers: boolean): ExplanationAnswer {
-  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, rules } = explained
+  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, omittedTiers, rules } =
+    explained
   const { matched, passed, omitted } = rules
   const servers = canReadServers ? explained.servers : explained.servers.filter(hasSegment)
   return {
@@ -256,6 +258,7 @@ function answerOf(explained: SegmentExplanation, canReadServers: boolean): Expla
     earlierRules: passed.map((rule) => ({ ...placed(rule), text: rule.text })),
     omittedRules: omitted,
     tiers: tiers.map(({ candidates, ...tier }) => ({ ...tier, ...(canReadServers ? { candidates } : {}) })),
+    omittedTiers,
     servers: servers.map(serverAnswer),
     omittedServers: explained.omittedServers + explained.servers.length - servers.length,
     next: explained.next
@@ -294,6 +297,7 @@ function* explainInterval(
   interval: Interval,
 ): Generator<undefined, object> {
   const { table } = cluster
+  const explainer = new SegmentExplainer(cluster)
   const number = table.datasourceNumber(dataSource)
   const states: Record<string, number> = {}
   const listed: object[] = []
@@ -306,7 +310,7 @@ function* explainInterval(
     count += rows.length
     for (const row of rows.slice(0, Math.max(0, maxExplained - explainedCount))) {
       yield
-      const { segment, state, summary, causes } = explainSegment(cluster, row)
+      const { segment, state, summary, causes } = explainer.stateOf(row)
       explainedCount += 1
       states[state] = (states[state] ?? 0) + 1
       if (state !== 'loaded' && listed.length < maxListed) listed.push({ segment, state, summary, causes })
@@ -350,12 +354,20 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case undefined:
       return 'the cause was not recorded'
     case 'dropRule':
-      return `the drop rule ${cause.rule} applied (audit ID of the rules: ${cause.rulesId || cause.defaultRulesId})`
+      return `the drop rule ${cause.rule} applied (${auditText(cause)})`
     case 'overshadowed':
       return `segments of version [${cause.byVersion}] replaced it`
     case 'request':
       return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it unused`
     case 'task':
-      return `task [${cause.taskId}] marked it unused`
+      return `task [${shownTaskId(cause.taskId)}] marked it unused`
   }
+}
+
+/** Says which change to the rules marked a segment as unused. */
+function auditText({ isDefaultRule, rulesId, defaultRulesId }: DropRuleCause): string {
+  const ofDefaults = `audit ID of the default rules: ${defaultRulesId}`
+  if (isDefaultRule) return ofDefaults
+  const ofRules = `audit ID of the rules: ${rulesId}`
+  return isDefaultRule === null ? `${ofRules}, ${ofDefaults}` : ofRules
 }

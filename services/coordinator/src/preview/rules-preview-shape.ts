@@ -1,4 +1,4 @@
-import type { EffectName } from '@svc/domain/preview'
+import type { EffectName, LossName } from '@svc/domain/preview'
 import { ruleTypes } from '@svc/domain/rules'
 import { z } from 'zod'
 
@@ -166,6 +166,26 @@ const loadTimeShape = z
     description:
       'Estimate of how long it takes to load all replicas, based on load rates measured in this cluster',
   })
+const laterLossShape = z.object({
+  from: z.string().describe('Earliest step at which more segments or replicas are affected than at `now`'),
+  segments: z.int().describe('Largest number of affected segments at one time'),
+  copies: z.int().optional().describe('Number of their missing replicas'),
+  bytes: z.int(),
+  tiers: z.array(z.string()).optional().describe('Tiers without space, or without servers'),
+})
+const laterLossesShape = z
+  .object({
+    unqueryable: laterLossShape,
+    unused: laterLossShape,
+    underReplicated: laterLossShape,
+    doesNotFit: laterLossShape,
+    waitingForTier: laterLossShape,
+  } satisfies Record<LossName, unknown>)
+  .partial()
+  .meta({
+    title: 'PreviewedLaterLosses',
+    description: 'Losses that are larger at a step of the horizon than at `now`',
+  })
 const stepShape = z
   .object({
     now: z.string(),
@@ -201,6 +221,7 @@ export const rulesPreviewShape = z
           .record(z.string(), z.object({ ...tier, doesNotFitFrom }).meta({ title: 'PreviewedTier' }))
           .optional(),
         steps: z.array(stepShape).optional(),
+        laterLosses: laterLossesShape.optional(),
       })
       .optional(),
     warnings: z.array(z.looseObject({ type: z.string(), message: z.string() })).optional(),

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import {
+  assertNoNewZeroSlots,
   type ClusterCompactionConfig,
   type CompactionConfig,
   formatClusterConfig,
@@ -147,6 +148,7 @@ function clusterConfigRoutes({ database, clock }: Context, changed: () => void):
         const checkVersion = versionCheck(request, 'The cluster-wide compaction settings')
         const replace = (present: ClusterCompactionConfig): ClusterCompactionConfig => {
           checkVersion(versionOfCluster(present))
+          assertNoNewZeroSlots(body, present)
           return body
         }
         await changeClusterCompactionConfig(database, replace, audit, clock.now())

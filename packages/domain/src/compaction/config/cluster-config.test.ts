@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Failure } from '../../failure/index.ts'
 import { compactionSlots } from '../slots.ts'
-import { clusterConfigOf, defaultClusterConfig, formatClusterConfig, parseClusterConfig } from './index.ts'
+import {
+  assertNoNewZeroSlots,
+  clusterConfigOf,
+  defaultClusterConfig,
+  formatClusterConfig,
+  parseClusterConfig,
+} from './index.ts'
 
 const defaults = {
   compactionTaskSlotRatio: 0.1,
@@ -84,10 +90,16 @@ describe('the cluster compaction configuration', () => {
   it('uses the defaults if nothing is stored', () =>
     assert.equal(clusterConfigOf(undefined), defaultClusterConfig))
 
-  it('may have 0 slots if it is already stored, because Druid 37 accepts 0', () => {
+  it('may keep 0 slots, because Druid 37 accepts 0, but may not change to 0', () => {
     const stored = clusterConfigOf('{"maxCompactionTaskSlots":0}')
     assert.deepEqual(stored, { ...defaultClusterConfig, maxCompactionTaskSlots: 0 })
     assert.equal(compactionSlots(stored, 40), 0)
+    assertNoNewZeroSlots({ ...stored, compactionTaskSlotRatio: 0.5 }, stored)
+    assertNoNewZeroSlots(defaultClusterConfig, stored)
+    assert.throws(() => assertNoNewZeroSlots(stored, defaultClusterConfig), {
+      code: 'invalidInput',
+      message: /^Invalid value \[0\] for \[maxCompactionTaskSlots\]: expected/,
+    })
   })
 
   const policy = (given: object) => ({ compactionPolicy: given })
@@ -98,7 +110,7 @@ describe('the cluster compaction configuration', () => {
     [{ compactionTaskSlotRatio: 2 }, 'compactionTaskSlotRatio'],
     [{ compactionTaskSlotRatio: -0.1 }, 'compactionTaskSlotRatio'],
     [{ compactionTaskSlotRatio: '0.1' }, 'compactionTaskSlotRatio'],
-    [{ maxCompactionTaskSlots: 0 }, 'maxCompactionTaskSlots'],
+    [{ maxCompactionTaskSlots: -1 }, 'maxCompactionTaskSlots'],
     [{ maxCompactionTaskSlots: 2_147_483_648 }, 'maxCompactionTaskSlots'],
     [{ engine: 'msq' }, 'engine'],
     [{ engine: 'msq', useSupervisors: false }, 'engine'],

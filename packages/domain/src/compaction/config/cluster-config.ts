@@ -111,18 +111,14 @@ export const defaultPolicies: readonly CompactionPolicy[] = [
   readPolicy({ type: 'mostFragmentedFirst' }, ''),
 ]
 
-const fields = {
+const readConfig = readFields({
   compactionTaskSlotRatio: optional(readNumber(0, 1), defaultClusterConfig.compactionTaskSlotRatio),
-  maxCompactionTaskSlots: optional(readInteger(1, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
+  // Druid 37 accepts 0, so imported clusters may have it.
+  maxCompactionTaskSlots: optional(readInteger(0, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
   compactionPolicy: optional(readPolicy, defaultClusterConfig.compactionPolicy),
   useSupervisors: optional(readFlag, defaultClusterConfig.useSupervisors),
   engine: optional(readEngine, defaultClusterConfig.engine),
   storeCompactionStatePerSegment: optional(readFlag, defaultClusterConfig.storeCompactionStatePerSegment),
-}
-const readConfig = readFields(fields)
-const readStoredConfig = readFields({
-  ...fields,
-  maxCompactionTaskSlots: optional(readInteger(0, maxInt), defaultClusterConfig.maxCompactionTaskSlots),
 })
 
 /** Reads a cluster configuration, with defaults filled in. */
@@ -145,12 +141,16 @@ function withRunnableEngine(config: ClusterCompactionConfig): ClusterCompactionC
 export const parseClusterConfig = (json: unknown, field = ''): ClusterCompactionConfig =>
   readClusterConfig(json, field)
 
+const readNewSlots = readInteger(1, maxInt)
+
 /**
- * Like `parseClusterConfig`, for a configuration that a cluster already has. Druid 37 accepts 0 as the maximum number of
- * slots, which stops compaction.
+ * Throws invalidInput if a change would set the maximum number of slots to 0, which stops compaction. A configuration that
+ * already has 0, because it was imported from Druid 37, may keep it.
  */
-export const parseStoredClusterConfig = (json: unknown): ClusterCompactionConfig =>
-  withRunnableEngine(readStoredConfig(json, ''))
+export function assertNoNewZeroSlots(next: ClusterCompactionConfig, present: ClusterCompactionConfig): void {
+  if (present.maxCompactionTaskSlots !== 0)
+    readNewSlots(next.maxCompactionTaskSlots, 'maxCompactionTaskSlots')
+}
 
 /** Returns the configuration as JSON, with fields in the same order as in Druid 37. */
 export function formatClusterConfig(config: ClusterCompactionConfig): Record<string, unknown> {
@@ -174,4 +174,4 @@ function formatPolicy(policy: CompactionPolicy): Record<string, unknown> {
 
 /** Returns the configuration that is stored as JSON, or the defaults if nothing is stored. */
 export const clusterConfigOf = (stored: string | undefined): ClusterCompactionConfig =>
-  stored === undefined ? defaultClusterConfig : parseStoredClusterConfig(JSON.parse(stored))
+  stored === undefined ? defaultClusterConfig : parseClusterConfig(JSON.parse(stored))

@@ -1,5 +1,6 @@
 /** Compaction configuration of datasources and of the cluster: conversion from and to JSON. */
 export {
+  assertNoNewZeroSlots,
   type ClusterCompactionConfig,
   type CompactionEngine,
   type CompactionPolicy,
@@ -9,7 +10,6 @@ export {
   formatClusterConfig,
   type MostFragmentedFirst,
   parseClusterConfig,
-  parseStoredClusterConfig,
   readClusterConfig,
 } from './cluster-config.ts'
 export { readDimensionsSpec, readMetricsSpec } from './compacted-columns.ts'
