@@ -655,6 +655,8 @@ describe('the console', { skip }, () => {
       .getByText(/No data yet|cannot be shown/)
       .first()
       .waitFor()
+    // Requests for this name are refused, some of them later.
+    await page.goto('about:blank')
     dark.problems.splice(0)
   })
 
@@ -702,7 +704,7 @@ describe('the console', { skip }, () => {
     assert.equal(await limited.getByRole('button', { name: 'Apply' }).count(), 0)
     await limited.keyboard.press('Escape')
     await limited.keyboard.press('Escape')
-    await openAll(['Overview', 'Datasources', 'Tiers', 'Compaction', 'Runs', 'SQL'])
+    await openAll(['Overview', 'Datasources', 'Tiers', 'Compaction', 'Runs', 'Faults', 'SQL'])
     await logInAs('narrow', 'datasources')
     const row = limited.getByRole('row', { name: /koalas/ })
     await row.getByRole('cell', { name: '30', exact: true }).waitFor()

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import { chromiumFile } from '../support/find-on-path.ts'
 import { runSvc } from '../support/svc-command.ts'
@@ -340,6 +341,78 @@ describe('the console, when something unusual happens', { skip }, () => {
     await cluster.router.post(`${rulesPath}/koalas`, [])
   })
 
+  test('previews random edits exactly as the coordinator does', async () => {
+    await open('datasources/wikipedia')
+    await page.getByRole('region', { name: 'Timeline' }).waitFor()
+    const anyRule = fc.oneof(
+      fc.record({
+        type: fc.constantFrom('loadByPeriod'),
+        period: fc.constantFrom('P3D', 'P1M', 'P100D', 'P1Y'),
+        includeFuture: fc.boolean(),
+        tieredReplicants: fc.dictionary(fc.constantFrom('hot', '_default_tier', 'cold', 'icy'), fc.nat(4)),
+      }),
+      fc.record({ type: fc.constantFrom('dropByPeriod', 'dropBeforeByPeriod'), period: fc.constant('P60D') }),
+      fc.record({ type: fc.constantFrom('dropForever', 'broadcastForever', 'loadForever') }),
+    )
+    const edits = fc.sample(fc.array(anyRule, { maxLength: 5 }), {
+      numRuns: Number(process.env.SVC_TEST_EDITS ?? 60),
+      seed: 18,
+    })
+    // As text, because tests have no types of browsers. The worker is another one with the same code.
+    const different = (await page.evaluate(`(async () => {
+      const headers = {
+        Authorization: 'Basic ' + btoa(${JSON.stringify(`admin:${cluster.adminPassword}`)}),
+        'Content-Type': 'application/json',
+      }
+      const file = performance.getEntriesByType('resource').find(({ name }) => /preview\\.worker-/.test(name)).name
+      const worker = new Worker(file, { type: 'module' })
+      let id = 0
+      const call = (kind, input) => new Promise((resolve, reject) => {
+        worker.onmessage = ({ data }) => 'output' in data ? resolve(data.output) : reject(new Error(data.message))
+        worker.postMessage({ id: id++, kind, authorization: headers.Authorization, input })
+      })
+      const { now } = await call('refresh', { canReadState: true })
+      const different = []
+      for (const rules of ${JSON.stringify(edits)}) {
+        const task = { dataSource: 'wikipedia', rules, now, maxBuckets: 40, assumesSpace: false }
+        const { answer } = await call('preview', task)
+        const body = JSON.stringify({ rules: { wikipedia: rules }, now: new Date(now).toISOString() })
+        const response = await fetch('${rulesPath}/simulate', { method: 'POST', headers, body, credentials: 'omit' })
+        const coordinator = await response.json()
+        // Only the coordinator knows how fast servers load, and which segments are unused.
+        delete coordinator.summary.loadTime
+        delete coordinator.summary.restorable
+        const sorted = (value) => JSON.stringify(value, (_, one) =>
+          one !== null && typeof one === 'object' && !Array.isArray(one)
+            ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+            : one)
+        const [ours, theirs] = [answer, coordinator].map(({ summary, warnings }) => sorted({ summary, warnings }))
+        if (ours !== theirs) different.push({ rules, ours, theirs })
+      }
+      worker.terminate()
+      return different
+    })()`)) as object[]
+    assert.deepEqual(different.slice(0, 1), [])
+  })
+
+  test('keeps an edit while the leader is killed, and applies it afterward', async () => {
+    await open('datasources/wikipedia')
+    await editPeriod(page, 'P13M', 'P14M')
+    const { pid } = cluster.processes().find(({ instance }) => instance === 'coordinator')!.process!
+    process.kill(pid, 'SIGKILL')
+    await text(/^(No connection|Waiting for the leader)/).waitFor()
+    await text('was P13M').waitFor()
+    await isGone(/^(No connection|Waiting for the leader)/)
+    await page.locator('.panel.outdated').waitFor({ state: 'detached' })
+    await button('Apply').click()
+    await text('Applied.').waitFor()
+    assert.deepEqual(await periodsOf('wikipedia'), ['P7D', 'P90D', 'P14M', ''])
+    await button('Undo').click()
+    await text('Undone.').waitFor()
+    // The browser reports the requests that failed in the meantime.
+    opened.problems.splice(0)
+  })
+
   test('says which servers are missing or not ready, and why', async () => {
     await open('')
     await text('Nothing needs attention.').waitFor()
@@ -354,6 +427,27 @@ describe('the console, when something unusual happens', { skip }, () => {
     assert.equal(expired.status, 0, expired.stderr)
     await text(/^The historical .* is not ready: .* contains a certificate that expired on/).waitFor()
     await page.getByRole('region', { name: 'Services' }).getByText('not ready').waitFor()
+    assert.deepEqual(await opened.findings(), [])
+  })
+
+  test('works in 2099, and shows ages of runs and tasks in real time', async () => {
+    const spec = { type: 'kill', dataSource: 'koalas', interval: '2000-01-01/2000-01-02' }
+    await cluster.router.post('/svc/indexer/v1/task', spec)
+    await cluster.router.post('/svc/simulation/v1/clock', { now: '2099-06-01T00:00:00.000Z' })
+    await open('runs')
+    await page.getByRole('banner').getByText('2099-06-01').waitFor()
+    await page
+      .getByRole('cell', { name: /^\d+ (s|min) ago$/ })
+      .first()
+      .waitFor()
+    assert.equal(await page.getByText(/\d days ago/).count(), 0)
+    for (const screen of ['Overview', 'Datasources', 'Tiers', 'Compaction', 'Access', 'SQL']) {
+      await link(screen).click()
+      await page.getByRole('heading', { level: 1 }).waitFor()
+    }
+    await link('Datasources').click()
+    await link('clickstream').click()
+    await page.getByRole('heading', { name: 'clickstream', exact: true }).waitFor()
     assert.deepEqual(await opened.findings(), [])
   })
 })

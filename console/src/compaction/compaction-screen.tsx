@@ -97,6 +97,9 @@ function useSelection(first: string | undefined) {
   return [chosen ?? first, choose] as const
 }
 
+// The default, which means that there is no limit.
+const noSlotLimit = 2 ** 31 - 1
+
 function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] }) {
   const { data: cluster } = useClusterCompaction()
   const sum = (of: (one: CompactionStatus) => number) => statuses.reduce((total, one) => total + of(one), 0)
@@ -108,9 +111,9 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
         ? 'Nothing awaits compaction.'
         : `${countOf(awaiting, 'interval')} (${formatBytes(sum((one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
       {cluster &&
-        ` Compaction uses at most ${formatCount(cluster.maxCompactionTaskSlots)} task slots, and at most ${Math.round(
+        ` Compaction uses at most ${cluster.maxCompactionTaskSlots === noSlotLimit ? '' : `${countOf(cluster.maxCompactionTaskSlots, 'task slot')}, and at most `}${Math.round(
           cluster.compactionTaskSlotRatio * 100,
-        )}% of all slots.`}
+        )}% of all task slots.`}
     </p>
   )
 }

@@ -77,11 +77,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
   const view = usePreview({ dataSource, inventory, edit, isValid, offsetMs, range })
   useDiscardKey(edit)
   const linkProblem = useLinkedRules(edit)
-  const colors = useMemo(
-    () => colorsOf(inventory, [...edit.list, ...defaults], view.data),
-    [inventory, edit.list, defaults, view.data],
-  )
-  const tiers = useMemo(() => [...colors.keys()].sort(), [colors])
+  const { colors, tiers } = useColors(inventory, edit.list, defaults, view.data)
   const isFuture = offsetMs > 0
   return (
     <div className="datasource">
@@ -139,6 +135,19 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
       {explanation.dialog}
     </div>
   )
+}
+
+/** The tiers that the screen shows, and their colors. */
+function useColors(
+  inventory: InventoryFigures,
+  list: readonly RuleJson[],
+  defaults: readonly RuleJson[],
+  view: PreviewView | undefined,
+) {
+  return useMemo(() => {
+    const colors = colorsOf(inventory, [...list, ...defaults], view)
+    return { colors, tiers: [...colors.keys()].sort() }
+  }, [inventory, list, defaults, view])
 }
 
 /** The dialog that explains the segments of a part of the time axis, or those that lack replicas. */

@@ -1,7 +1,7 @@
 import { defaultRulesName, type RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type DragEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { datasourceAddress } from '../location.ts'
 import { Name, Problem, TierMark, visible } from '../ui/index.ts'
@@ -97,16 +97,7 @@ function RuleList({
   const [dragged, setDragged] = useDragged()
   const focus = useFocusLater(box)
   const isLong = draft.length > maxPlain
-  const cards = useVirtualizer({
-    count: draft.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => usualRuleHeight,
-    getItemKey: (index) => draft[index]!.key,
-    gap: ruleGap,
-    // The list has no height before its rules are shown.
-    initialRect: { width: 1, height: 1 },
-    overscan: isLong ? 6 : maxPlain,
-  })
+  const cards = useCards(draft, box, isLong)
   const shown = cards.getVirtualItems()
   const move = (key: number, place: number) => {
     const next = Math.min(draft.length - 1, Math.max(0, place))
@@ -156,6 +147,19 @@ function RuleList({
     </div>
   )
 }
+
+/** Which of the rules exist as cards, because they are visible. */
+const useCards = (draft: readonly DraftRule[], box: RefObject<HTMLDivElement | null>, isLong: boolean) =>
+  useVirtualizer({
+    count: draft.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => usualRuleHeight,
+    getItemKey: (index) => draft[index]!.key,
+    gap: ruleGap,
+    // The list has no height before its rules are shown.
+    initialRect: { width: 1, height: 1 },
+    overscan: isLong ? 6 : maxPlain,
+  })
 
 /** The key of the rule that is being dragged. It may be scrolled out of sight, and then gets no event at the end. */
 function useDragged() {

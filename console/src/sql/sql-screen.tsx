@@ -47,9 +47,7 @@ export function SqlScreen() {
               {isRunning
                 ? 'Running…'
                 : result &&
-                  `${countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms${
-                    result.isCut ? `; the first ${formatCount(maxRows)} are shown` : ''
-                  }`}
+                  `${result.isCut ? `The first ${formatCount(maxRows)} rows` : countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms`}
             </span>
           </span>
           <button type="button" disabled={!canRun} onClick={() => void download(query)}>

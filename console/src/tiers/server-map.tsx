@@ -79,19 +79,23 @@ export function ServerMap({ servers, queues, colors, onSelect }: MapInput) {
           </svg>
         )}
       </div>
-      <p className="hint" role="status">
-        {current ? (
-          <>
-            <Name>{current.host}</Name>: {formatBytes(current.currSize)} of {formatBytes(current.maxSize)},{' '}
-            {formatShare(current.currSize, current.maxSize)}
-          </>
-        ) : (
-          'Each cell is a server, filled as far as the server is. A frame means that its load queue is not empty. Click a cell to find its server below.'
-        )}
-      </p>
+      <Selected server={current} />
     </div>
   )
 }
+
+const Selected = ({ server }: { readonly server: DataServer | undefined }) => (
+  <p className="hint" role="status">
+    {server ? (
+      <>
+        <Name>{server.host}</Name>: {formatBytes(server.currSize)} of {formatBytes(server.maxSize)},{' '}
+        {formatShare(server.currSize, server.maxSize)}
+      </>
+    ) : (
+      'Each cell is a server, filled as far as the server is. A frame means that its load queue is not empty. Click a cell to find its server below.'
+    )}
+  </p>
+)
 
 interface CellsInput extends Omit<MapInput, 'onSelect'> {
   readonly cell: number

@@ -189,16 +189,7 @@ const cardHeight = 128
 const minCardWidth = 270
 const maxCardsPerRow = 4
 
-/** The servers as cards, of which only the visible ones exist. */
-function ServerGrid({
-  servers,
-  queues,
-  activity,
-  colors,
-  onExplain,
-  fateOf,
-  onFate,
-}: {
+interface GridInput {
   readonly servers: readonly DataServer[]
   readonly queues: LoadedInput['queues']
   readonly activity: LoadedInput['activity']
@@ -208,7 +199,11 @@ function ServerGrid({
   /** What is assumed about a server; undefined if nothing can be assumed. */
   readonly fateOf: ((host: string) => ServerFate | undefined) | undefined
   onFate(host: string, fate: ServerFate): void
-}) {
+}
+
+/** The servers as cards, of which only the visible ones exist. */
+function ServerGrid(input: GridInput) {
+  const { servers, queues, colors } = input
   const box = useRef<HTMLDivElement>(null)
   const [found, setFound] = useState<string>()
   const width = useWidth(box)
@@ -252,29 +247,43 @@ function ServerGrid({
               }}
             >
               {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
-                <ServerCard
-                  key={server.host}
-                  server={server}
-                  queue={queues[server.host]}
-                  activity={activity[server.host]}
-                  onExplain={onExplain}
-                  color={server.type === 'historical' ? colors.get(server.tier) : undefined}
-                  isFound={server.host === found}
-                >
-                  {fateOf && server.type === 'historical' && (
-                    <FateButtons
-                      host={server.host}
-                      fate={fateOf(server.host)}
-                      onToggle={(fate) => onFate(server.host, fate)}
-                    />
-                  )}
-                </ServerCard>
+                <GridCard key={server.host} server={server} isFound={server.host === found} input={input} />
               ))}
             </div>
           ))}
         </div>
       </div>
     </>
+  )
+}
+
+function GridCard({
+  server,
+  isFound,
+  input: { queues, activity, colors, onExplain, fateOf, onFate },
+}: {
+  readonly server: DataServer
+  readonly isFound: boolean
+  readonly input: GridInput
+}) {
+  const isHistorical = server.type === 'historical'
+  return (
+    <ServerCard
+      server={server}
+      queue={queues[server.host]}
+      activity={activity[server.host]}
+      onExplain={onExplain}
+      color={isHistorical ? colors.get(server.tier) : undefined}
+      isFound={isFound}
+    >
+      {fateOf && isHistorical && (
+        <FateButtons
+          host={server.host}
+          fate={fateOf(server.host)}
+          onToggle={(fate) => onFate(server.host, fate)}
+        />
+      )}
+    </ServerCard>
   )
 }
 
