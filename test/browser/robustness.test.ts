@@ -386,8 +386,8 @@ describe('the console, when something unusual happens', { skip }, () => {
           one !== null && typeof one === 'object' && !Array.isArray(one)
             ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
             : one)
-        const [ours, theirs] = [answer, coordinator].map(({ summary, warnings }) => sorted({ summary, warnings }))
-        if (ours !== theirs) different.push({ rules, ours, theirs })
+        const [shown, expected] = [answer, coordinator].map(({ summary, warnings }) => sorted({ summary, warnings }))
+        if (shown !== expected) different.push({ rules, shown, expected })
       }
       worker.terminate()
       return different

@@ -72,13 +72,12 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
   const explanation = useExplanationDialog(dataSource)
   const parsed = parseList(edit.list)
   const isValid = 'rules' in parsed
-  const shownRules = useLast(edit.list, isValid)
   const now = inventory.now + offsetMs
   const view = usePreview({ dataSource, inventory, edit, isValid, offsetMs, range })
   useDiscardKey(edit)
   const linkProblem = useLinkedRules(edit)
   const { colors, tiers } = useColors(inventory, edit.list, defaults, view.data)
-  const isFuture = offsetMs > 0
+  const shownRules = useLast(edit.list, isValid)
   return (
     <div className="datasource">
       <div className="picture">
@@ -103,7 +102,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             edit={edit}
             rules={shownRules}
             defaults={defaults}
-            isFuture={isFuture}
+            isFuture={offsetMs > 0}
             isOutdated={view.isOutdated}
             onExplain={inventory.isLocal ? explanation.explain : undefined}
           />
@@ -128,7 +127,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             view={view.data}
             isValid={isValid}
             isOutdated={view.isOutdated}
-            isFuture={isFuture}
+            isFuture={offsetMs > 0}
           />
         )}
       </aside>
