@@ -12,6 +12,11 @@ export default defineConfig({
     target: 'es2023',
     // The content security policy allows only files of the console itself.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: {
+      polyfill: false,
+      // The page downloads all screens in advance. A screen whose download failed is downloaded again from another address,
+      // because browsers remember failures, which must then be the only one.
+      resolveDependencies: (_, files, { hostType }) => (hostType === 'html' ? files : []),
+    },
   },
 })

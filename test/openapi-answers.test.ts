@@ -140,6 +140,7 @@ test('tasks, segments, and queries match the document', async () => {
     `${coordinator}/cluster/explain`,
     `${coordinator}/calls`,
     `${coordinator}/certificates`,
+    `${coordinator}/serverProblems`,
     ...withWords(metadata, 'full', 'includeUnused'),
     `${metadata}/${dataSource}`,
     `${metadata}/${dataSource}/segments?full`,

@@ -1,66 +1,112 @@
-import { lazy, Suspense, useEffect } from 'react'
+import { Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
-import { useScreenInHash } from './location.ts'
+import { UnsavedEdits } from './drafts/index.ts'
+import { lazyScreen, retryScreens } from './lazy-screen.tsx'
+import { nameInAddress, useScreenInHash, useScreenInPath } from './location.ts'
 import { RefusalBar } from './refusal-bar.tsx'
-import { endSession, hasCluster, RequestFailure, useSession } from './session/index.ts'
+import { hasCluster, logOut, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
-import { formatMinute, ThemeSwitch } from './ui/index.ts'
+import { Boundary, Empty, formatMinute, isTyping, ThemeSwitch, visible } from './ui/index.ts'
 
-const OverviewScreen = lazy(() =>
-  import('./overview/index.ts').then((room) => ({ default: room.OverviewScreen })),
+const OverviewScreen = lazyScreen(
+  () => import('./overview/index.ts'),
+  (room) => room.OverviewScreen,
 )
-const DatasourceList = lazy(() =>
-  import('./datasource/index.ts').then((room) => ({ default: room.DatasourceList })),
+const DatasourceList = lazyScreen(
+  () => import('./datasource/index.ts'),
+  (room) => room.DatasourceList,
 )
-const DatasourceScreen = lazy(() =>
-  import('./datasource/index.ts').then((room) => ({ default: room.DatasourceScreen })),
+const DatasourceScreen = lazyScreen(
+  () => import('./datasource/index.ts'),
+  (room) => room.DatasourceScreen,
 )
-const CompactionScreen = lazy(() =>
-  import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
+const CompactionScreen = lazyScreen(
+  () => import('./compaction/index.ts'),
+  (room) => room.CompactionScreen,
 )
-const AccessScreen = lazy(() => import('./access/index.ts').then((room) => ({ default: room.AccessScreen })))
-const FaultsScreen = lazy(() => import('./faults/index.ts').then((room) => ({ default: room.FaultsScreen })))
-const RunsScreen = lazy(() => import('./runs/index.ts').then((room) => ({ default: room.RunsScreen })))
-const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
-const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
+const AccessScreen = lazyScreen(
+  () => import('./access/index.ts'),
+  (room) => room.AccessScreen,
+)
+const RunsScreen = lazyScreen(
+  () => import('./runs/index.ts'),
+  (room) => room.RunsScreen,
+)
+const SqlScreen = lazyScreen(
+  () => import('./sql/index.ts'),
+  (room) => room.SqlScreen,
+)
+const TiersScreen = lazyScreen(
+  () => import('./tiers/index.ts'),
+  (room) => room.TiersScreen,
+)
+const FaultsScreen = lazyScreen(
+  () => import('./faults/index.ts'),
+  (room) => room.FaultsScreen,
+)
 
 /** The console after the login: navigation and the current screen. */
 export function App() {
   useLiveUpdates()
   return (
-    <Router {...(hasCluster() ? { base: '/console' } : { hook: useScreenInHash })}>
+    <Router {...(hasCluster() ? { base: '/console', hook: useScreenInPath } : { hook: useScreenInHash })}>
       <button type="button" className="skip" onClick={skipToContent}>
         Skip to content
       </button>
       <Header />
       <RefusalBar />
       <main id="screen" tabIndex={-1}>
-        <Suspense fallback={null}>
-          <Switch>
-            <Route path="/" component={OverviewScreen} />
-            <Route path="/datasources" component={DatasourceList} />
-            <Route path="/datasources/:name">
-              {({ name }) => {
-                const dataSource = decodeURIComponent(name)
-                return <DatasourceScreen key={dataSource} dataSource={dataSource} />
-              }}
-            </Route>
-            <Route path="/tiers" component={TiersScreen} />
-            {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
-            {hasCluster() && <Route path="/runs" component={RunsScreen} />}
-            {hasCluster() && <Route path="/access" component={AccessScreen} />}
-            {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
-            {hasCluster() && <Route path="/sql" component={SqlScreen} />}
-            <Route>
-              <Redirect to="/" />
-            </Route>
-          </Switch>
-        </Suspense>
+        <Screens />
       </main>
     </Router>
   )
 }
+
+/** The screen of the current address, or why it cannot be shown. */
+function Screens() {
+  const [location] = useLocation()
+  return (
+    <Boundary place={location} onRetry={retryScreens}>
+      <Suspense fallback={<Empty title="Loading" />}>
+        <Switch>
+          <Route path="/" component={OverviewScreen} />
+          <Route path="/datasources" component={DatasourceList} />
+          <Route path="/datasources/:name">
+            {({ name }) => {
+              const dataSource = nameInAddress(name)
+              return dataSource === undefined ? (
+                <InvalidAddress name={name} />
+              ) : (
+                <DatasourceScreen key={dataSource} dataSource={dataSource} />
+              )
+            }}
+          </Route>
+          <Route path="/tiers" component={TiersScreen} />
+          {hasCluster() && <Route path="/compaction/:name?" component={CompactionScreen} />}
+          {hasCluster() && <Route path="/runs" component={RunsScreen} />}
+          {hasCluster() && <Route path="/access" component={AccessScreen} />}
+          {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
+          {hasCluster() && <Route path="/sql" component={SqlScreen} />}
+          <Route>
+            <Redirect to="/" />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Boundary>
+  )
+}
+
+const InvalidAddress = ({ name }: { readonly name: string }) => (
+  <Empty title="This address is invalid">
+    <p>
+      Invalid name <code>{name}</code> in the address: expected a percent-encoded name in UTF-8.
+    </p>
+    <p>
+      <Link href="/datasources">Show all datasources</Link>
+    </p>
+  </Empty>
+)
 
 // Not a link: the address after # may be that of a screen.
 const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')?.focus()
@@ -68,19 +114,19 @@ const skipToContent = (): void => document.querySelector<HTMLElement>('#screen')
 /** The screens that the user may open, in the order of the navigation. */
 function useScreens(): readonly { readonly path: string; readonly label: string }[] {
   const { data: caller } = useCaller()
+  const canReadState = caller?.state.read === true
+  const canReadData = caller?.anyDatasource.read === true
   return [
     { path: '/', label: 'Overview' },
     { path: '/datasources', label: 'Datasources' },
-    { path: '/tiers', label: 'Tiers' },
-    ...(hasCluster()
-      ? [
-          { path: '/compaction', label: 'Compaction' },
-          { path: '/runs', label: 'Runs' },
-        ]
+    ...(canReadState ? [{ path: '/tiers', label: 'Tiers' }] : []),
+    ...(hasCluster() && canReadData ? [{ path: '/compaction', label: 'Compaction' }] : []),
+    ...(hasCluster() && (canReadState || canReadData || caller?.anyDatasource.write)
+      ? [{ path: '/runs', label: 'Runs' }]
       : []),
-    ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
-    ...(caller?.simulation && caller.state.read ? [{ path: '/faults', label: 'Faults' }] : []),
-    ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
+    ...(caller?.security.read && caller.storesRoles ? [{ path: '/access', label: 'Access' }] : []),
+    ...(caller?.simulation && canReadState ? [{ path: '/faults', label: 'Faults' }] : []),
+    ...(hasCluster() && canReadData ? [{ path: '/sql', label: 'SQL' }] : []),
   ]
 }
 
@@ -111,19 +157,17 @@ function Header() {
           )
         })}
       </nav>
+      <UnsavedEdits />
       {hasCluster() ? <Connection /> : <SnapshotLabel />}
       <ThemeSwitch />
       {authorization !== undefined && (
-        <button type="button" className="quiet" onClick={endSession} title={`Logged in as ${user}`}>
+        <button type="button" className="quiet" onClick={logOut} title={`Logged in as ${visible(user)}`}>
           Log out
         </button>
       )}
     </header>
   )
 }
-
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
 
 /** Shows the time of the cluster, or since when the page has not reached it. */
 function Connection() {

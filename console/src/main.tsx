@@ -2,22 +2,54 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { hasCluster, LoginGate } from './session/index.ts'
+import { setClockOffset } from './clock/index.ts'
+import { clearDrafts } from './drafts/index.ts'
+import { preloadScreens } from './lazy-screen.tsx'
+import { startWorker } from './preview/index.ts'
+import { dismissRefusal, hasCluster, LoginGate, onUserChange } from './session/index.ts'
 import { SnapshotGate } from './snapshot/index.ts'
+import { Boundary } from './ui/index.ts'
 import './style.css'
 
 const queries = new QueryClient({
-  defaultOptions: { queries: { retry: 1, retryDelay: 1000, staleTime: 2000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    queries: {
+      retry: 1,
+      retryDelay: 1000,
+      staleTime: 2000,
+      refetchOnWindowFocus: true,
+      // The worker needs no network, and a cluster on this machine is reachable without one.
+      networkMode: 'always',
+    },
+  },
+})
+
+// The next user must not see anything of the last one.
+onUserChange(() => {
+  queries.clear()
+  clearDrafts()
+  dismissRefusal()
+  setClockOffset(0)
 })
 
 const Gate = hasCluster() ? LoginGate : SnapshotGate
 
 createRoot(document.querySelector('#root')!).render(
   <StrictMode>
-    <QueryClientProvider client={queries}>
-      <Gate>
-        <App />
-      </Gate>
-    </QueryClientProvider>
+    <Boundary>
+      <QueryClientProvider client={queries}>
+        <Gate>
+          <App />
+        </Gate>
+      </QueryClientProvider>
+    </Boundary>
   </StrictMode>,
 )
+
+// Once the first screen is shown, everything else that the page may need later.
+const preload = (): void => {
+  startWorker()
+  preloadScreens()
+}
+if ('requestIdleCallback' in window) requestIdleCallback(preload, { timeout: 5000 })
+else setTimeout(preload, 1000)

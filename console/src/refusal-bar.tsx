@@ -24,7 +24,7 @@ export function RefusalBar() {
         <code>
           {method} <Name>{path}</Name>
         </code>
-        . <bdi>{message}</bdi>.{' '}
+        . <Name>{message}</Name>.{' '}
         {caller?.security.read ? (
           <Link href={explainPath({ user, method, path })}>Why?</Link>
         ) : (

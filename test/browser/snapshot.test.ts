@@ -164,6 +164,14 @@ describe('the console without a cluster', { skip }, () => {
     await whatIf.getByText('What if cold-1.example:8083 fails?').waitFor()
     await whatIf.getByText(/\d+ segments cannot be queried until other servers have loaded them/).waitFor()
     await tier('cold').getByText('2 → 1').waitFor()
+    await page.getByRole('button', { name: 'fails: cold-2.example:8083' }).click()
+    await whatIf
+      .getByText(
+        /\d+ segments cannot be queried anymore: no other server can load them. cold has no other servers/,
+      )
+      .waitFor()
+    assert.equal(await whatIf.getByText('No server needs to load anything.').count(), 0)
+    await page.getByRole('button', { name: 'fails: cold-2.example:8083' }).click()
     await page.getByRole('button', { name: 'is drained: cold-1.example:8083' }).click()
     await whatIf.getByText('What if cold-1.example:8083 is drained?').waitFor()
     await whatIf.getByText(/cannot be queried/).waitFor({ state: 'detached' })
@@ -177,6 +185,44 @@ describe('the console without a cluster', { skip }, () => {
     await whatIf.getByRole('button', { name: 'Discard' }).click()
     await tier('hot').getByText('3 → 5').waitFor({ state: 'detached' })
     await openWikipedia(page)
+  })
+
+  test('shows a thousand servers with long names at a glance, in the order of their numbers', async () => {
+    const host = (number: number): string => `hot-${number}.ec2.eu-central-1.compute.internal.example:8083`
+    const servers = Array.from({ length: 1000 }, (_, index) => ({
+      host: host(index + 1),
+      tier: 'hot',
+      type: 'historical',
+      maxSize: 12e9,
+    }))
+    const many = path.join(site, 'servers.json')
+    writeFileSync(many, JSON.stringify(servers))
+    const other = await openPage(browser)
+    await other.page.goto(served.url)
+    await other.page
+      .getByLabel('Choose files')
+      .setInputFiles([...filesOfSnapshot().filter((name) => !name.endsWith('servers.json')), many])
+    await other.page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    const cards = other.page.getByRole('article')
+    await cards.first().waitFor()
+    const names = await cards.evaluateAll((all: { ariaLabel: string }[]) => all.map((one) => one.ariaLabel))
+    assert.deepEqual(
+      names,
+      names.map((_, index) => host(index + 1)),
+    )
+    const overflowing = (await cards.evaluateAll(
+      (all: { scrollWidth: number; clientWidth: number }[]) =>
+        all.filter((one) => one.scrollWidth > one.clientWidth).length,
+    )) as number
+    assert.equal(overflowing, 0)
+    const map = other.page.getByRole('group', { name: 'Map of 1000 servers' })
+    await map.focus()
+    for (const key of ['ArrowDown', 'ArrowRight', 'ArrowDown']) await other.page.keyboard.press(key)
+    const found = await other.page.locator('.card.found').getAttribute('aria-label')
+    await other.page.getByRole('status').getByText(found!).waitFor()
+    assert.deepEqual(await other.findings(), [])
+    assert.deepEqual(other.problems, [])
+    await other.context.close()
   })
 
   test('previews an edit, and shares it as a link that never reaches a server', async () => {
@@ -212,7 +258,9 @@ describe('the console without a cluster', { skip }, () => {
     await page.getByText('Placing replicas').waitFor({ state: 'detached' })
     assert.match((await page.locator('.figures').textContent())!, /Does not fit[1-9]\d* segments/)
     assert.deepEqual(await dark.findings(), [])
-    await page.keyboard.press('Escape')
+    // The first one leaves the field, and the second one discards the edit.
+    for (let press = 0; press < 2; press += 1) await page.keyboard.press('Escape')
+    await page.getByText('The edit was discarded.').waitFor()
   })
 
   test('explains segments, previews the future, and opens another snapshot', async () => {

@@ -44,6 +44,7 @@ export const endpointPermissions: Readonly<Record<string, readonly string[]>> = 
     'GET /svc/coordinator/v1/loadstatus',
     'GET /svc/coordinator/v1/rules',
     'GET /svc/coordinator/v1/rules/history',
+    'GET /svc/coordinator/v1/serverProblems',
     'GET /svc/coordinator/v1/servers',
     'GET /svc/coordinator/v1/servers/:server',
     'GET /svc/coordinator/v1/servers/:server/explain',

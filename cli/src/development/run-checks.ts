@@ -9,6 +9,7 @@ const checks: readonly { name: string; command: readonly string[] }[] = [
   { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'] },
   { name: 'domain purity', command: ['tsc', '-p', 'packages/domain/tsconfig.json', '--noEmit'] },
   { name: 'console types', command: ['tsc', '-p', 'console/tsconfig.json', '--noEmit'] },
+  { name: 'console test types', command: ['tsc', '-p', 'console/tsconfig.tests.json', '--noEmit'] },
   { name: 'lint and format', command: ['biome', 'check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: ['knip', '--no-progress', '--cache', '--cache-location', '.cache/knip'] },
   {

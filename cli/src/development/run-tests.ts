@@ -29,7 +29,7 @@ export async function runTests(
   }
   // These need a browser, a container engine, Java, Kubernetes, the package registry, network namespaces and Prometheus, or the
   // default ports (pages), so they have separate commands.
-  const files = findTests('{packages,services,cli,container,test}/**/*.test.ts', pattern, [
+  const files = findTests('{packages,services,cli,console,container,test}/**/*.test.ts', pattern, [
     'test/browser/**',
     'test/compose/**',
     'test/docs/pages.test.ts',

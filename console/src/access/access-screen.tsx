@@ -1,7 +1,7 @@
 import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
 import { type AccessDirectory, useAccessDirectory, useCaller } from '../cluster/index.ts'
-import { Empty, Notice, Problem } from '../ui/index.ts'
+import { Empty, Name, Notice, Problem } from '../ui/index.ts'
 import { SecurityAudit } from './audit.tsx'
 import { Calls } from './calls.tsx'
 import { Certificates } from './certificates.tsx'
@@ -108,7 +108,7 @@ function Outcome({ changes }: { readonly changes: Changes }) {
       {done && (
         <Notice kind="done" role="status">
           <span className="row between">
-            <bdi>{done.text}</bdi>
+            <Name>{done.text}</Name>
             {done.undo.length > 0 && (
               <button type="button" onClick={() => void changes.undo()}>
                 Undo

@@ -7,7 +7,7 @@ import {
   useAccessAnswer,
 } from '../cluster/index.ts'
 import { requestIn } from '../session/index.ts'
-import { Name, Notice, Problem } from '../ui/index.ts'
+import { Name, Notice, Problem, visible } from '../ui/index.ts'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
 export function ExplainAccess({ directory }: { readonly directory: AccessDirectory }) {
@@ -86,7 +86,7 @@ function Answer({ answer }: { readonly answer: AccessAnswer }) {
     <div className="review" role="status">
       <Notice kind={allowed ? 'done' : 'warning'}>
         <b>{allowed === null ? 'Depends on the request.' : allowed ? 'Allowed.' : 'Not allowed.'}</b>{' '}
-        {because}
+        {visible(because)}
       </Notice>
       <ol className="chain">
         <Step title="Request">

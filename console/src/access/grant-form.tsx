@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { type AccessDirectory, useInventory } from '../cluster/index.ts'
-import { Name } from '../ui/index.ts'
+import { Name, visible } from '../ui/index.ts'
 import type { Change } from './change.ts'
 import { roleChange } from './role-change.ts'
 import type { Changes } from './use-changes.ts'
@@ -76,7 +76,9 @@ export function GrantForm({
           <select value={dataSource} onChange={(event) => setDataSource(event.target.value)}>
             <option value="">choose</option>
             {inventory?.datasources.map(({ name }) => (
-              <option key={name}>{name}</option>
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
             ))}
           </select>
         </label>

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import type { AccessDirectory } from '../cluster/index.ts'
-import { Name } from '../ui/index.ts'
+import { isTypedName, Name } from '../ui/index.ts'
 import type { Change } from './change.ts'
 import { GrantForm } from './grant-form.tsx'
 import { RolesForm } from './roles-form.tsx'
@@ -117,7 +117,7 @@ function DeleteUser({
           <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
         </label>
         <div className="row">
-          <button type="submit" className="danger" disabled={typed !== user || changes.isBusy}>
+          <button type="submit" className="danger" disabled={!isTypedName(typed, user) || changes.isBusy}>
             Delete
           </button>
         </div>

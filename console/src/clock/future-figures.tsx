@@ -1,7 +1,8 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { Link } from 'wouter'
+import { datasourceAddress } from '../location.ts'
 import type { PreviewAnswer } from '../preview/index.ts'
-import { formatDays, formatShare, Meter, Name, Notice, TierMark, tierColors } from '../ui/index.ts'
+import { formatDays, formatShare, Meter, Name, Notice, TierMark, tierColors, visible } from '../ui/index.ts'
 
 /** What the stored rules do until a time in the future, in sentences. */
 export function FutureSummary({ answer }: { readonly answer: PreviewAnswer }) {
@@ -67,7 +68,7 @@ export function FutureTiers({ answer }: { readonly answer: PreviewAnswer }) {
               ) : (
                 <span className="fill">
                   <Meter
-                    label={`Usage of ${tier}`}
+                    label={`Usage of ${visible(tier)}`}
                     value={bytesAfter}
                     max={capacityBytes}
                     color={colors.get(tier)}
@@ -113,7 +114,7 @@ export function FutureDatasources({ answer }: { readonly answer: PreviewAnswer }
         {rows.slice(0, maxListed).map(({ name, lost, loads, drops }) => (
           <tr key={name}>
             <th scope="row">
-              <Link href={`/datasources/${encodeURIComponent(name)}`}>
+              <Link href={datasourceAddress(name)}>
                 <Name>{name}</Name>
               </Link>
             </th>

@@ -5,8 +5,16 @@ import { pollMs, retryMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
-export const useInventory = () =>
-  useQuery({ queryKey: ['inventory'], queryFn: () => callWorker('refresh', {}), refetchInterval: retryMs })
+export function useInventory() {
+  const { data: caller } = useCaller()
+  const canReadState = caller?.state.read
+  return useQuery({
+    queryKey: ['inventory', canReadState],
+    queryFn: () => callWorker('refresh', { canReadState: canReadState === true }),
+    enabled: canReadState !== undefined,
+    refetchInterval: retryMs,
+  })
+}
 
 /** Permissions of one kind. */
 interface Grant {
@@ -21,6 +29,10 @@ interface CallerAnswer {
   /** Permissions on users and roles. */
   readonly security: Grant
   readonly datasource: Grant | null
+  /** Permissions on any datasources. */
+  readonly anyDatasource: Grant
+  /** Whether the cluster stores users and roles. */
+  readonly storesRoles: boolean
   /** Whether faults can be injected. */
   readonly simulation: boolean
   /** Whether the clock of the cluster can be moved. */

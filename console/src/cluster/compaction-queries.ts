@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { fetchJson } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
 import { refreshMs } from './refresh-ms.ts'
+import type { AuditedChange } from './rule-queries.ts'
 
 // A plan of the entire cluster takes longer than other answers.
 const planRefreshMs = 3 * refreshMs
@@ -130,6 +131,17 @@ export function useCompactionPreview(question: CompactionQuestion, isNeeded = tr
     refetchInterval: (query) => (query.state.status === 'error' ? false : planRefreshMs),
   })
 }
+
+/** The last change to the compaction configuration of a datasource; null if it was never changed. */
+export const useLastConfigChange = (dataSource: string) =>
+  useQuery({
+    queryKey: ['compactionHistory', dataSource],
+    queryFn: async () => {
+      const path = `${compactionConfigPath(dataSource)}/history?count=1`
+      const { entries } = await fetchJson<{ readonly entries: readonly AuditedChange[] }>(path)
+      return entries[0] ?? null
+    },
+  })
 
 /** Returns the path of the compaction configuration of a datasource. */
 export const compactionConfigPath = (dataSource: string): string =>

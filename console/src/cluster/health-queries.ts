@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { fetchJson, send } from '../session/index.ts'
 import { useCaller } from './cluster-queries.ts'
+import { pollMs } from './refetching.ts'
 import { refreshMs } from './refresh-ms.ts'
 
 /** A value of a metric, with its labels. */
@@ -69,13 +70,58 @@ function parseMetrics(text: string): Metrics {
   return metrics
 }
 
+/** A server that cannot serve. */
+export interface ServerProblem {
+  readonly role: string
+  readonly server: string
+  /** `missing` if it stopped sending heartbeats. */
+  readonly state: 'notReady' | 'missing'
+  readonly problem: string
+}
+
+/** The servers that report a problem or stopped responding. */
+export function useServerProblems() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['serverProblems'],
+    queryFn: () => fetchJson<readonly ServerProblem[]>('/svc/coordinator/v1/serverProblems'),
+    enabled: caller?.state.read === true,
+    refetchInterval: 2 * refreshMs,
+  })
+}
+
+/** The certificate of a server, or of an authority. Times are those of the machines, not of a simulated clock. */
+export interface ServerCertificates {
+  readonly time: string
+  readonly servers: readonly {
+    readonly role: string
+    readonly server: string
+    /** Null if the server is unreachable. */
+    readonly certificate: { readonly validTo: string } | null
+    /** Why other servers reject it. */
+    readonly problem: string | null
+  }[]
+  readonly authorities: readonly { readonly subject: string; readonly validTo: string }[]
+}
+
+/** The certificates of all servers. */
+export function useServerCertificates() {
+  const { data: caller } = useCaller()
+  return useQuery({
+    queryKey: ['certificates'],
+    queryFn: () => fetchJson<ServerCertificates>('/svc/coordinator/v1/certificates'),
+    enabled: caller?.state.read === true,
+    refetchInterval: pollMs,
+  })
+}
+
 /** Duties that run together. */
 export interface DutyGroup {
   readonly name: string
   readonly period: string
   readonly dutyNames: readonly string[]
-  readonly lastRunStart: string | null
-  readonly lastRunEnd: string | null
+  /** How long ago the last run ended when the page fetched it; null before the first run. */
+  readonly lastRunAgeMs: number | null
   readonly avgRuntimeMillis: number
   readonly lastRunMillis: number
   readonly runs: number
@@ -89,8 +135,7 @@ export function useDuties() {
   return useQuery({
     queryKey: ['duties'],
     queryFn: async () => {
-      const fetchGroups = async (path: string) =>
-        (await fetchJson<{ readonly dutyGroups: readonly DutyGroup[] }>(path)).dutyGroups
+      const fetchGroups = async (path: string) => dutyGroupsIn(await send(path))
       const [coordinator, overlord] = await Promise.all([
         fetchGroups('/svc/coordinator/v1/duties'),
         fetchGroups('/svc/indexer/v1/duties'),
@@ -102,12 +147,32 @@ export function useDuties() {
   })
 }
 
+interface DutyStatus {
+  readonly dutyGroups: readonly (Omit<DutyGroup, 'lastRunAgeMs'> & { readonly lastRunEnd: string | null })[]
+}
+
+/** Reads the duty groups. Their runs have times of the servers' own clocks. */
+async function dutyGroupsIn(response: Response): Promise<DutyGroup[]> {
+  const now = serverTime(response)
+  const { dutyGroups } = (await response.json()) as DutyStatus
+  return dutyGroups.map((group) => ({
+    ...group,
+    lastRunAgeMs: group.lastRunEnd === null ? null : now - Date.parse(group.lastRunEnd),
+  }))
+}
+
+/** Returns the time of the servers' own clocks, also if the cluster has a simulated clock. */
+const serverTime = (response: Response): number =>
+  Date.parse(response.headers.get('date') ?? '') || Date.now()
+
 /** A task, unfinished or finished. */
 export interface TaskStatus {
   readonly id: string
   readonly type: string
   readonly dataSource: string
   readonly createdTime: string
+  /** How long ago it was created when the page fetched it. */
+  readonly ageMs: number
   readonly status: 'RUNNING' | 'SUCCESS' | 'FAILED'
   readonly runnerStatusCode: 'WAITING' | 'PENDING' | 'RUNNING' | 'NONE'
   readonly duration: number
@@ -119,7 +184,12 @@ export interface TaskStatus {
 export const useTasks = (max: number) =>
   useQuery({
     queryKey: ['tasks', max],
-    queryFn: () => fetchJson<readonly TaskStatus[]>(`/svc/indexer/v1/tasks?max=${max}`),
+    queryFn: async () => {
+      const response = await send(`/svc/indexer/v1/tasks?max=${max}`)
+      const tasks = (await response.json()) as readonly Omit<TaskStatus, 'ageMs'>[]
+      const now = serverTime(response)
+      return tasks.map((task): TaskStatus => ({ ...task, ageMs: now - Date.parse(task.createdTime) }))
+    },
     refetchInterval: refreshMs,
   })
 

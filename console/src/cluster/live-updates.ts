@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 import { type ClusterChanges, callWorker, listenToCluster } from '../preview/index.ts'
-import { endSession, hasCluster, useSession } from '../session/index.ts'
+import { currentSession, endSession, hasCluster, useSession } from '../session/index.ts'
 
 /** Whether the page follows the cluster. */
 interface ConnectionState {
@@ -49,7 +49,7 @@ export function useLiveUpdates(): void {
         if (event.kind === 'reset') void queries.invalidateQueries()
         if (event.kind === 'connected') setConnection(connected)
         if (event.kind !== 'lost') return
-        if (event.status === 401) endSession()
+        if (event.status === 401) endSession(currentSession().authorization)
         else setConnection({ lostAt: connection.lostAt ?? Date.now(), message: event.message })
       }),
     [queries],
@@ -70,6 +70,6 @@ function refetchChanged(
     else refetch('rules', dataSource)
   }
   if (rules.length > 0) refetch('history')
-  if (servers) for (const key of ['servers', 'loadqueue', 'nodes']) refetch(key)
+  if (servers) for (const key of ['servers', 'loadqueue', 'nodes', 'serverProblems']) refetch(key)
   if (clusterState !== undefined) queries.setQueryData(['clusterState'], clusterState)
 }

@@ -1,12 +1,14 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useQuery } from '@tanstack/react-query'
-import { fetchJson } from '../session/index.ts'
+import { fetchJson, send } from '../session/index.ts'
 import { retryMs } from './refetching.ts'
 
 /** The stored rules that apply to a datasource. */
 export interface StoredRules {
   readonly own: readonly RuleJson[]
   readonly defaults: readonly RuleJson[]
+  /** The ETag of the rules of the datasource. A snapshot has none. */
+  readonly version: string | undefined
 }
 
 /** Returns the path of the rules of a datasource. */
@@ -15,11 +17,12 @@ export const rulesPath = (dataSource: string): string =>
 
 /** Fetches the stored rules of a datasource, with the cluster defaults that follow them. */
 export async function fetchRules(dataSource: string): Promise<StoredRules> {
-  const [own, all] = await Promise.all([
-    fetchJson<RuleJson[]>(rulesPath(dataSource)),
+  const [response, all] = await Promise.all([
+    send(rulesPath(dataSource)),
     fetchJson<RuleJson[]>(`${rulesPath(dataSource)}?full`),
   ])
-  return { own, defaults: all.slice(own.length) }
+  const own = (await response.json()) as RuleJson[]
+  return { own, defaults: all.slice(own.length), version: response.headers.get('etag') ?? undefined }
 }
 
 /** The stored rules of a datasource, refetched when other people change them. */
@@ -30,10 +33,14 @@ export const useRules = (dataSource: string) =>
     refetchInterval: retryMs,
   })
 
-/** A rule change in the audit log. */
-export interface RuleChange {
+/** Who changed something, when, and why. */
+export interface AuditedChange {
   readonly auditInfo: { readonly author: string; readonly identity: string; readonly comment: string }
   readonly auditTime: string
+}
+
+/** A rule change in the audit log. */
+export interface RuleChange extends AuditedChange {
   readonly payload: string
 }
 
@@ -44,6 +51,15 @@ export interface DetailedRuleChange extends RuleChange {
 
 /** Maximum number of changes in the history of a datasource. */
 export const maxRuleChanges = 20
+
+/** The last change to the rules of a datasource; undefined if they were never changed. */
+export const useLastRuleChange = (dataSource: string) =>
+  useQuery({
+    queryKey: ['history', dataSource, 'last'],
+    queryFn: async () =>
+      (await fetchJson<RuleChange[]>(`${rulesPath(dataSource)}/history?count=1`))[0] ?? null,
+    refetchInterval: retryMs,
+  })
 
 /** The last changes to the rules of a datasource, newest first. */
 export const useRuleHistory = (dataSource: string) =>

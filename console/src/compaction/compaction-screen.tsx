@@ -1,7 +1,7 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { dayMs } from '@svc/domain/time'
-import { useMemo, useState } from 'react'
-import { Link } from 'wouter'
+import { useEffect, useEffectEvent, useMemo, useState } from 'react'
+import { Link, useLocation, useRoute } from 'wouter'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
 import {
   type CompactionStatus,
@@ -11,7 +11,8 @@ import {
   useCompactionStatus,
   useInventory,
 } from '../cluster/index.ts'
-import { Empty, formatDays, formatTime, Name } from '../ui/index.ts'
+import { compactionAddress, datasourceAddress, nameInAddress } from '../location.ts'
+import { Empty, formatDays, formatTime, Name, visible } from '../ui/index.ts'
 import { type Calendar, type CalendarCell, calendarOf, yearsOf } from './calendar.ts'
 import { ConfigPanel } from './config-panel.tsx'
 import { DayCalendar } from './day-calendar.tsx'
@@ -24,13 +25,14 @@ import './compaction.css'
 export function CompactionScreen() {
   const status = useCompactionStatus()
   const { data: inventory } = useInventory()
-  const [chosen, setChosen] = useState<string>()
   const [cursor, setCursor] = useState<HeatMapCursor>()
   const [day, setDay] = useState<number>()
   const statuses = useMemo(
     () => status.data?.toSorted((a, b) => (a.dataSource < b.dataSource ? -1 : 1)) ?? [],
     [status.data],
   )
+  const names = (inventory?.datasources ?? []).map(({ name }) => name)
+  const [dataSource, select] = useSelection(status.data && (statuses[0]?.dataSource ?? names[0]))
   // The calendars change only with the day.
   const now = Math.ceil((inventory?.now ?? Date.now()) / dayMs) * dayMs
   const calendar = useMemo(() => calendarOf(statuses, now), [statuses, now])
@@ -41,15 +43,16 @@ export function CompactionScreen() {
       </Empty>
     )
   if (!status.data) return <Empty title="Loading" />
-  const names = (inventory?.datasources ?? []).map(({ name }) => name)
-  const dataSource = chosen ?? statuses[0]?.dataSource ?? names[0]
-  const choose = (name: string | undefined) => {
-    setChosen(name)
+  const selectable = new Set([...statuses.map((one) => one.dataSource), ...names])
+  if (dataSource !== undefined) selectable.add(dataSource)
+  const choose = (name: string) => {
+    select(name)
     setDay(undefined)
     setCursor(undefined)
   }
   const move = (next: HeatMapCursor) => {
-    choose(calendar?.rows[next.row]?.status.dataSource)
+    const row = calendar?.rows[next.row]
+    if (row) choose(row.status.dataSource)
     setCursor(next)
   }
   return (
@@ -81,11 +84,7 @@ export function CompactionScreen() {
         <Supervisors />
       </div>
       <aside aria-label="Configuration">
-        <DatasourceChoice
-          names={[...new Set([...statuses.map((one) => one.dataSource), ...names])]}
-          chosen={dataSource}
-          onChoose={choose}
-        />
+        <DatasourceChoice names={[...selectable]} chosen={dataSource} onChoose={choose} />
         {dataSource !== undefined && <ConfigPanel key={dataSource} dataSource={dataSource} />}
       </aside>
     </div>
@@ -114,12 +113,33 @@ function DatasourceChoice({
       Datasource
       <select value={chosen ?? ''} onChange={(event) => onChoose(event.target.value)}>
         {names.map((name) => (
-          <option key={name}>{name}</option>
+          <option key={name} value={name}>
+            {visible(name)}
+          </option>
         ))}
       </select>
     </label>
   )
 }
+
+/**
+ * The selected datasource, which is part of the address, and a function that selects another one. The first one stays
+ * selected if it is no longer the first, because it is no longer compacted.
+ */
+function useSelection(first: string | undefined) {
+  const [, params] = useRoute('/compaction/:name')
+  const [, navigate] = useLocation()
+  const chosen = params === null ? undefined : nameInAddress(params.name)
+  const choose = (dataSource: string) => navigate(compactionAddress(dataSource), { replace: true })
+  const chooseFirst = useEffectEvent(choose)
+  useEffect(() => {
+    if (chosen === undefined && first !== undefined) chooseFirst(first)
+  }, [chosen, first])
+  return [chosen ?? first, choose] as const
+}
+
+// The default, which means that there is no limit.
+const noSlotLimit = 2 ** 31 - 1
 
 function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] }) {
   const { data: cluster } = useClusterCompaction()
@@ -132,9 +152,9 @@ function Summary({ statuses }: { readonly statuses: readonly CompactionStatus[] 
         ? 'Nothing awaits compaction.'
         : `${countOf(awaiting, 'interval')} (${formatBytes(sum((one) => one.bytesAwaitingCompaction))}) ${awaiting === 1 ? 'awaits' : 'await'} compaction.`}
       {cluster &&
-        ` Compaction uses at most ${formatCount(cluster.maxCompactionTaskSlots)} task slots, and at most ${Math.round(
+        ` Compaction uses at most ${cluster.maxCompactionTaskSlots === noSlotLimit ? '' : `${countOf(cluster.maxCompactionTaskSlots, 'task slot')}, and at most `}${Math.round(
           cluster.compactionTaskSlotRatio * 100,
-        )}% of all slots.`}
+        )}% of all task slots.`}
     </p>
   )
 }
@@ -278,7 +298,7 @@ function CellDetails({
         <p className="hint">and {formatCount(cell.intervals.length - maxListed)} more</p>
       )}
       <p className="hint">
-        <Link href={`/datasources/${encodeURIComponent(dataSource)}`}>Show this datasource</Link>
+        <Link href={datasourceAddress(dataSource)}>Show this datasource</Link>
       </p>
     </div>
   )

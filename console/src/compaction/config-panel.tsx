@@ -1,66 +1,101 @@
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
-import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useDeferredValue, useState } from 'react'
+import { type FormEvent, useDeferredValue } from 'react'
 import {
   type CompactionConfigJson,
-  compactionConfigPath,
   useCaller,
   useCompactionConfigs,
   useCompactionPreview,
+  useLastConfigChange,
 } from '../cluster/index.ts'
-import { inBytes, send } from '../session/index.ts'
-import { Notice, Problem } from '../ui/index.ts'
+import { ChangeBy, Name, Notice, Problem } from '../ui/index.ts'
+import { type Config, type ConfigDraft, changedFields, sameConfig } from './config-draft.ts'
 import { ConfigForm } from './config-form.tsx'
-
-/** A stored change, which can be undone. */
-interface Applied {
-  readonly before: CompactionConfigJson | undefined
-  readonly text: string
-}
+import { type ConfigEdit, useConfigEdit } from './use-config-edit.ts'
+import { type ConfigStore, useConfigStore } from './use-config-store.ts'
 
 /** The compaction configuration of a datasource: form, preview, and the buttons to apply or undo. */
 export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
   const configs = useCompactionConfigs()
-  const { data: caller } = useCaller(dataSource)
-  const [draft, setDraft] = useState<CompactionConfigJson>()
-  const stored = configs.data?.find((one) => one.dataSource === dataSource)
-  const store = useStore(dataSource, stored, () => setDraft(undefined))
   if (configs.error && !configs.data) return <Problem>{configs.error.message}</Problem>
   if (!configs.data) return <p className="dim">Loading</p>
-  const config = draft ?? stored
-  const isEdited = draft !== undefined && JSON.stringify(draft) !== JSON.stringify(stored)
+  return <Loaded dataSource={dataSource} configs={configs.data} />
+}
+
+interface LoadedInput {
+  readonly dataSource: string
+  readonly configs: readonly CompactionConfigJson[]
+}
+
+function Loaded({ dataSource, configs }: LoadedInput) {
+  const { data: caller } = useCaller(dataSource)
+  const stored = configs.find((one) => one.dataSource === dataSource)
+  const edit = useConfigEdit(dataSource, stored)
+  const store = useConfigStore(dataSource, stored)
+  const { draft, config } = edit
   const canWrite = caller?.datasource?.write === true
   return (
     <>
       {!canWrite && <p className="hint">Changing the configuration requires WRITE on the datasource.</p>}
-      {config === undefined ? (
+      {config !== undefined && (
+        <ConfigForm
+          config={config}
+          isReadOnly={!canWrite}
+          onChange={(changed) => edit.change({ config: changed })}
+        />
+      )}
+      {config === undefined && draft === undefined && (
         <>
           <p>This datasource is not compacted automatically.</p>
           {canWrite && (
-            <button type="button" className="primary" onClick={() => setDraft({ dataSource })}>
+            <button type="button" className="primary" onClick={() => edit.change({ config: { dataSource } })}>
               Configure compaction
             </button>
           )}
         </>
-      ) : (
-        <ConfigForm config={config} isReadOnly={!canWrite} onChange={setDraft} />
       )}
-      {isEdited && <Effect configs={configs.data} draft={draft} />}
-      {isEdited && <Review store={store} draft={draft} onDiscard={() => setDraft(undefined)} />}
-      {!isEdited && stored && canWrite && (
+      {draft && <Effect configs={configs} dataSource={dataSource} config={draft.config} />}
+      {draft && <Review dataSource={dataSource} stored={stored} draft={draft} edit={edit} store={store} />}
+      {!draft && stored && canWrite && (
         <div className="row">
-          <button type="button" disabled={store.isBusy} onClick={() => void store.save(undefined, '')}>
-            Stop compaction
+          <button type="button" onClick={() => edit.change({ config: undefined })}>
+            Stop compaction…
           </button>
         </div>
       )}
       {store.problem && <Problem>{store.problem}</Problem>}
-      {store.applied && !isEdited && (
+      {!draft && <LastChange edit={edit} store={store} />}
+    </>
+  )
+}
+
+/** What was applied or discarded last, with a button that takes it back. */
+function LastChange({
+  edit,
+  store: { applied, isBusy, undo },
+}: {
+  readonly edit: ConfigEdit
+  readonly store: ConfigStore
+}) {
+  return (
+    <>
+      {applied && (
         <Notice kind="done" role="status">
           <span className="row between">
-            {store.applied.text}
-            <button type="button" onClick={() => void store.undo()}>
-              Undo
+            {applied.isUndone ? 'Undone.' : applied.after === undefined ? 'Stopped compaction.' : 'Applied.'}
+            {!applied.isUndone && (
+              <button type="button" disabled={isBusy} onClick={() => void undo()}>
+                Undo
+              </button>
+            )}
+          </span>
+        </Notice>
+      )}
+      {edit.restore && (
+        <Notice kind="done" role="status">
+          <span className="row between">
+            The edit was discarded.
+            <button type="button" onClick={edit.restore}>
+              Restore
             </button>
           </span>
         </Notice>
@@ -69,69 +104,81 @@ export function ConfigPanel({ dataSource }: { readonly dataSource: string }) {
   )
 }
 
-/** Stores and undoes changes of the configuration of a datasource. */
-function useStore(dataSource: string, stored: CompactionConfigJson | undefined, onStored: () => void) {
-  const queries = useQueryClient()
-  const [applied, setApplied] = useState<Applied>()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
-  const save = async (config: CompactionConfigJson | undefined, comment: string, isUndo = false) => {
-    setIsBusy(true)
-    setProblem(undefined)
-    try {
-      await send(compactionConfigPath(dataSource), {
-        headers: { 'X-Svc-Comment': inBytes(comment) },
-        ...(config === undefined ? { method: 'DELETE' } : { method: 'POST', body: config }),
-      })
-      await queries.invalidateQueries()
-      onStored()
-      const text = config === undefined ? 'Stopped compaction.' : 'Applied.'
-      setApplied(isUndo ? undefined : { before: stored, text })
-    } catch (error) {
-      setProblem((error as Error).message)
-    }
-    setIsBusy(false)
-  }
-  return {
-    applied,
-    problem,
-    isBusy,
-    save,
-    undo: () => (applied ? save(applied.before, 'Undo in the console', true) : undefined),
-  }
+interface ReviewInput {
+  readonly dataSource: string
+  readonly stored: Config
+  readonly draft: ConfigDraft
+  readonly edit: ConfigEdit
+  readonly store: ConfigStore
 }
 
-function Review({
-  store,
-  draft,
-  onDiscard,
-}: {
-  readonly store: ReturnType<typeof useStore>
-  readonly draft: CompactionConfigJson
-  onDiscard(): void
-}) {
-  const [comment, setComment] = useState('')
+function Review({ dataSource, stored, draft, edit, store }: ReviewInput) {
+  const isStop = draft.config === undefined
+  const isChangedByOther = !sameConfig(draft.base, stored)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    void store.save(draft, comment)
+    void store.apply(draft, edit.clear)
   }
   return (
     <form className="review" onSubmit={submit}>
+      {isStop && (
+        <Notice kind="future" role="status">
+          <p>
+            <b>
+              <Name>{dataSource}</Name> will no longer be compacted automatically.
+            </b>{' '}
+            Its configuration is deleted. Segments stay as they are, and running tasks continue.
+          </p>
+        </Notice>
+      )}
+      {isChangedByOther && (
+        <ChangedByOther dataSource={dataSource} stored={stored} draft={draft} edit={edit} />
+      )}
       <label>
         <span>
           Comment <span className="dim">(kept in the history)</span>
         </span>
-        <input value={comment} onChange={(event) => setComment(event.target.value)} />
+        <input value={draft.comment} onChange={(event) => edit.change({ comment: event.target.value })} />
       </label>
+      {isChangedByOther && <p className="hint">To apply the edit, first keep or discard it.</p>}
       <div className="row">
-        <button type="submit" className="primary" disabled={store.isBusy}>
-          Apply
+        <button
+          type="submit"
+          className={isStop ? 'danger' : 'primary'}
+          disabled={store.isBusy || isChangedByOther}
+        >
+          {isStop ? 'Stop compaction' : 'Apply'}
         </button>
-        <button type="button" onClick={onDiscard}>
+        <button type="button" onClick={edit.discard}>
           Discard
         </button>
       </div>
     </form>
+  )
+}
+
+/** Shows what another person changed while this edit was open. */
+function ChangedByOther({ dataSource, stored, draft, edit }: Omit<ReviewInput, 'store'>) {
+  const { data: last } = useLastConfigChange(dataSource)
+  return (
+    <div className="notice warning" role="alert">
+      <b>This configuration changed while you were editing.</b> {last && <ChangeBy change={last} />}
+      <ul className="small differences">
+        {changedFields(draft.base, stored).map(({ field, before, after }) => (
+          <li key={field}>
+            <Name>{`${field}: ${before ?? 'not set'} → ${after ?? 'not set'}`}</Name>
+          </li>
+        ))}
+      </ul>
+      <div className="row">
+        <button type="button" onClick={edit.rebase}>
+          Keep my edit and replace this configuration
+        </button>
+        <button type="button" onClick={edit.discard}>
+          Discard my edit
+        </button>
+      </div>
+    </div>
   )
 }
 
@@ -142,22 +189,20 @@ const states = [
 ] as const
 
 /** What a changed configuration would compact, compared with the stored one. */
-function Effect({
-  configs,
-  draft,
-}: {
-  readonly configs: readonly CompactionConfigJson[]
-  readonly draft: CompactionConfigJson
-}) {
+function Effect({ configs, dataSource, config }: LoadedInput & { readonly config: Config }) {
   const { data: caller } = useCaller()
-  const shown = useDeferredValue(draft)
-  const others = configs.filter(({ dataSource }) => dataSource !== shown.dataSource)
-  const before = useCompactionPreview({})
-  const after = useCompactionPreview({ compactionConfigs: [...others, shown] })
+  const shown = useDeferredValue(config)
+  const others = configs.filter((one) => one.dataSource !== dataSource)
+  const before = useCompactionPreview({}, config !== undefined)
+  const after = useCompactionPreview(
+    { compactionConfigs: [...others, ...(shown === undefined ? [] : [shown])] },
+    config !== undefined,
+  )
+  if (config === undefined) return null
   if (caller?.config.write === false)
     return <p className="hint">Compaction previews require WRITE on CONFIG.</p>
   if (after.error) return <Problem>{after.error.message}</Problem>
-  const [was, becomes] = [before.data?.stats[shown.dataSource], after.data?.stats[shown.dataSource]]
+  const [was, becomes] = [before.data?.stats[dataSource], after.data?.stats[dataSource]]
   if (!becomes) return null
   return (
     <section aria-labelledby="effect-title">

@@ -4,10 +4,11 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ClockBar, FutureDatasources, useFuture } from '../clock/index.ts'
-import { useInventory } from '../cluster/index.ts'
+import { useCaller, useInventory } from '../cluster/index.ts'
+import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatTime, Name, TierMark, tierColors } from '../ui/index.ts'
+import { Empty, formatTime, Name, TierMark, tierColors, visible } from '../ui/index.ts'
 
 const rowHeight = 36
 
@@ -30,7 +31,7 @@ export function DatasourceList() {
   if (data.datasources.length === 0) return <NoDatasources />
   const open = () => {
     const [first] = shown
-    if (first) navigate(hrefOf(first.name))
+    if (first) navigate(datasourceAddress(first.name))
   }
   return (
     <div className={future.isFuture ? 'page future' : 'page'}>
@@ -65,20 +66,30 @@ export function DatasourceList() {
   )
 }
 
-const hrefOf = (name: string): string => `/datasources/${encodeURIComponent(name)}`
-
-const NoDatasources = () => (
-  <Empty title="No datasources yet">
-    <p>Load sample data into this cluster:</p>
-    <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
-    {hasCluster() && (
-      <p>
-        Or drop a CSV or JSON file on the <Link href="/runs">Runs</Link> screen. If you expected to see
-        datasources, you may lack the READ permission on them.
-      </p>
-    )}
-  </Empty>
-)
+function NoDatasources() {
+  const { data: caller } = useCaller()
+  const canIngest = caller?.anyDatasource.write === true
+  return (
+    <Empty title="No datasources yet">
+      {(canIngest || !hasCluster()) && (
+        <>
+          <p>Load sample data into this cluster:</p>
+          <pre>./svc ingest data/flights.csv --datasource flights --timestamp time --wait-loaded</pre>
+        </>
+      )}
+      {hasCluster() && (
+        <p>
+          {canIngest && (
+            <>
+              Or drop a CSV or JSON file on the <Link href="/runs">Runs</Link> screen.{' '}
+            </>
+          )}
+          If you expected to see datasources, you may lack the READ permission on them.
+        </p>
+      )}
+    </Empty>
+  )
+}
 
 function Rows({
   datasources,
@@ -88,7 +99,15 @@ function Rows({
   readonly inventory: InventoryFigures
 }) {
   const box = useRef<HTMLDivElement>(null)
-  const colors = useMemo(() => tierColors(inventory.tiers.map(({ name }) => name)), [inventory])
+  const { tiers, isLocal } = inventory
+  const colors = useMemo(
+    () =>
+      tierColors([
+        ...tiers.map(({ name }) => name),
+        ...inventory.datasources.flatMap(({ bytesByTier }) => Object.keys(bytesByTier)),
+      ]),
+    [tiers, inventory.datasources],
+  )
   const rows = useVirtualizer({
     count: datasources.length,
     getScrollElement: () => box.current,
@@ -105,18 +124,18 @@ function Rows({
         <thead>
           <tr>
             <th>name</th>
-            <th className="right">segments</th>
+            <th className="right">{isLocal ? 'segments' : 'served segments'}</th>
             <th className="right">size</th>
             <th>replicas by tier</th>
             <th>data</th>
-            <th>state</th>
+            {isLocal && <th>state</th>}
           </tr>
         </thead>
         <tbody>
           {before > 0 && <tr style={{ height: before }} />}
           {shown.map(({ index }) => (
             <tr key={datasources[index]!.name} aria-rowindex={index + 2} style={{ height: rowHeight }}>
-              <Cells one={datasources[index]!} colors={colors} max={max} />
+              <Cells one={datasources[index]!} colors={colors} max={max} isLocal={isLocal} />
             </tr>
           ))}
           {after > 0 && <tr style={{ height: after }} />}
@@ -130,28 +149,30 @@ function Cells({
   one,
   colors,
   max,
+  isLocal,
 }: {
   readonly one: ServedFigures
   readonly colors: ReadonlyMap<string, number>
   readonly max: number
+  /** Whether it is known which segments must be served. */
+  readonly isLocal: boolean
 }) {
-  const isKnown = one.segments >= 0
   return (
     <>
       <th scope="row">
-        <Link href={hrefOf(one.name)}>
+        <Link href={datasourceAddress(one.name)}>
           <Name>{one.name}</Name>
         </Link>
       </th>
-      <td className="right numbers">{isKnown ? formatCount(one.segments) : ''}</td>
-      <td className="right numbers">{isKnown ? formatBytes(one.bytes) : ''}</td>
+      <td className="right numbers">{formatCount(one.segments)}</td>
+      <td className="right numbers">{formatBytes(one.bytes)}</td>
       <td className="stack">
         <Share one={one} colors={colors} max={max} />
       </td>
       <td className="dim numbers">
         {one.extent ? `${formatTime(one.extent.start)} to ${formatTime(one.extent.end)}` : ''}
       </td>
-      <td>{stateOf(one)}</td>
+      {isLocal && <td>{stateOf(one)}</td>}
     </>
   )
 }
@@ -168,7 +189,10 @@ function Share({
   const tiers = Object.entries(bytesByTier).sort(([a], [b]) => (a < b ? -1 : 1))
   const total = tiers.reduce((sum, [, size]) => sum + size, 0)
   return (
-    <span className="share" title={tiers.map(([tier, size]) => `${tier}: ${formatBytes(size)}`).join(', ')}>
+    <span
+      className="share"
+      title={tiers.map(([tier, size]) => `${visible(tier)}: ${formatBytes(size)}`).join(', ')}
+    >
       <span className="share-bar" style={{ width: `${Math.max(4, (bytes / max) * 100)}%` }}>
         {tiers.map(([tier, size]) => (
           <span
@@ -188,7 +212,6 @@ function Share({
 }
 
 function stateOf({ segments, unserved, underReplicated }: ServedFigures): string {
-  if (segments < 0) return ''
   if (segments === 0) return 'rules only'
   if (unserved > 0) return `${formatCount(unserved)} not served`
   if (underReplicated > 0) return `${formatCount(underReplicated)} under-replicated`

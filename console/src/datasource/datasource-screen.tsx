@@ -2,16 +2,17 @@ import type { ServedFigures } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { ClockBar, useClockOffset } from '../clock/index.ts'
-import { useCaller, useInventory, useRuleHistory, useRules } from '../cluster/index.ts'
+import { useCaller, useInventory, useLastRuleChange, useRules } from '../cluster/index.ts'
 import { callWorker, type InventoryFigures, type PreviewView, type TimeRange } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { Empty, formatAge, Name, Problem, tierColors } from '../ui/index.ts'
+import { Empty, formatAge, isTyping, Name, Problem, tierColors, visible } from '../ui/index.ts'
+import { parseList } from './parsed-rules.ts'
 import { ReviewPanel } from './review-panel.tsx'
 import { RuleHistory } from './rule-history.tsx'
-import { parseList, replicantsOf } from './rule-text.ts'
+import { replicantsOf } from './rule-text.ts'
 import { useLinkedRules } from './rules-link.ts'
 import { RulesPanel } from './rules-panel.tsx'
 import { SegmentsDialog } from './segments-dialog.tsx'
@@ -24,19 +25,28 @@ const bucketPixels = 9
 
 /** One datasource: its data and rules on one time axis, and what an edit of the rules would do. */
 export function DatasourceScreen({ dataSource }: { readonly dataSource: string }) {
+  const { data: caller, error } = useCaller(dataSource)
+  if (caller?.datasource?.read === false)
+    return <NotShown>Showing this datasource requires READ on DATASOURCE {visible(dataSource)}.</NotShown>
+  if (caller === undefined)
+    return error ? <NotShown>{error.message}</NotShown> : <Empty title="Loading the datasource" />
+  return <Readable dataSource={dataSource} />
+}
+
+const NotShown = ({ children }: { readonly children: ReactNode }) => (
+  <Empty title="This datasource cannot be shown">
+    <p>{children}</p>
+    <p>
+      <Link href="/datasources">Show all datasources</Link>
+    </p>
+  </Empty>
+)
+
+function Readable({ dataSource }: { readonly dataSource: string }) {
   const inventory = useInventory()
   const rules = useRules(dataSource)
   const problem = inventory.error ?? rules.error
-  if (problem && !(inventory.data && rules.data)) {
-    return (
-      <Empty title="This datasource cannot be shown">
-        <p>{problem.message}</p>
-        <p>
-          <Link href="/datasources">Show all datasources</Link>
-        </p>
-      </Empty>
-    )
-  }
+  if (problem && !(inventory.data && rules.data)) return <NotShown>{problem.message}</NotShown>
   if (!inventory.data || !rules.data) return <Empty title="Loading the inventory of the cluster" />
   return (
     <Loaded
@@ -56,21 +66,18 @@ interface LoadedInput {
 }
 
 function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
-  const edit = useRulesEdit(own)
+  const edit = useRulesEdit(dataSource, own)
   const offsetMs = useClockOffset()
   const [range, setRange] = useState<TimeRange>()
   const explanation = useExplanationDialog(dataSource)
-  const parsed = useMemo(() => parseList(edit.list), [edit.list])
+  const parsed = parseList(edit.list)
+  const isValid = 'rules' in parsed
   const now = inventory.now + offsetMs
-  const view = usePreview({ dataSource, inventory, edit, isValid: 'rules' in parsed, offsetMs, range })
+  const view = usePreview({ dataSource, inventory, edit, isValid, offsetMs, range })
   useDiscardKey(edit)
-  const isLinkDamaged = useLinkedRules(edit)
-  const colors = useMemo(
-    () => colorsOf(inventory, [...edit.list, ...defaults], view.data),
-    [inventory, edit.list, defaults, view.data],
-  )
-  const tiers = useMemo(() => [...colors.keys()].sort(), [colors])
-  const isFuture = offsetMs > 0
+  const linkProblem = useLinkedRules(edit)
+  const { colors, tiers } = useColors(inventory, edit.list, defaults, view.data)
+  const shownRules = useLast(edit.list, isValid)
   return (
     <div className="datasource">
       <div className="picture">
@@ -82,9 +89,7 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
           onExplainLacking={explanation.explainLacking}
         />
         <ClockBar isEdited={edit.isEdited} />
-        {isLinkDamaged && (
-          <Problem>This link does not contain valid rules, so the stored rules are shown.</Problem>
-        )}
+        {linkProblem && <Problem>{linkProblem}</Problem>}
         {view.error && <Problem>The preview failed: {view.error.message}</Problem>}
         {view.data && (
           <TimelinePanel
@@ -95,14 +100,21 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             now={now}
             colors={colors}
             edit={edit}
+            rules={shownRules}
             defaults={defaults}
-            parsed={parsed}
-            isFuture={isFuture}
+            isFuture={offsetMs > 0}
+            isOutdated={view.isOutdated}
             onExplain={inventory.isLocal ? explanation.explain : undefined}
           />
         )}
         {view.data && (
-          <WhatMoves view={view.data} dataSource={dataSource} colors={colors} isEdited={edit.isEdited} />
+          <WhatMoves
+            view={view.data}
+            dataSource={dataSource}
+            colors={colors}
+            isEdited={edit.isEdited}
+            isOutdated={view.isOutdated}
+          />
         )}
       </div>
       <aside aria-label="Rules and review">
@@ -113,14 +125,28 @@ function Loaded({ dataSource, inventory, own, defaults }: LoadedInput) {
             edit={edit}
             stored={own}
             view={view.data}
-            isValid={'rules' in parsed && !view.isPlaceholderData && !view.data.assumesSpace}
-            isFuture={isFuture}
+            isValid={isValid}
+            isOutdated={view.isOutdated}
+            isFuture={offsetMs > 0}
           />
         )}
       </aside>
       {explanation.dialog}
     </div>
   )
+}
+
+/** The tiers that the screen shows, and their colors. */
+function useColors(
+  inventory: InventoryFigures,
+  list: readonly RuleJson[],
+  defaults: readonly RuleJson[],
+  view: PreviewView | undefined,
+) {
+  return useMemo(() => {
+    const colors = colorsOf(inventory, [...list, ...defaults], view)
+    return { colors, tiers: [...colors.keys()].sort() }
+  }, [inventory, list, defaults, view])
 }
 
 /** The dialog that explains the segments of a part of the time axis, or those that lack replicas. */
@@ -161,7 +187,8 @@ function usePreview({
   // The coordinator's preview has no parts, so zooming does not need another one.
   const part = inventory.isLocal ? range : undefined
   const queries = useQueryClient()
-  const queryKey = ['preview', dataSource, inventory.revision, rules, now, part, maxBuckets]
+  // A list may have 10,000 rules, which would be compared as text at every rendering.
+  const queryKey = ['preview', dataSource, inventory.revision, numberOf(rules), now, part, maxBuckets]
   const task = { dataSource, rules, now, range: part, maxBuckets }
   const view = useQuery({
     queryKey,
@@ -184,19 +211,42 @@ function usePreview({
     gcTime: 0,
     retry: false,
   })
+  // After a failure, the query has no data.
+  const data = useLast(view.data, view.data !== undefined)
   return {
-    data: view.data,
-    isPlaceholderData: view.isPlaceholderData,
+    data,
+    /** Whether the preview is one of an earlier edit: that of this edit is being computed or failed, or the edit is invalid. */
+    isOutdated: view.isPlaceholderData || view.data === undefined,
     error: view.error ?? placement.error,
   }
 }
 
-/** Esc discards the edit, unless a field or a dialog uses it. */
+const numbers = new WeakMap<object, number>()
+let lastNumber = 0
+
+/** Returns a number that identifies an object. */
+function numberOf(object: object): number {
+  const number = numbers.get(object) ?? lastNumber + 1
+  lastNumber = Math.max(lastNumber, number)
+  numbers.set(object, number)
+  return number
+}
+
+/** Returns a value, or the last one before it that was valid. */
+function useLast<Value>(value: Value, isValid: boolean): Value {
+  const [last, setLast] = useState(value)
+  if (isValid && last !== value) setLast(value)
+  return isValid ? value : last
+}
+
+/** Esc leaves a field. Outside fields, it discards the edit. A dialog closes by itself. */
 function useDiscardKey(edit: RulesEdit): void {
   const { isEdited, discard } = edit
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && isEdited && !document.querySelector('dialog[open]')) discard()
+      if (event.key !== 'Escape' || document.querySelector('dialog[open]')) return
+      if (isTyping(event.target)) (event.target as HTMLElement).blur()
+      else if (isEdited) discard()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
@@ -230,25 +280,22 @@ function Title({
 }) {
   const [isHistoryOpen, setIsHistoryOpen] = useState(false)
   const figures = inventory.datasources.find(({ name }) => name === dataSource)
-  const history = useRuleHistory(dataSource)
+  const { data: last } = useLastRuleChange(dataSource)
   const { data: caller } = useCaller(dataSource)
-  const last = history.data?.[0]
   return (
     <div className="title">
       <h1>
         <Name>{dataSource}</Name>
       </h1>
       <p className="dim numbers">
-        {figures && figures.segments >= 0 && (
-          <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />
-        )}
+        {figures && <Figures {...figures} tiers={tiers.length} onExplainLacking={onExplainLacking} />}
         {last && (
           <>
             {' · '}last rule change by <Name>{last.auditInfo.author || last.auditInfo.identity}</Name>,{' '}
             {formatAge(inventory.now - Date.parse(last.auditTime))}
             {last.auditInfo.comment && (
               <>
-                : “<bdi>{last.auditInfo.comment}</bdi>”
+                : “<Name>{last.auditInfo.comment}</Name>”
               </>
             )}
           </>

@@ -74,7 +74,7 @@ export function ReviewTitle({
         [...(await rulesInPlan(await file.text()))].map(([name, rules]) => [name, rules as Rules] as const),
       )
       const list = lists.get(dataSource)
-      if (list !== undefined) edit.replace(list)
+      if (list !== undefined) edit.step({ kind: 'replace', list })
       setOthers([...lists].filter(([name]) => name !== dataSource))
       setProblem(lists.size === 0 ? 'The plan changes no rules.' : undefined)
     } catch (error) {

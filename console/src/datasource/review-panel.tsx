@@ -2,17 +2,18 @@ import type { AnsweredEffects } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
-import { useCaller, useRuleHistory } from '../cluster/index.ts'
+import { useCaller, useLastRuleChange } from '../cluster/index.ts'
 import type { PreviewView } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { CopyButton, formatAge, formatDays, Name, Notice, Problem } from '../ui/index.ts'
+import { ChangeBy, CopyButton, formatDays, isTypedName, Name, Notice, Problem, visible } from '../ui/index.ts'
 import { curlOf } from './curl.ts'
 import { LoadTime } from './load-time.tsx'
 import { ReviewTitle, SavePlanButton } from './plan-buttons.tsx'
-import { describeRule } from './rule-text.ts'
+import { RuleDifferences } from './rule-changes.tsx'
+import { type ChangeNote, sameRules } from './rules-draft.ts'
 import { linkToRules } from './rules-link.ts'
 import { type Applied, useApply } from './use-apply.ts'
-import { type RulesEdit, sameRules } from './use-rules-edit.ts'
+import type { RulesEdit } from './use-rules-edit.ts'
 
 interface ReviewInput {
   readonly dataSource: string
@@ -21,6 +22,8 @@ interface ReviewInput {
   readonly stored: readonly RuleJson[]
   readonly view: PreviewView
   readonly isValid: boolean
+  /** Whether the view is that of an earlier edit. */
+  readonly isOutdated: boolean
   readonly isFuture: boolean
 }
 
@@ -31,7 +34,6 @@ const maxWarnings = 5
 export function ReviewPanel(input: ReviewInput) {
   const { dataSource, edit, stored, view } = input
   const apply = useApply(dataSource, edit, stored)
-  const effects = view.answer.summary.effects
   const warnings = view.answer.warnings.filter(
     ({ type }) => type !== 'dataBecomesUnused' && type !== 'doesNotFit',
   )
@@ -39,7 +41,7 @@ export function ReviewPanel(input: ReviewInput) {
   return (
     <section aria-labelledby="review-title" className="review-drawer">
       <ReviewTitle title={edit.isEdited ? 'Review' : 'State'} dataSource={dataSource} edit={edit} />
-      <Loss effects={effects} />
+      {!edit.isEdited && <Loss effects={view.answer.summary.effects} />}
       {edit.isEdited && input.isValid && <LoadTime dataSource={dataSource} rules={edit.list} />}
       {warnings.slice(0, maxWarnings).map(({ message }) => (
         <Notice key={message} kind="warning">
@@ -51,19 +53,26 @@ export function ReviewPanel(input: ReviewInput) {
       )}
       {isChangedByOther && <ChangedByOther dataSource={dataSource} edit={edit} stored={stored} />}
       {edit.isEdited ? (
-        <ApplyForm input={input} isBlocked={isChangedByOther} apply={apply} />
+        <ApplyForm input={input} isChangedByOther={isChangedByOther} apply={apply} />
       ) : (
-        apply.applied && (
-          <AppliedBox applied={apply.applied} view={view} onUndo={apply.undo} problem={apply.problem} />
-        )
+        <>
+          {apply.applied && (
+            <AppliedBox
+              applied={apply.applied}
+              view={view}
+              onUndo={() => void apply.undo()}
+              problem={apply.problem}
+            />
+          )}
+          {edit.canRestore && <DiscardedBox edit={edit} />}
+        </>
       )}
     </section>
   )
 }
 
 const sentence = (message: string, dataSource: string): string =>
-  message
-    .replace(`Datasource [${dataSource}]: `, '')
+  visible(message.replace(`Datasource [${dataSource}]: `, ''))
     .replace(/^\w/, (letter) => letter.toUpperCase())
     .replace(/[^.]$/, '$&.')
 
@@ -104,54 +113,41 @@ const WhyReadOnly = () =>
     </p>
   )
 
+type Apply = ReturnType<typeof useApply>
+
 function ApplyForm({
   input,
-  isBlocked,
+  isChangedByOther,
   apply,
 }: {
   readonly input: ReviewInput
-  readonly isBlocked: boolean
-  readonly apply: ReturnType<typeof useApply>
+  readonly isChangedByOther: boolean
+  readonly apply: Apply
 }) {
-  const { dataSource, edit, view, isValid, isFuture } = input
+  const { dataSource, edit, view, isFuture } = input
   const { data: caller } = useCaller(dataSource)
-  const [author, setAuthor] = useState('')
-  const [comment, setComment] = useState('')
-  const [typed, setTyped] = useState('')
-  const mustConfirm = isLossy(view.answer.summary.effects)
-  const isConfirmed = !mustConfirm || typed === dataSource
-  if (caller?.datasource?.write === false) {
-    return (
-      <>
-        <WhyReadOnly />
-        <div className="decision">
-          <Buttons input={input} audit={{ author, comment }} onApply={undefined} />
-        </div>
-      </>
-    )
-  }
-  const canApply = isValid && isConfirmed && !isBlocked && !apply.isBusy
+  // A confirmation is about the loss of one edit.
+  const [confirmation, setConfirmation] = useState<{ list: readonly RuleJson[]; typed: string }>()
+  const typed = confirmation?.list === edit.list ? confirmation.typed : ''
+  const { effects } = view.answer.summary
+  const mustConfirm = isLossy(effects)
+  const isReadOnly = caller?.datasource?.write === false
+  const reason = whyNotYet(input, {
+    isChangedByOther,
+    isConfirmed: !mustConfirm || isTypedName(typed, dataSource),
+    isBusy: apply.isBusy,
+  })
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (canApply) void apply.apply(edit.list, { author, comment })
+        if (reason === undefined && !isReadOnly) void apply.apply(edit.list, edit.note)
       }}
     >
-      <label>
-        <span>
-          Comment <span className="dim">(kept in the history)</span>
-        </span>
-        <input value={comment} onChange={(event) => setComment(event.target.value)} />
-      </label>
-      <label>
-        <span>
-          Author <span className="dim">(if not the logged-in user)</span>
-        </span>
-        <input value={author} onChange={(event) => setAuthor(event.target.value)} />
-      </label>
+      {isReadOnly ? <WhyReadOnly /> : <NoteFields edit={edit} />}
       <div className="decision">
-        {mustConfirm && (
+        <Loss effects={effects} />
+        {mustConfirm && !isReadOnly && (
           <label>
             <span>
               Type{' '}
@@ -160,37 +156,89 @@ function ApplyForm({
               </b>{' '}
               to confirm the loss
             </span>
-            <input value={typed} spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
+            <input
+              value={typed}
+              spellCheck={false}
+              autoComplete="off"
+              onChange={({ target }) => setConfirmation({ list: edit.list, typed: target.value })}
+            />
           </label>
         )}
         {isFuture && (
           <p className="hint">These numbers preview the future, but the rules apply from now on.</p>
         )}
         {apply.problem && <Problem>{apply.problem}</Problem>}
-        <Buttons input={input} audit={{ author, comment }} onApply={canApply} isDanger={mustConfirm} />
+        {!isReadOnly && (
+          <p className="hint" id="why-not-yet" role="status">
+            {reason}
+          </p>
+        )}
+        <Buttons
+          input={input}
+          canApply={isReadOnly ? undefined : reason === undefined}
+          isDanger={mustConfirm}
+        />
       </div>
     </form>
   )
 }
 
+/** Returns why the edit cannot be applied yet; undefined if it can. */
+function whyNotYet(
+  { view, isValid, isOutdated }: ReviewInput,
+  state: { readonly isChangedByOther: boolean; readonly isConfirmed: boolean; readonly isBusy: boolean },
+): string | undefined {
+  if (state.isBusy) return 'Applying the edit.'
+  if (state.isChangedByOther) return 'To apply the edit, first keep or discard it.'
+  if (!isValid)
+    return 'To apply the edit, first fix the rules. The numbers are those of the last valid rules.'
+  if (isOutdated)
+    return 'The preview of this edit is not ready yet. The numbers are those of an earlier edit.'
+  if (view.assumesSpace) return 'To apply the edit, wait for the exact preview.'
+  return state.isConfirmed ? undefined : 'To apply the edit, first confirm the loss.'
+}
+
+function NoteFields({ edit }: { readonly edit: RulesEdit }) {
+  const set = (changed: Partial<ChangeNote>) =>
+    edit.step({ kind: 'note', note: { ...edit.note, ...changed } })
+  return (
+    <div className="fields">
+      <label>
+        <span>
+          Comment <span className="dim">(kept in the history)</span>
+        </span>
+        <input value={edit.note.comment} onChange={(event) => set({ comment: event.target.value })} />
+      </label>
+      <label>
+        <span>
+          Author <span className="dim">(if not you)</span>
+        </span>
+        <input value={edit.note.author} onChange={(event) => set({ author: event.target.value })} />
+      </label>
+    </div>
+  )
+}
+
 function Buttons({
-  input,
-  audit,
-  onApply,
-  isDanger = false,
+  input: { dataSource, edit, view },
+  canApply,
+  isDanger,
 }: {
   readonly input: ReviewInput
-  readonly audit: { readonly author: string; readonly comment: string }
   /** Whether the edit can be applied now; undefined if the user may not apply anything. */
-  readonly onApply: boolean | undefined
-  readonly isDanger?: boolean
+  readonly canApply: boolean | undefined
+  readonly isDanger: boolean
 }) {
-  const { dataSource, edit } = input
   return (
     <div className="row between buttons">
       <span className="row">
-        {onApply !== undefined && (
-          <button type="submit" className={isDanger ? 'danger' : 'primary'} disabled={!onApply}>
+        {canApply !== undefined && (
+          <button
+            type="submit"
+            className={isDanger ? 'danger' : 'primary'}
+            disabled={!canApply}
+            aria-describedby="why-not-yet"
+          >
             Apply
           </button>
         )}
@@ -199,10 +247,10 @@ function Buttons({
         </button>
       </span>
       <span className="row">
-        <SavePlanButton dataSource={dataSource} edit={edit} effects={input.view.answer.summary.effects} />
+        <SavePlanButton dataSource={dataSource} edit={edit} effects={view.answer.summary.effects} />
         <CopyButton label="Copy link" textOf={() => linkToRules(dataSource, edit.list)} />
         {hasCluster() ? (
-          <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, audit)} />
+          <CopyButton label="Copy as curl" textOf={() => curlOf(dataSource, edit.list, edit.note)} />
         ) : (
           <CopyButton label="Copy rules" textOf={() => JSON.stringify(edit.list, null, 2)} />
         )}
@@ -211,7 +259,7 @@ function Buttons({
   )
 }
 
-/** Shows what another person stored while this edit was open. Nothing is applied until the user has chosen one. */
+/** Shows what another person changed while this edit was open. Nothing is applied until the user has chosen one. */
 function ChangedByOther({
   dataSource,
   edit,
@@ -221,43 +269,13 @@ function ChangedByOther({
   readonly edit: RulesEdit
   readonly stored: readonly RuleJson[]
 }) {
-  const { data: history } = useRuleHistory(dataSource)
-  const last = history?.[0]
+  const { data: last } = useLastRuleChange(dataSource)
   return (
     <div className="notice warning" role="alert">
-      <b>These rules changed while you were editing.</b>{' '}
-      {last && (
-        <>
-          <Name>{last.auditInfo.author || last.auditInfo.identity}</Name> stored the rules below{' '}
-          {formatAge(Date.now() - Date.parse(last.auditTime))}
-          {last.auditInfo.comment && (
-            <>
-              : “<bdi>{last.auditInfo.comment}</bdi>”
-            </>
-          )}
-          .
-        </>
-      )}
-      <ol className="other-rules" start={0}>
-        {stored.map((rule, index) => {
-          const { what, scope, where } = describeRule(rule)
-          const isNew = JSON.stringify(rule) !== JSON.stringify(edit.base[index])
-          return (
-            <li key={index} className={isNew ? 'changed' : ''}>
-              {what} {scope}{' '}
-              {where && (
-                <>
-                  → <Name>{where}</Name>
-                </>
-              )}
-              {isNew && ' (changed)'}
-            </li>
-          )
-        })}
-        {stored.length === 0 && <li>No rules</li>}
-      </ol>
+      <b>These rules changed while you were editing.</b> {last && <ChangeBy change={last} />}
+      <RuleDifferences before={edit.base} after={stored} />
       <div className="row">
-        <button type="button" onClick={() => edit.rebase(stored)}>
+        <button type="button" onClick={() => edit.step({ kind: 'rebase' })}>
           Keep my edit and replace these rules
         </button>
         <button type="button" onClick={edit.discard}>
@@ -267,6 +285,18 @@ function ChangedByOther({
     </div>
   )
 }
+
+/** Offers to continue an edit that was discarded. */
+const DiscardedBox = ({ edit }: { readonly edit: RulesEdit }) => (
+  <Notice kind="done" role="status">
+    <span className="row between">
+      The edit was discarded.
+      <button type="button" onClick={() => edit.step({ kind: 'restore' })}>
+        Restore
+      </button>
+    </span>
+  </Notice>
+)
 
 /** What happens after an edit is applied, and how to undo it. */
 function AppliedBox({

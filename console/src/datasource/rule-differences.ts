@@ -13,20 +13,24 @@ export function differencesOf<Rule extends object>(
 ): RuleDifferences<Rule> {
   const [added, kept] = without(after, before)
   const [removed, keptBefore] = without(before, after)
-  return { added, removed, isReordered: JSON.stringify(kept) !== JSON.stringify(keptBefore) }
+  return { added, removed, isReordered: kept.some((text, index) => text !== keptBefore[index]) }
 }
 
-/** Returns the rules that are not in another list, and those that are. */
-function without<Rule extends object>(list: readonly Rule[], other: readonly Rule[]): [Rule[], Rule[]] {
-  const left = other.map((rule) => JSON.stringify(rule))
-  const [own, shared]: [Rule[], Rule[]] = [[], []]
+/** Returns the rules that are not in another list, and the texts of those that are. */
+function without<Rule extends object>(list: readonly Rule[], other: readonly Rule[]): [Rule[], string[]] {
+  const left = new Map<string, number>()
+  for (const rule of other) {
+    const text = JSON.stringify(rule)
+    left.set(text, (left.get(text) ?? 0) + 1)
+  }
+  const own: Rule[] = []
+  const shared: string[] = []
   for (const rule of list) {
-    const at = left.indexOf(JSON.stringify(rule))
-    if (at === -1) own.push(rule)
-    else {
-      left.splice(at, 1)
-      shared.push(rule)
-    }
+    const text = JSON.stringify(rule)
+    const count = left.get(text) ?? 0
+    left.set(text, count - 1)
+    if (count > 0) shared.push(text)
+    else own.push(rule)
   }
   return [own, shared]
 }

@@ -1,5 +1,6 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useId } from 'react'
+import { Name } from '../ui/index.ts'
 import { lengthenedPeriod, periodInWords } from './periods.ts'
 import { type Action, actions, partsOf, replicantsOf, type Scope, scopes, scopesOf } from './rule-text.ts'
 
@@ -130,7 +131,7 @@ function ReplicantFields({ rule, tiers, onChange }: FieldInput & { readonly tier
       <div className="replicants">
         {[...new Set([...tiers, ...Object.keys(replicants)])].sort().map((tier) => (
           <label key={tier}>
-            <bdi>{tier}</bdi>
+            <Name>{tier}</Name>
             <input
               type="number"
               min={0}

@@ -1,11 +1,11 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { type DetailedRuleChange, maxRuleChanges, useRuleHistory } from '../cluster/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
-import { differencesOf } from './rule-differences.ts'
-import { describeRule } from './rule-text.ts'
-import { type RulesEdit, sameRules } from './use-rules-edit.ts'
+import { RuleDifferences } from './rule-changes.tsx'
+import { sameRules } from './rules-draft.ts'
+import type { RulesEdit } from './use-rules-edit.ts'
 
 /** Who changed the rules when, why, and how; earlier rules can be edited again. */
 export function RuleHistory({
@@ -21,7 +21,7 @@ export function RuleHistory({
   const { data, error } = useRuleHistory(dataSource)
   useEffect(() => dialog.current?.showModal(), [])
   const restore = (list: readonly RuleJson[]) => {
-    edit.replace(list)
+    edit.step({ kind: 'replace', list })
     dialog.current?.close()
   }
   return (
@@ -80,18 +80,14 @@ function Change({
   onRestore(list: readonly RuleJson[]): void
 }) {
   const { author, identity, comment } = auditInfo
-  const [before, after] = [rulesIn(replaced), rulesIn(payload)]
-  const { added, removed, isReordered } = differencesOf(before, after)
-  const lines: [string, RuleJson][] = [
-    ...removed.map((rule): [string, RuleJson] => ['−', rule]),
-    ...added.map((rule): [string, RuleJson] => ['+', rule]),
-  ]
+  const before = useMemo(() => rulesIn(replaced), [replaced])
+  const after = useMemo(() => rulesIn(payload), [payload])
   return (
     <tr>
       <td className="numbers nowrap">{formatMinute(Date.parse(auditTime))}</td>
       <td className="who">
         <Name>{author || identity}</Name>
-        {author !== '' && author !== identity && (
+        {author !== '' && identity !== '' && author !== identity && (
           <div className="dim small">
             as <Name>{identity}</Name>
           </div>
@@ -100,18 +96,10 @@ function Change({
       <td>
         {comment && (
           <p>
-            “<bdi>{comment}</bdi>”
+            “<Name>{comment}</Name>”
           </p>
         )}
-        <ul className="small">
-          {lines.map(([sign, rule], index) => (
-            <li key={index}>
-              <span className="sign">{sign}</span> <RuleLine rule={rule} />
-            </li>
-          ))}
-          {isReordered && <li>Rules were reordered.</li>}
-          {lines.length === 0 && !isReordered && <li className="dim">The rules stayed the same.</li>}
-        </ul>
+        <RuleDifferences before={before} after={after} />
       </td>
       <td className="right">
         {!sameRules(after, stored) && (
@@ -121,19 +109,5 @@ function Change({
         )}
       </td>
     </tr>
-  )
-}
-
-function RuleLine({ rule }: { readonly rule: RuleJson }) {
-  const { what, scope, where } = describeRule(rule)
-  return (
-    <>
-      {what} {scope}{' '}
-      {where && (
-        <>
-          → <Name>{where}</Name>
-        </>
-      )}
-    </>
   )
 }

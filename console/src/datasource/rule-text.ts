@@ -1,6 +1,4 @@
-import { Failure } from '@svc/domain/failure'
-import type { RuleJson } from '@svc/domain/rules'
-import { parseRules, type Rule, regionOf } from '@svc/domain/rules'
+import { type Rule, type RuleJson, regionOf } from '@svc/domain/rules'
 import { formatTime } from '../ui/index.ts'
 
 /** What a rule does, in the order of the choices of a form. */
@@ -73,61 +71,4 @@ export function datesOf(rule: Rule, now: number): string {
   if (startFrom > -Infinity) return `starts on or after ${dayOrTime(startFrom)}${future}`
   if (endUpTo < Infinity) return `ends before ${dayOrTime(endUpTo)}`
   return 'everything else'
-}
-
-/** Rules that were parsed, or the first problem, with the index of its rule if it is about one. */
-export type ParsedList =
-  | { readonly rules: readonly Rule[] }
-  | { readonly problem: string; readonly index: number | undefined }
-
-/** Parses rules as the coordinator does. */
-export function parseList(list: readonly object[]): ParsedList {
-  try {
-    return { rules: parseRules(list) }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    const index = /rules\[(\d+)\]/.exec(error.message)?.[1]
-    return { problem: error.message, index: index === undefined ? undefined : Number(index) }
-  }
-}
-
-/** A band of the time axis in which one rule applies. */
-export interface RuleBand {
-  readonly start: number
-  readonly end: number
-  /** Index in the list; -1 for the built-in last rule. */
-  readonly index: number
-}
-
-/** Returns which rule applies when, to short segments, in a part of the time axis. */
-export function ruleBands(
-  rules: readonly Rule[],
-  now: number,
-  { start, end }: { readonly start: number; readonly end: number },
-): RuleBand[] {
-  const regions = rules.map((rule) => regionOf(rule, now))
-  const bounds = regions.flatMap(({ startFrom, startBefore, endAfter, endUpTo }) => [
-    startFrom,
-    startBefore,
-    endAfter,
-    endUpTo,
-  ])
-  const cuts = [start, ...bounds.filter((bound) => bound > start && bound < end), end].sort((a, b) => a - b)
-  const bands: RuleBand[] = []
-  for (let at = 0; at + 1 < cuts.length; at += 1) {
-    const [from, to] = [cuts[at]!, cuts[at + 1]!]
-    if (from === to) continue
-    const middle = Math.floor((from + to) / 2)
-    const index = regions.findIndex(
-      (region) =>
-        middle >= region.startFrom &&
-        middle < region.startBefore &&
-        middle + 1 > region.endAfter &&
-        middle + 1 <= region.endUpTo,
-    )
-    const last = bands.at(-1)
-    if (last?.index === index) bands[bands.length - 1] = { ...last, end: to }
-    else bands.push({ start: from, end: to, index })
-  }
-  return bands
 }

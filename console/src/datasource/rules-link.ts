@@ -1,6 +1,8 @@
 import type { RuleJson } from '@svc/domain/rules'
-import { useEffect, useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
+import { datasourceAddress } from '../location.ts'
 import { hasCluster, inBytes } from '../session/index.ts'
+import { rulesInLink } from './linked-rules.ts'
 import type { RulesEdit } from './use-rules-edit.ts'
 
 // Servers never receive the part of an address after #.
@@ -12,7 +14,7 @@ export function screenWithRules(dataSource: string, rules: readonly RuleJson[]):
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
-  const screen = `/datasources/${encodeURIComponent(dataSource)}`
+  const screen = datasourceAddress(dataSource)
   return hasCluster() ? `${screen}#${marker}${encoded}` : `${screen}${marker}${encoded}`
 }
 
@@ -24,35 +26,22 @@ export function linkToRules(dataSource: string, rules: readonly RuleJson[]): str
     : `${location.origin}${location.pathname}#${screen}`
 }
 
-/** Starts an edit with the rules in the address of the page. Returns whether they are damaged. */
-export function useLinkedRules({ replace }: RulesEdit): boolean {
-  const [isDamaged, setIsDamaged] = useState(false)
+/** Starts an edit with the rules in the address of the page. Returns why they cannot be shown, if that is so. */
+export function useLinkedRules({ step }: RulesEdit): string | undefined {
+  const [problem, setProblem] = useState<string>()
+  const read = useEffectEvent(() => {
+    const [before, encoded] = location.hash.split(marker)
+    if (encoded === undefined) return
+    // The edit is now in the memory of the page. Coming back to this address must not start it again.
+    history.replaceState(null, '', before === '' || before === '#' ? location.pathname : before)
+    const linked = rulesInLink(encoded)
+    setProblem('problem' in linked ? linked.problem : undefined)
+    if ('rules' in linked) step({ kind: 'replace', list: linked.rules })
+  })
   useEffect(() => {
-    const read = () => {
-      const [, encoded] = location.hash.split(marker)
-      if (encoded === undefined) return
-      const rules = decoded(encoded)
-      setIsDamaged(rules === undefined)
-      if (rules !== undefined) replace(rules)
-    }
     read()
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
-    // The functions of an edit change with every step, but do the same.
   }, [])
-  return isDamaged
-}
-
-function decoded(encoded: string): readonly RuleJson[] | undefined {
-  try {
-    const bytes = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'))
-    const text = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)))
-    const list = JSON.parse(text) as unknown
-    const isList =
-      Array.isArray(list) &&
-      list.every((rule) => typeof (rule as { type?: unknown } | null)?.type === 'string')
-    return isList ? (list as readonly RuleJson[]) : undefined
-  } catch {
-    return undefined
-  }
+  return problem
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { useExplanation } from '../cluster/index.ts'
 import type { ExplainedSegment } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
-import { formatMinute, Name, Notice, Problem } from '../ui/index.ts'
+import { formatMinute, Name, Notice, Problem, visible } from '../ui/index.ts'
 import { describeRule } from './rule-text.ts'
 
 /** Why one segment is where it is: the rules in order, replicas by tier, servers with failures, and what happens next. */
@@ -22,7 +22,7 @@ export function SegmentPanel({
       <div>
         <code>{interval}</code>
         <p className="dim numbers">
-          version <bdi>{version}</bdi>, partition {partitionNum}, {formatBytes(sizeBytes)}
+          version <Name>{version}</Name>, partition {partitionNum}, {formatBytes(sizeBytes)}
         </p>
       </div>
       {error && <Problem>{error.message}</Problem>}
@@ -41,11 +41,11 @@ function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
   return (
     <>
       <Notice kind={isFine ? 'done' : 'warning'}>
-        <b>{summary}.</b>
+        <b>{visible(summary)}.</b>
         {others.length > 0 && (
           <ul>
             {others.map(({ code, text }, index) => (
-              <li key={`${code} ${index}`}>{text}</li>
+              <li key={`${code} ${index}`}>{visible(text)}</li>
             ))}
           </ul>
         )}
@@ -87,7 +87,7 @@ function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
             {next.map(({ code, at, text }, index) => (
               <li key={`${code} ${index}`}>
                 {at !== undefined && <span className="dim numbers">{formatMinute(Date.parse(at))}: </span>}
-                {text}
+                {visible(text)}
               </li>
             ))}
           </ul>
@@ -113,7 +113,7 @@ function Rules({ explained }: { readonly explained: ExplanationAnswer }) {
         {omittedRules > 0 && <li className="dim">{formatCount(omittedRules)} earlier rules do not apply.</li>}
         {earlierRules.map((one) => (
           <li key={`${one.source} ${one.place}`} className="dim">
-            {ruleName(one)} does not apply. {one.text}
+            {ruleName(one)} does not apply. {visible(one.text)}
           </li>
         ))}
         <li>
@@ -128,7 +128,7 @@ function ruleName({ place, source, rule }: AnsweredRule): string {
   if (source === 'lastRule') return 'No rule matches, so the built-in last rule'
   const { what, scope, where } = describeRule(rule)
   const text = `${what} ${scope}${where === '' ? '' : ` → ${where}`}`
-  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place} (${text})`
+  return `${source === 'defaults' ? 'Default rule' : 'Rule'} ${place} (${visible(text)})`
 }
 
 function Servers({
@@ -148,10 +148,10 @@ function Servers({
                 <Name>{server}</Name>
               </th>
               <td>
-                {text}
+                {visible(text)}
                 {failure && (
                   <p className="problem">
-                    Failed at {formatMinute(Date.parse(failure.at))}: <bdi>{failure.error}</bdi>
+                    Failed at {formatMinute(Date.parse(failure.at))}: <Name>{failure.error}</Name>
                   </p>
                 )}
               </td>

@@ -1,13 +1,14 @@
-import type { RuleJson } from '@svc/domain/rules'
-import { parseRules } from '@svc/domain/rules'
+import { RuleBoundaries, type RuleJson } from '@svc/domain/rules'
 import { countOf, formatBytes } from '@svc/domain/text'
 import { useMemo, useState } from 'react'
 import { type UnusedSegment, useCompaction, useInventory, useUnusedSegments } from '../cluster/index.ts'
 import type { PreviewView, TimeRange } from '../preview/index.ts'
-import { Empty, formatTime, Name, TierMark } from '../ui/index.ts'
+import { Empty, formatTime, Name, TierMark, visible } from '../ui/index.ts'
 import { compactionCells, type Lane, replicaCells, unusedCells } from './lane-cells.ts'
 import type { BandRule } from './lanes.tsx'
-import { describeRule, type ParsedList, partsOf, replicantsOf, ruleBands } from './rule-text.ts'
+import { parseList } from './parsed-rules.ts'
+import { ruleBands } from './rule-bands.ts'
+import { describeRule, partsOf, replicantsOf } from './rule-text.ts'
 import { Timeline } from './timeline.tsx'
 import { UnusedSegments } from './unused-segments.tsx'
 import type { RulesEdit } from './use-rules-edit.ts'
@@ -20,21 +21,24 @@ interface PanelInput {
   readonly now: number
   readonly colors: ReadonlyMap<string, number>
   readonly edit: RulesEdit
+  /** The rules that the timeline shows: those of the edit, as long as they are valid. */
+  readonly rules: readonly RuleJson[]
   readonly defaults: readonly RuleJson[]
-  readonly parsed: ParsedList
   readonly isFuture: boolean
+  /** Whether the view is that of an earlier edit. */
+  readonly isOutdated: boolean
   readonly onExplain: ((range: TimeRange) => void) | undefined
 }
 
 /** The timeline with its legend and the numbers of the bucket under the cursor. */
 export function TimelinePanel(input: PanelInput) {
-  const { view, range, onRange, now, colors, edit, defaults, parsed, isFuture, onExplain } = input
+  const { view, range, onRange, now, colors, edit, rules, defaults, isFuture, isOutdated, onExplain } = input
   const [cursor, setCursor] = useState<number>()
   const compaction = useCompaction(input.dataSource)
   const { data: unused } = useUnusedSegments(input.dataSource)
   const { buckets } = view
   const shown = range ?? rangeOf(view)
-  const bandsAfter = useBands('rules' in parsed ? edit.list : [], defaults, now, shown, colors)
+  const bandsAfter = useBands(rules, defaults, now, shown, colors)
   const bandsNow = useBands(edit.base, defaults, now, shown, colors)
   const cells = useMemo(
     () =>
@@ -54,7 +58,10 @@ export function TimelinePanel(input: PanelInput) {
     end: start + (bucket + 1) * buckets.widthMs,
   })
   return (
-    <section aria-label="Timeline" className={`panel${isFuture || edit.isEdited ? ' previewed' : ''}`}>
+    <section
+      aria-label="Timeline"
+      className={`panel${isFuture || edit.isEdited ? ' previewed' : ''}${isOutdated ? ' outdated' : ''}`}
+    >
       <Legend colors={colors} view={view} onRange={onRange} isZoomed={range !== undefined} />
       <Timeline
         view={view}
@@ -134,20 +141,21 @@ function useBands(
   colors: ReadonlyMap<string, number>,
 ): readonly BandRule[] {
   return useMemo(() => {
-    if (!range) return []
-    const all = [...own, ...defaults]
-    return ruleBands(parseRules(all), now, range).map(({ start, end, index }) => {
-      const rule = all[index] ?? { type: 'loadForever' }
+    const [parsedOwn, parsedDefaults] = [parseList(own), parseList(defaults)]
+    if (!range || !('rules' in parsedOwn && 'rules' in parsedDefaults)) return []
+    const boundaries = new RuleBoundaries(parsedOwn.rules, parsedDefaults.rules, now)
+    return ruleBands(boundaries, range).map(({ start, end, index }) => {
+      const rule = own[index] ?? defaults[index - own.length] ?? { type: 'loadForever' }
       const { action } = partsOf(rule.type)
       const { where } = describeRule(rule)
-      const number = index >= 0 && index < own.length ? `${index} ` : 'default '
+      const isOwn = index < own.length
       return {
         start,
         end,
-        label: `${number}${action === 'load' ? where : action}`,
+        label: `${isOwn ? index : 'default'} ${action === 'load' ? visible(where) : action}`,
         color: colors.get(Object.keys(replicantsOf(rule))[0] ?? ''),
         isDrop: action === 'drop',
-        isDefault: index < 0 || index >= own.length,
+        isDefault: !isOwn,
       }
     })
   }, [own, defaults, now, range, colors])

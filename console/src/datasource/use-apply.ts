@@ -1,10 +1,12 @@
 import type { RuleJson } from '@svc/domain/rules'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { fetchRules, rulesPath } from '../cluster/index.ts'
+import { Drafts, useDraft } from '../drafts/index.ts'
 import { callWorker } from '../preview/index.ts'
-import { inBytes, send } from '../session/index.ts'
-import { type RulesEdit, sameRules } from './use-rules-edit.ts'
+import { inBytes, RequestFailure, send } from '../session/index.ts'
+import { useWork } from '../ui/index.ts'
+import { type ChangeNote, sameRules } from './rules-draft.ts'
+import type { RulesEdit } from './use-rules-edit.ts'
 
 /** A change that was applied. */
 export interface Applied {
@@ -16,10 +18,16 @@ export interface Applied {
   readonly isUndone: boolean
 }
 
-interface Audit {
-  readonly author: string
-  readonly comment: string
+/** A change to store. */
+interface Change {
+  /** The stored rules that it is based on. */
+  readonly expected: readonly RuleJson[]
+  readonly list: readonly RuleJson[]
+  readonly note: ChangeNote
 }
+
+// The last change of each datasource. It can be undone until the rules change again.
+const lastChanges = new Drafts<Applied>()
 
 // A request has room for about 10,000 ids.
 const idsPerRequest = 5000
@@ -34,53 +42,64 @@ async function markUsed(dataSource: string, ids: readonly string[]): Promise<voi
 /** Stores rules, unless another person has changed them in the meantime, and undoes the last change. */
 export function useApply(dataSource: string, edit: RulesEdit, stored: readonly RuleJson[]) {
   const queries = useQueryClient()
-  const [applied, setApplied] = useState<Applied>()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
+  const [applied, setApplied] = useDraft(lastChanges, dataSource)
+  const { problem, isBusy, run } = useWork()
 
-  async function store(
-    expected: readonly RuleJson[],
-    list: readonly RuleJson[],
-    audit: Audit,
-    isUndo: boolean,
-  ) {
-    setIsBusy(true)
-    setProblem(undefined)
+  /** Fetches the stored rules, and shows them on the page. */
+  async function refetch() {
+    const current = await fetchRules(dataSource)
+    queries.setQueryData(['rules', dataSource], current)
+    return current
+  }
+
+  /** Stores a change. Returns the rules before and after it; undefined if another person has changed the rules. */
+  async function store({ expected, list, note }: Change) {
+    const before = await refetch()
+    if (!sameRules(before.own, expected)) return undefined
     try {
-      const current = await fetchRules(dataSource)
-      queries.setQueryData(['rules', dataSource], current)
-      // Nothing is stored. The page now shows the change of the other person.
-      if (!sameRules(current.own, expected)) {
-        if (isUndo) setProblem('The rules have changed again since then, so nothing was undone.')
-        return
-      }
-      const dropped = isUndo ? [] : await callWorker('dropped', { dataSource, rules: list })
       await send(rulesPath(dataSource), {
         method: 'POST',
         body: list,
-        headers: { 'X-Svc-Author': inBytes(audit.author), 'X-Svc-Comment': inBytes(audit.comment) },
+        headers: {
+          'X-Svc-Author': inBytes(note.author),
+          'X-Svc-Comment': inBytes(note.comment),
+          // The rules may change between the two requests.
+          ...(before.version === undefined ? {} : { 'If-Match': before.version }),
+        },
       })
-      const after = await fetchRules(dataSource)
-      queries.setQueryData(['rules', dataSource], after)
-      edit.discard()
-      if (isUndo) await markUsed(dataSource, applied?.dropped ?? [])
-      setApplied({ before: current.own, after: after.own, dropped, isUndone: isUndo })
-      await queries.invalidateQueries()
     } catch (error) {
-      setProblem((error as Error).message)
-    } finally {
-      setIsBusy(false)
+      const isConflict = error instanceof RequestFailure && error.status === 409
+      // Otherwise, the policy of the cluster forbids the change.
+      if (isConflict && (await refetch()).version !== before.version) return undefined
+      throw error
     }
+    return { before: before.own, after: (await refetch()).own }
   }
 
   return {
     applied: applied && sameRules(applied.after, stored) ? applied : undefined,
     problem,
     isBusy,
-    apply: (list: readonly RuleJson[], audit: Audit) => store(edit.base, list, audit, false),
-    undo: () => {
-      if (applied)
-        void store(applied.after, applied.before, { author: '', comment: 'Undo in the console' }, true)
-    },
+    apply: (list: readonly RuleJson[], note: ChangeNote) =>
+      run(async () => {
+        const dropped = await callWorker('dropped', { dataSource, rules: list })
+        const change = await store({ expected: edit.base, list, note })
+        // The page now shows the change of the other person.
+        if (change === undefined) return
+        edit.step({ kind: 'stored' })
+        setApplied({ ...change, dropped, isUndone: false })
+        await queries.invalidateQueries()
+      }),
+    undo: () =>
+      run(async () => {
+        if (!applied) return
+        const note = { author: '', comment: 'Undo in the console' }
+        const change = await store({ expected: applied.after, list: applied.before, note })
+        if (change === undefined)
+          throw new Error('The rules have changed again since then, so nothing was undone.')
+        await markUsed(dataSource, applied.dropped)
+        setApplied({ ...change, dropped: [], isUndone: true })
+        await queries.invalidateQueries()
+      }),
   }
 }

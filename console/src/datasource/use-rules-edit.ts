@@ -1,13 +1,22 @@
 import type { RuleJson } from '@svc/domain/rules'
-import { useMemo, useReducer } from 'react'
+import { useMemo } from 'react'
+import { Drafts, useDraft } from '../drafts/index.ts'
+import { datasourceAddress } from '../location.ts'
+import {
+  afterStep,
+  type ChangeNote,
+  type DraftRule,
+  draftRulesOf,
+  noDraft,
+  type RulesDraftState,
+  type RulesStep,
+  unsavedDraft,
+} from './rules-draft.ts'
 
-/** A rule of an edit. Its key stays the same when it moves. */
-export interface DraftRule {
-  readonly key: number
-  readonly rule: RuleJson
-  /** The stored rule that it comes from; undefined for a new one. */
-  readonly original: RuleJson | undefined
-}
+const drafts = new Drafts<RulesDraftState>({
+  isUnsaved: (state) => unsavedDraft(state) !== undefined,
+  describe: (name) => ({ label: name, href: datasourceAddress(name) }),
+})
 
 /** An unsaved edit of the rules of a datasource. */
 export interface RulesEdit {
@@ -16,102 +25,42 @@ export interface RulesEdit {
   readonly list: readonly RuleJson[]
   /** The stored rules that the edit started from. */
   readonly base: readonly RuleJson[]
+  readonly note: ChangeNote
   readonly isEdited: boolean
-  change(key: number, rule: RuleJson): void
+  /** Whether an edit was discarded, and can be restored. */
+  readonly canRestore: boolean
   /** Adds a rule before all others. Returns its key. */
   add(rule: RuleJson): number
-  remove(key: number): void
-  /** Moves a rule to a place, counted from 0. */
-  move(key: number, place: number): void
+  step(step: RulesStep): void
   discard(): void
-  /** Starts an edit that replaces all rules. */
-  replace(list: readonly RuleJson[]): void
-  /** Keeps the edit, but compares it with newer stored rules. */
-  rebase(stored: readonly RuleJson[]): void
 }
 
-interface State {
-  /** Undefined as long as nothing is edited: then the stored rules are shown as they change. */
-  readonly draft: readonly DraftRule[] | undefined
-  readonly base: readonly RuleJson[]
-  readonly nextKey: number
-}
-
-type Step =
-  | { readonly kind: 'change'; readonly key: number; readonly rule: RuleJson }
-  | { readonly kind: 'add'; readonly rule: RuleJson }
-  | { readonly kind: 'remove'; readonly key: number }
-  | { readonly kind: 'move'; readonly key: number; readonly place: number }
-  | { readonly kind: 'discard' }
-  | { readonly kind: 'replace'; readonly list: readonly RuleJson[] }
-  | { readonly kind: 'rebase'; readonly stored: readonly RuleJson[] }
-
-const draftOf = (list: readonly RuleJson[]): DraftRule[] =>
-  list.map((rule, key) => ({ key, rule, original: rule }))
-
-/** Whether two lists of rules are the same. */
-export const sameRules = (a: readonly RuleJson[], b: readonly RuleJson[]): boolean =>
-  JSON.stringify(a) === JSON.stringify(b)
-
-/** Holds an edit of the stored rules of a datasource. */
-export function useRulesEdit(stored: readonly RuleJson[]): RulesEdit {
-  const [state, dispatch] = useReducer(
-    (current: State, step: Step) => reduce(current, step, stored),
-    undefined,
-    (): State => ({ draft: undefined, base: stored, nextKey: 10_000 }),
+/** The edit of the rules of a datasource, whose stored rules are given. It outlives the screen. */
+export function useRulesEdit(dataSource: string, stored: readonly RuleJson[]): RulesEdit {
+  const [state = noDraft, setState] = useDraft(drafts, dataSource)
+  const draft = useMemo(() => unsavedDraft(state), [state])
+  const shown = useMemo(() => draft?.rules ?? draftRulesOf(stored), [draft?.rules, stored])
+  const list = useMemo(
+    () => (draft === undefined ? stored : shown.map(({ rule }) => rule)),
+    [draft === undefined, shown, stored],
   )
   return useMemo(() => {
-    const base = state.draft === undefined ? stored : state.base
-    const draft = state.draft ?? draftOf(stored)
-    const list = draft.map(({ rule }) => rule)
+    // The latest state, because several steps may follow each other before the next rendering.
+    const step = (one: RulesStep) => setState(afterStep(drafts.get(dataSource) ?? noDraft, one, stored))
     return {
-      draft,
+      draft: shown,
       list,
-      base,
-      isEdited: !sameRules(list, base),
-      change: (key, rule) => dispatch({ kind: 'change', key, rule }),
+      base: draft?.base ?? stored,
+      note: { author: draft?.author ?? '', comment: draft?.comment ?? '' },
+      isEdited: draft !== undefined,
+      canRestore: state.discarded !== undefined,
       add: (rule) => {
-        dispatch({ kind: 'add', rule })
-        return state.nextKey
+        const { nextKey } = drafts.get(dataSource) ?? noDraft
+        step({ kind: 'add', rule })
+        return nextKey
       },
-      remove: (key) => dispatch({ kind: 'remove', key }),
-      move: (key, place) => dispatch({ kind: 'move', key, place }),
-      discard: () => dispatch({ kind: 'discard' }),
-      replace: (list) => dispatch({ kind: 'replace', list }),
-      rebase: (newer) => dispatch({ kind: 'rebase', stored: newer }),
+      step,
+      discard: () => step({ kind: 'discard' }),
     }
-  }, [state, stored])
-}
-
-function reduce(state: State, step: Step, stored: readonly RuleJson[]): State {
-  const base = state.draft === undefined ? stored : state.base
-  const draft = state.draft ?? draftOf(stored)
-  const next = (changed: readonly DraftRule[]): State => ({ ...state, base, draft: changed })
-  switch (step.kind) {
-    case 'change':
-      return next(draft.map((one) => (one.key === step.key ? { ...one, rule: step.rule } : one)))
-    case 'add':
-      return {
-        base,
-        draft: [{ key: state.nextKey, rule: step.rule, original: undefined }, ...draft],
-        nextKey: state.nextKey + 1,
-      }
-    case 'remove':
-      return next(draft.filter(({ key }) => key !== step.key))
-    case 'move': {
-      const moved = draft.find(({ key }) => key === step.key)
-      const rest = draft.filter(({ key }) => key !== step.key)
-      return moved ? next([...rest.slice(0, step.place), moved, ...rest.slice(step.place)]) : state
-    }
-    case 'discard':
-      return { ...state, draft: undefined }
-    case 'replace':
-      return {
-        base,
-        draft: step.list.map((rule, index) => ({ key: state.nextKey + index, rule, original: base[index] })),
-        nextKey: state.nextKey + step.list.length,
-      }
-    case 'rebase':
-      return { ...state, draft, base: step.stored }
-  }
+  }, [dataSource, stored, setState, shown, list, draft, state.discarded])
 }

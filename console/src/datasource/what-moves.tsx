@@ -10,16 +10,18 @@ export function WhatMoves({
   dataSource,
   colors,
   isEdited,
+  isOutdated,
 }: {
   readonly view: PreviewView
   readonly dataSource: string
   readonly colors: ReadonlyMap<string, number>
   readonly isEdited: boolean
+  readonly isOutdated: boolean
 }) {
   const moves = view.moves ?? []
   const changes = Object.entries(view.answer.summary.datasources[dataSource]?.tiers ?? {})
   return (
-    <div className="tables">
+    <div className={isOutdated ? 'tables outdated' : 'tables'}>
       <section aria-labelledby="numbers-title">
         <h2 id="numbers-title">{isEdited ? 'After this edit' : 'Under these rules'}</h2>
         <Numbers effects={view.answer.summary.effects} />

@@ -1,6 +1,14 @@
-import { formatCount, formatList } from '@svc/domain/text'
-import type { DataServer, DutyGroup, MeasuredRole, Metrics, TaskStatus } from '../cluster/index.ts'
-import { formatSpan } from '../ui/index.ts'
+import { countOf, formatCount, formatList } from '@svc/domain/text'
+import type {
+  DataServer,
+  DutyGroup,
+  MeasuredRole,
+  Metrics,
+  ServerCertificates,
+  ServerProblem,
+  TaskStatus,
+} from '../cluster/index.ts'
+import { formatSpan } from '../formats/index.ts'
 
 /** What needs attention: a sentence, and the screen that shows more. */
 export interface Concern {
@@ -16,44 +24,97 @@ const fullShare = 0.9
 // A run may fail while a server starts.
 const maxTolerated = 2
 
-/** When the certificates of a server expire: how long from now, by the use of the certificate. */
-export function certificateEnds(metrics: Metrics): ReadonlyMap<string, number> {
-  const samples = metrics.get('svc_tls_certificate_expiry_seconds') ?? []
-  return new Map(samples.map(({ labels, value }) => [labels.certificate ?? '', value * 1000]))
+const nameOf = ({ role, server }: { readonly role: string; readonly server: string }): string =>
+  `${role} ${server}`
+
+/** Returns the servers that report a problem or stopped responding, with the reason. */
+export const serverConcerns = (problems: readonly ServerProblem[]): Concern[] =>
+  problems.map((one) => ({
+    text: `The ${nameOf(one)} is ${one.state === 'missing' ? 'missing' : 'not ready'}: ${one.problem}.`,
+  }))
+
+/** A certificate, with when it expires. */
+export interface CertificateEnd {
+  /** Whose certificate it is, such as `historical 10.0.0.1:8083`. */
+  readonly owner: string
+  readonly use: 'server' | 'client' | 'authority'
+  /** How long from now; undefined if the server is unreachable. */
+  readonly leftMs: number | undefined
 }
 
+/** Returns when all certificates expire, soonest first. Client certificates are known only for servers whose metrics are. */
+export function certificateEnds(
+  certificates: ServerCertificates,
+  metrics: ReadonlyMap<MeasuredRole, Metrics>,
+): CertificateEnd[] {
+  const now = Date.parse(certificates.time)
+  const clients = [...metrics].flatMap(([role, one]) =>
+    (one.get('svc_tls_certificate_expiry_seconds') ?? [])
+      .filter(({ labels }) => labels.certificate === 'client')
+      .map(({ value }): CertificateEnd => ({ owner: role, use: 'client', leftMs: value * 1000 })),
+  )
+  const ends = [
+    ...certificates.servers.map(
+      (one): CertificateEnd => ({
+        owner: nameOf(one),
+        use: 'server',
+        leftMs: one.certificate === null ? undefined : Date.parse(one.certificate.validTo) - now,
+      }),
+    ),
+    ...certificates.authorities.map(
+      ({ subject, validTo }): CertificateEnd => ({
+        owner: subject,
+        use: 'authority',
+        leftMs: Date.parse(validTo) - now,
+      }),
+    ),
+    ...clients,
+  ]
+  return ends.sort((a, b) => (a.leftMs ?? Infinity) - (b.leftMs ?? Infinity) || (a.owner < b.owner ? -1 : 1))
+}
+
+const maxOwners = 3
+
 /** Returns the certificates that expire soon or have expired. Certificates that expire together share a sentence. */
-export function certificateConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] {
-  const ending = [...metrics].flatMap(([role, one]) =>
-    [...certificateEnds(one)]
-      .filter(([, ms]) => ms < certificateNoticeDays * dayMs)
-      .map(([use, ms]) => ({ role, use, when: ms < 0 ? undefined : formatSpan(ms) })),
+export function certificateConcerns(ends: readonly CertificateEnd[]): Concern[] {
+  const ending = ends.flatMap(({ owner, use, leftMs = Infinity }) =>
+    leftMs < certificateNoticeDays * dayMs
+      ? [{ owner, use, when: leftMs < 0 ? undefined : formatSpan(leftMs) }]
+      : [],
   )
   return [...Map.groupBy(ending, ({ use, when }) => `${use} ${when}`).values()].map((list) => {
     const { use, when } = list[0]!
-    const roles = formatList(list.map(({ role }) => `the ${role}`))
-    const subject = `The ${use} ${list.length === 1 ? 'certificate' : 'certificates'} of ${roles}`
-    if (when === undefined) return { text: `${subject} ${list.length === 1 ? 'has' : 'have'} expired.` }
-    return { text: `${subject} ${list.length === 1 ? 'expires' : 'expire'} in ${when}.` }
+    const others = list.length - maxOwners
+    const owners = formatList([
+      ...list.slice(0, maxOwners).map(({ owner }) => (use === 'authority' ? owner : `the ${owner}`)),
+      ...(others > 0 ? [countOf(others, 'other')] : []),
+    ])
+    const isOne = list.length === 1
+    const subject =
+      use === 'authority'
+        ? `The certificate of authority ${owners}`
+        : `The ${use} ${isOne ? 'certificate' : 'certificates'} of ${owners}`
+    return {
+      text:
+        when === undefined
+          ? `${subject} ${isOne ? 'has' : 'have'} expired.`
+          : `${subject} ${isOne ? 'expires' : 'expire'} in ${when}.`,
+    }
   })
 }
 
-/** Returns what the servers report about themselves, their load queues, and their tasks. */
-export function metricConcerns(metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] {
-  const concerns: Concern[] = []
-  for (const [role, one] of metrics) {
-    if (one.get('svc_ready')?.some(({ value }) => value === 0))
-      concerns.push({ text: `The ${role} is not ready. Its log says why.` })
-  }
-  for (const { labels, value } of metrics.get('coordinator')?.get('svc_load_queue_oldest_seconds') ?? []) {
-    if (value > maxQueueAgeSeconds)
-      concerns.push({
-        text: `A load in tier ${labels.tier} has been pending for ${formatSpan(value * 1000)}.`,
-        href: '/tiers',
-      })
-  }
-  return concerns
-}
+/** Returns what is wrong with load queues. */
+export const queueConcerns = (metrics: ReadonlyMap<MeasuredRole, Metrics>): Concern[] =>
+  (metrics.get('coordinator')?.get('svc_load_queue_oldest_seconds') ?? []).flatMap(({ labels, value }) =>
+    value > maxQueueAgeSeconds
+      ? [
+          {
+            text: `A load in tier ${labels.tier} has been pending for ${formatSpan(value * 1000)}.`,
+            href: '/tiers',
+          },
+        ]
+      : [],
+  )
 
 /** Returns the tiers that are almost full. */
 export function tierConcerns(servers: readonly DataServer[]): Concern[] {
@@ -83,8 +144,8 @@ export function dutyConcerns(groups: Readonly<Record<string, readonly DutyGroup[
  * Returns a sentence about failed tasks, if there are any within a day. `tasks` are the newest ones; if there are
  * `maxTasks`, there may be more within that day.
  */
-export function taskConcerns(tasks: readonly TaskStatus[], now: number, maxTasks: number): Concern[] {
-  const recent = tasks.filter(({ createdTime }) => now - Date.parse(createdTime) < dayMs)
+export function taskConcerns(tasks: readonly TaskStatus[], maxTasks: number): Concern[] {
+  const recent = tasks.filter(({ ageMs }) => ageMs < dayMs)
   const failed = recent.filter(({ status }) => status === 'FAILED')
   if (failed.length === 0) return []
   const atLeast = recent.length >= maxTasks ? 'At least ' : ''

@@ -12,18 +12,23 @@ import {
   useInventory,
   useLoadQueues,
   useMetrics,
+  useServerCertificates,
+  useServerProblems,
   useTasks,
   useUnfinishedTasks,
 } from '../cluster/index.ts'
+import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { hasCluster } from '../session/index.ts'
 import { useOpenedSnapshot } from '../snapshot/index.ts'
-import { Empty, formatMinute, Name, Notice, Problem, tierColors } from '../ui/index.ts'
+import { Empty, formatMinute, Name, Notice, Problem, tierColors, visible } from '../ui/index.ts'
 import {
   type Concern,
   certificateConcerns,
+  certificateEnds,
   dutyConcerns,
-  metricConcerns,
+  queueConcerns,
+  serverConcerns,
   taskConcerns,
   tierConcerns,
 } from './concerns.ts'
@@ -63,7 +68,7 @@ export function OverviewScreen() {
       <div className="columns">
         {data.isLocal && <TiersSection inventory={data} />}
         {isAllowed && <Services />}
-        {hasCluster() && <RuleChanges inventory={data} />}
+        {isAllowed && <RuleChanges inventory={data} />}
         {isAllowed && <Certificates />}
       </div>
     </div>
@@ -101,7 +106,7 @@ function FutureOverview({ answer, error }: ReturnType<typeof useFuture>) {
 /** What there is, and what is happening to it. */
 function Lead({ inventory }: { readonly inventory: InventoryFigures }) {
   const { datasources, tiers } = inventory
-  const segments = datasources.reduce((sum, one) => sum + Math.max(0, one.segments), 0)
+  const segments = datasources.reduce((sum, one) => sum + one.segments, 0)
   const bytes = datasources.reduce((sum, one) => sum + one.bytes, 0)
   const servers = tiers.reduce((sum, one) => sum + one.servers, 0)
   return (
@@ -159,10 +164,10 @@ function tasksText({ running, pending, waiting }: UnfinishedTaskCounts): string 
 
 /** What needs attention, with where to look. */
 function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
-  const concerns = useConcerns()
+  const { concerns, isComplete } = useConcerns()
   const unserved = inventory.datasources.filter((one) => one.unserved > 0 || one.underReplicated > 0)
   if (concerns.length === 0 && unserved.length === 0) {
-    return inventory.isLocal ? <Notice kind="done">Nothing needs attention.</Notice> : null
+    return inventory.isLocal && isComplete ? <Notice kind="done">Nothing needs attention.</Notice> : null
   }
   return (
     <section aria-labelledby="attention">
@@ -170,12 +175,12 @@ function Attention({ inventory }: { readonly inventory: InventoryFigures }) {
       <ul className="concerns">
         {concerns.map(({ text, href }) => (
           <li key={text}>
-            {text} {href && <Link href={href}>Show</Link>}
+            {visible(text)} {href && <Link href={href}>Show</Link>}
           </li>
         ))}
         {unserved.slice(0, 20).map((one) => (
           <li key={one.name}>
-            <Link href={`/datasources/${encodeURIComponent(one.name)}`}>
+            <Link href={datasourceAddress(one.name)}>
               <Name>{one.name}</Name>
             </Link>
             {unservedText(one.unserved, one.underReplicated)}
@@ -198,24 +203,43 @@ function unservedText(unserved: number, underReplicated: number): ReactNode {
 // Number of the newest tasks that are searched for failures.
 const maxTasks = 100
 
-function useConcerns(): Concern[] {
-  const { data: state } = useClusterState()
-  const { data: metrics } = useMetrics()
-  const { data: servers } = useDataServers()
-  const { data: duties } = useDuties()
-  const { data: tasks } = useTasks(maxTasks)
-  const { data: inventory } = useInventory()
-  const texts = [
-    ...(state?.known === false || state?.settled === false ? state.reasons : []),
-    ...(state?.shortages ?? []),
-  ]
-  return [
-    ...texts.map((text) => ({ text })),
-    ...(metrics ? [...certificateConcerns(metrics), ...metricConcerns(metrics)] : []),
-    ...tierConcerns(servers ?? []),
-    ...dutyConcerns(duties ?? {}),
-    ...taskConcerns(tasks ?? [], inventory?.now ?? 0, maxTasks),
-  ]
+/** What needs attention, as far as it is known, and whether everything has been checked. */
+function useConcerns(): { readonly concerns: readonly Concern[]; readonly isComplete: boolean } {
+  const state = useClusterState()
+  const metrics = useMetrics()
+  const problems = useServerProblems()
+  const certificates = useServerCertificates()
+  const servers = useDataServers()
+  const duties = useDuties()
+  const tasks = useTasks(maxTasks)
+  const checks = [
+    ['The state of the cluster', state],
+    ['The metrics of the servers', metrics],
+    ['The servers', problems],
+    ['The certificates', certificates],
+    ['The load of the servers', servers],
+    ['The duties', duties],
+    ['The tasks', tasks],
+  ] as const
+  const { known, settled, reasons = [], shortages = [] } = state.data ?? {}
+  const measured = metrics.data ?? new Map()
+  const concerns = [
+    ...checks.flatMap(([what, { error }]) => (error ? `${what} could not be checked: ${error.message}` : [])),
+    ...(known === false || settled === false ? reasons : []),
+    ...shortages,
+  ].map((text): Concern => ({ text }))
+  return {
+    concerns: [
+      ...concerns,
+      ...serverConcerns(problems.data ?? []),
+      ...(certificates.data ? certificateConcerns(certificateEnds(certificates.data, measured)) : []),
+      ...queueConcerns(measured),
+      ...tierConcerns(servers.data ?? []),
+      ...dutyConcerns(duties.data ?? {}),
+      ...taskConcerns(tasks.data ?? [], maxTasks),
+    ],
+    isComplete: checks.every(([, { isPending }]) => !isPending),
+  }
 }
 
 /** What to know about a snapshot before using its numbers. */
@@ -235,7 +259,7 @@ function SnapshotNotes() {
           <h2 id="problems">{countOf(opened.problemCount, 'unreadable part')} left out</h2>
           <ul className="concerns">
             {opened.problems.map((problem) => (
-              <li key={problem}>{problem}</li>
+              <li key={problem}>{visible(problem)}</li>
             ))}
             {opened.problemCount > opened.problems.length && (
               <li>{formatCount(opened.problemCount - opened.problems.length)} more</li>

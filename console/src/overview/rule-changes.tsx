@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { useAllRuleChanges } from '../cluster/index.ts'
+import { datasourceAddress } from '../location.ts'
 import type { InventoryFigures } from '../preview/index.ts'
 import { formatAge, Name } from '../ui/index.ts'
 
@@ -18,14 +19,14 @@ export function RuleChanges({ inventory }: { readonly inventory: InventoryFigure
               {key === '_default' ? (
                 'cluster defaults'
               ) : (
-                <Link href={`/datasources/${encodeURIComponent(key)}`}>
+                <Link href={datasourceAddress(key)}>
                   <Name>{key}</Name>
                 </Link>
               )}{' '}
               by <Name>{auditInfo.author || auditInfo.identity}</Name>
               {auditInfo.comment && (
                 <span className="dim">
-                  : “<bdi>{auditInfo.comment}</bdi>”
+                  : “<Name>{auditInfo.comment}</Name>”
                 </span>
               )}
             </span>

@@ -1,19 +1,31 @@
-import { formatCount } from '@svc/domain/text'
-import { type ClusterNode, useClusterNodes, useLeaders, useMetrics } from '../cluster/index.ts'
-import { formatSpan } from '../ui/index.ts'
+import { countOf, formatCount } from '@svc/domain/text'
+import {
+  type ClusterNode,
+  useClusterNodes,
+  useLeaders,
+  useMetrics,
+  useServerCertificates,
+  useServerProblems,
+} from '../cluster/index.ts'
+import { formatSpan, Name } from '../ui/index.ts'
 import { certificateEnds } from './concerns.ts'
 
 const roles = ['router', 'coordinator', 'overlord', 'broker', 'historical', 'indexer', 'worker']
+
+// More servers of a role are only counted.
+const maxNamed = 4
 
 /** The servers by role, and the leaders. */
 export function Services() {
   const { data: nodes } = useClusterNodes()
   const { data: leaders } = useLeaders()
+  const { data: problems = [] } = useServerProblems()
   if (!nodes) return null
-  const known = [
-    ...roles.filter((role) => nodes[role]?.length),
-    ...Object.keys(nodes).filter((role) => !roles.includes(role) && nodes[role]!.length > 0),
-  ]
+  const found = new Set([
+    ...Object.keys(nodes).filter((role) => nodes[role]!.length > 0),
+    ...problems.map(({ role }) => role),
+  ])
+  const known = [...new Set([...roles, ...found])].filter((role) => found.has(role))
   return (
     <section aria-labelledby="services">
       <h2 id="services">Services</h2>
@@ -29,7 +41,18 @@ export function Services() {
             <tr key={role}>
               <th scope="row">{role}</th>
               <td>
-                <Servers nodes={nodes[role]!} leaders={leaders ?? []} />
+                <Servers nodes={nodes[role] ?? []} leaders={leaders ?? []} />
+                {problems
+                  .filter((one) => one.role === role)
+                  .slice(0, maxNamed)
+                  .map(({ server, state, problem }) => (
+                    <div key={server} className="numbers" title={problem}>
+                      {server}
+                      <span className="pill future leader">
+                        {state === 'missing' ? 'missing' : 'not ready'}
+                      </span>
+                    </div>
+                  ))}
               </td>
             </tr>
           ))}
@@ -38,8 +61,6 @@ export function Services() {
     </section>
   )
 }
-
-const maxNamed = 4
 
 function Servers({
   nodes,
@@ -65,50 +86,42 @@ function Servers({
   )
 }
 
-const certificateUses = [
-  ['server', 'server'],
-  ['client', 'client'],
-  ['authority', 'authority'],
-] as const
+const maxCertificates = 8
 
-/** When the certificates of servers expire, for each server whose metrics a router returns. */
+/** When the certificates of all servers expire, soonest first. */
 export function Certificates() {
+  const { data: certificates } = useServerCertificates()
   const { data: metrics } = useMetrics()
-  const rows = [...(metrics ?? [])]
-    .map(([role, one]) => ({ role, ends: certificateEnds(one) }))
-    .filter(({ ends }) => ends.size > 0)
-  if (rows.length === 0) return null
-  const uses = certificateUses.filter(([use]) => rows.some(({ ends }) => ends.has(use)))
+  const ends = certificates === undefined ? [] : certificateEnds(certificates, metrics ?? new Map())
+  if (ends.length === 0) return null
   return (
     <section aria-labelledby="certificates">
       <h2 id="certificates">Certificates expire in</h2>
       <table>
         <thead>
           <tr>
-            <th>service</th>
-            {uses.map(([use, label]) => (
-              <th key={use} className="right">
-                {label}
-              </th>
-            ))}
+            <th>of</th>
+            <th>used as</th>
+            <th className="right">expires in</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ role, ends }) => (
-            <tr key={role}>
-              <th scope="row">{role}</th>
-              {uses.map(([use]) => (
-                <td key={use} className="right">
-                  {endText(ends.get(use))}
-                </td>
-              ))}
+          {ends.slice(0, maxCertificates).map(({ owner, use, leftMs }) => (
+            <tr key={`${use} ${owner}`}>
+              <th scope="row">
+                <Name>{owner}</Name>
+              </th>
+              <td>{use}</td>
+              <td className={leftMs === undefined || leftMs > 0 ? 'right' : 'right future-text'}>
+                {leftMs === undefined ? 'unreachable' : leftMs < 0 ? 'expired' : formatSpan(leftMs)}
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
+      {ends.length > maxCertificates && (
+        <p className="hint">{countOf(ends.length - maxCertificates, 'other certificate')} expire later.</p>
+      )}
     </section>
   )
 }
-
-const endText = (ms: number | undefined): string =>
-  ms === undefined ? 'none' : ms < 0 ? 'expired' : formatSpan(ms)

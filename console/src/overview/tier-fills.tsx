@@ -1,6 +1,6 @@
 import { formatBytes, formatCount } from '@svc/domain/text'
 import type { DataServer } from '../cluster/index.ts'
-import { formatShare, Meter, Name, TierMark } from '../ui/index.ts'
+import { formatShare, Meter, Name, TierMark, visible } from '../ui/index.ts'
 
 /** How full each tier is. */
 export function TierFills({
@@ -36,7 +36,12 @@ export function TierFills({
               <td className="right">{formatBytes(used)}</td>
               <td>
                 <span className="fill">
-                  <Meter label={`Usage of ${tier}`} value={used} max={max} color={colors.get(tier)} />
+                  <Meter
+                    label={`Usage of ${visible(tier)}`}
+                    value={used}
+                    max={max}
+                    color={colors.get(tier)}
+                  />
                   <span className="numbers">
                     {formatShare(used, max)} of {formatBytes(max)}
                   </span>

@@ -1,3 +1,3 @@
 /** Previews, computed in a worker of the page. */
 export type * from './messages.ts'
-export { callWorker, listenToCluster } from './worker-client.ts'
+export { callWorker, listenToCluster, startWorker } from './worker-client.ts'

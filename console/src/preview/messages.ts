@@ -125,7 +125,8 @@ export interface LocalAnswer {
 
 /** Requests to the worker, by kind. */
 export interface WorkerCalls {
-  readonly refresh: { readonly input: Record<string, never>; readonly output: InventoryFigures }
+  /** Fetches the inventory, or without READ on the state of the cluster, what the user may read instead. */
+  readonly refresh: { readonly input: { readonly canReadState: boolean }; readonly output: InventoryFigures }
   readonly preview: { readonly input: PreviewTask; readonly output: PreviewView }
   /** The ids of the segments that rules would mark unused. */
   readonly dropped: { readonly input: DroppedTask; readonly output: readonly string[] }

@@ -15,6 +15,7 @@ import type {
   WorkerRequest,
   WorkerResponse,
 } from './messages.ts'
+import { type ServedDatasource, servedFigures } from './served-figures.ts'
 import { SnapshotAnswers } from './snapshot-answers.ts'
 import { readSnapshot } from './snapshot-files.ts'
 
@@ -79,7 +80,9 @@ function outputOf({ id, kind, input, authorization }: WorkerRequest) {
   if (kind === 'refresh') {
     if (snapshot !== undefined) return snapshot.figures
     // One after the other, because each one updates the inventory of the one before.
-    const next = refreshing.catch(() => undefined).then(() => refresh(authorization))
+    const { canReadState } = input as WorkerCalls['refresh']['input']
+    const fetchFigures = canReadState ? refresh : refreshWithoutInventory
+    const next = refreshing.catch(() => undefined).then(() => fetchFigures(authorization))
     refreshing = next
     return next
   }
@@ -153,51 +156,38 @@ async function request(
 }
 
 async function refresh(authorization: string | undefined): Promise<InventoryFigures> {
-  try {
-    const headers: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
-    const since = tag === undefined || inventory === undefined ? '' : `?since=${tag.slice(1, -1)}`
-    const response = await request(`/svc/coordinator/v1/inventory${since}`, authorization, { headers })
-    if (response.status === 304 && figures) return figures
-    const received = decodeInventory(await response.arrayBuffer())
-    inventory = inventory === undefined ? received : updateInventory(inventory, received)
-    // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
-    const decoded = new LocalInventory(inventory)
-    tag = response.headers.get('etag') ?? undefined
-    revision += 1
-    local = inventory.isComplete ? decoded : undefined
-    figures = { ...decoded.figures(String(revision)), isLocal: inventory.isComplete }
-    return figures
-  } catch (error) {
-    if (!(error instanceof WorkerFailure) || error.status !== 403) throw error
-    return await refreshWithoutInventory(authorization)
-  }
+  const headers: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag }
+  const since = tag === undefined || inventory === undefined ? '' : `?since=${tag.slice(1, -1)}`
+  const response = await request(`/svc/coordinator/v1/inventory${since}`, authorization, { headers })
+  if (response.status === 304 && figures) return figures
+  const received = decodeInventory(await response.arrayBuffer())
+  inventory = inventory === undefined ? received : updateInventory(inventory, received)
+  // Previews must count the space that other datasources take, so the coordinator computes them if the user cannot read all.
+  const decoded = new LocalInventory(inventory)
+  tag = response.headers.get('etag') ?? undefined
+  revision += 1
+  local = inventory.isComplete ? decoded : undefined
+  figures = { ...decoded.figures(String(revision)), isLocal: inventory.isComplete }
+  return figures
 }
 
-/** Lists the datasources for users who may not read the state of the cluster. */
+/** Returns the served segments of the datasources that a user may read who may not read the state of the cluster. */
 async function refreshWithoutInventory(authorization: string | undefined): Promise<InventoryFigures> {
-  const response = await request('/svc/coordinator/v1/metadata/datasources', authorization)
-  const names = (await response.json()) as string[]
+  const [caller, names, served] = await Promise.all([
+    fetchJson<{ now: string }>('/svc/router/v1/caller', authorization),
+    fetchJson<string[]>('/svc/coordinator/v1/metadata/datasources', authorization),
+    fetchJson<ServedDatasource[]>('/svc/coordinator/v1/datasources?simple', authorization),
+  ])
   local = undefined
   inventory = undefined
   tag = undefined
   revision += 1
-  figures = {
-    revision: String(revision),
-    now: Date.now(),
-    isLocal: false,
-    tiers: [],
-    datasources: names.map((name) => ({
-      name,
-      segments: -1,
-      bytes: 0,
-      overshadowed: 0,
-      extent: undefined,
-      unserved: 0,
-      underReplicated: 0,
-      bytesByTier: {},
-    })),
-  }
+  figures = servedFigures(String(revision), parseInstant(caller.now)!, names, served)
   return figures
+}
+
+async function fetchJson<Answer>(path: string, authorization: string | undefined): Promise<Answer> {
+  return (await (await request(path, authorization)).json()) as Answer
 }
 
 async function previewAtCoordinator(

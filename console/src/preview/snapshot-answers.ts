@@ -1,5 +1,6 @@
 import type { CompleteInventory } from '@svc/domain/preview'
 import { formatRule } from '@svc/domain/rules'
+import { formatInstant } from '@svc/domain/time'
 import type { LocalAnswer } from './messages.ts'
 
 /** The part of the API that the page needs to show a snapshot. Nothing can be changed. */
@@ -40,6 +41,9 @@ export class SnapshotAnswers {
           config: readOnly,
           security: { read: false, write: false },
           datasource: query.has('dataSource') ? readOnly : null,
+          anyDatasource: readOnly,
+          storesRoles: false,
+          now: formatInstant(this.inventory.now),
           simulation: false,
           simulatedClock: false,
         }

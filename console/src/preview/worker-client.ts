@@ -1,4 +1,4 @@
-import { currentSession, endSession, RequestFailure } from '../session/index.ts'
+import { currentSession, endSession, onUserChange, RequestFailure } from '../session/index.ts'
 import type {
   ClusterEvent,
   WorkerCalls,
@@ -8,17 +8,22 @@ import type {
 } from './messages.ts'
 
 interface Waiting {
+  readonly authorization: string | undefined
   resolve(output: unknown): void
   reject(error: unknown): void
 }
 
 let worker: Worker | undefined
 let nextId = 0
+let isFollowing = false
 const waiting = new Map<number, Waiting>()
 const listeners = new Set<(event: ClusterEvent) => void>()
 
-function startWorker(): Worker {
+/** Starts the worker, unless it runs already. */
+export function startWorker(): Worker {
+  if (worker !== undefined) return worker
   const started = new Worker(new URL('./preview.worker.ts', import.meta.url), { type: 'module' })
+  worker = started
   started.addEventListener('message', ({ data }: MessageEvent<WorkerResponse>) => {
     if ('event' in data) {
       for (const listener of listeners) listener(data.event)
@@ -30,11 +35,31 @@ function startWorker(): Worker {
       call?.resolve(data.output)
       return
     }
-    if (data.status === 401) endSession()
+    if (data.status === 401) endSession(call?.authorization)
     call?.reject(new RequestFailure(data.status, data.message))
   })
+  started.addEventListener('error', () => {
+    if (worker === started) stopWorker('A part of this page could not be downloaded. Check the connection.')
+  })
+  // After a failure, the next worker continues to follow the cluster.
+  if (isFollowing) void callWorker('follow', { isOn: true }).catch(() => undefined)
   return started
 }
+
+/** Ends the worker with all its calls. The next call starts another one, which knows nothing. */
+function stopWorker(reason: string): void {
+  worker?.terminate()
+  worker = undefined
+  const calls = [...waiting.values()]
+  waiting.clear()
+  for (const { reject } of calls) reject(new RequestFailure(0, reason))
+}
+
+// The worker has the inventory of its user.
+onUserChange(() => {
+  isFollowing = false
+  stopWorker('Another user has logged in.')
+})
 
 /** Calls the worker on behalf of this tab's user, until the signal cancels the call. Fails with a RequestFailure. */
 export function callWorker<Kind extends keyof WorkerCalls>(
@@ -42,15 +67,17 @@ export function callWorker<Kind extends keyof WorkerCalls>(
   input: WorkerCalls[Kind]['input'],
   signal?: AbortSignal,
 ): Promise<WorkerCalls[Kind]['output']> {
-  worker ??= startWorker()
-  const target = worker
+  const target = startWorker()
+  if (kind === 'follow') isFollowing = (input as WorkerCalls['follow']['input']).isOn
   const id = nextId
   nextId += 1
   const { authorization } = currentSession()
   const request: WorkerRequest<Kind> = { id, kind, authorization, input }
   target.postMessage(request)
   signal?.addEventListener('abort', () => target.postMessage({ canceled: id } satisfies WorkerCancellation))
-  return new Promise((resolve, reject) => waiting.set(id, { resolve: resolve as Waiting['resolve'], reject }))
+  return new Promise((resolve, reject) =>
+    waiting.set(id, { authorization, resolve: resolve as Waiting['resolve'], reject }),
+  )
 }
 
 /** Calls a listener for each event of the cluster. Returns a function that removes it. */

@@ -1,6 +1,6 @@
 import { formatCount } from '@svc/domain/text'
 import { useState } from 'react'
-import { type DutyGroup, useDuties, useInventory } from '../cluster/index.ts'
+import { type DutyGroup, useDuties } from '../cluster/index.ts'
 import { formatAge, formatDuration, Problem } from '../ui/index.ts'
 import { DutyRuns } from './duty-runs.tsx'
 import './runs.css'
@@ -8,7 +8,6 @@ import './runs.css'
 /** The duty groups of both leaders: when they ran, how long it took, and which duties failed. */
 export function DutyTable() {
   const { data, error } = useDuties()
-  const { data: inventory } = useInventory()
   if (error && !data) return <Problem>{error.message}</Problem>
   if (!data) return <p className="dim">Loading</p>
   return (
@@ -27,25 +26,15 @@ export function DutyTable() {
       </thead>
       <tbody>
         {(['coordinator', 'overlord'] as const).flatMap((role) =>
-          data[role].map((group) => (
-            <GroupRow key={`${role} ${group.name}`} role={role} group={group} now={inventory?.now} />
-          )),
+          data[role].map((group) => <GroupRow key={`${role} ${group.name}`} role={role} group={group} />),
         )}
       </tbody>
     </table>
   )
 }
 
-function GroupRow({
-  role,
-  group,
-  now,
-}: {
-  readonly role: 'coordinator' | 'overlord'
-  readonly group: DutyGroup
-  readonly now: number | undefined
-}) {
-  const { name, period, dutyNames, lastRunEnd, lastRunMillis, avgRuntimeMillis, runs, failures } = group
+function GroupRow({ role, group }: { readonly role: 'coordinator' | 'overlord'; readonly group: DutyGroup }) {
+  const { name, period, dutyNames, lastRunAgeMs, lastRunMillis, avgRuntimeMillis, runs, failures } = group
   const failed = Object.entries(failures).filter(([, count]) => count > 0)
   const [isOpen, setIsOpen] = useState(false)
   return (
@@ -59,9 +48,7 @@ function GroupRow({
         </th>
         <td>{role}</td>
         <td className="right">{formatDuration(period)}</td>
-        <td className="right">
-          {lastRunEnd === null ? 'not yet' : now !== undefined && formatAge(now - Date.parse(lastRunEnd))}
-        </td>
+        <td className="right">{lastRunAgeMs === null ? 'not yet' : formatAge(lastRunAgeMs)}</td>
         <td className="right">{formatCount(lastRunMillis)} ms</td>
         <td className="right">{formatCount(avgRuntimeMillis)} ms</td>
         <td className="right">{formatCount(runs)}</td>

@@ -10,7 +10,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type DragEvent, type FormEvent, useState } from 'react'
 import { useCaller, useInventory } from '../cluster/index.ts'
 import { fetchJson } from '../session/index.ts'
-import { Name, Problem } from '../ui/index.ts'
+import { Name, Problem, visible } from '../ui/index.ts'
 
 /** A file that the user chose, and what its first rows show. */
 interface ChosenFile {
@@ -38,7 +38,7 @@ export function IngestPanel({ onTask }: { onTask(id: string): void }) {
       setProblem(undefined)
     } catch (error) {
       setChosen(undefined)
-      setProblem(`${file.name}: ${(error as Error).message}`)
+      setProblem(visible(`${file.name}: ${(error as Error).message}`))
     }
   }
   return (
@@ -222,7 +222,9 @@ function Fields({
         >
           <option value="">choose</option>
           {sample.columns.map(({ name }) => (
-            <option key={name}>{name}</option>
+            <option key={name} value={name}>
+              {visible(name)}
+            </option>
           ))}
         </select>
       </label>

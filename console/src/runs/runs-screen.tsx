@@ -1,7 +1,7 @@
 import { countOf, formatCount } from '@svc/domain/text'
 import { useState } from 'react'
 import { ClockBar, PresentNotice } from '../clock/index.ts'
-import { type TaskStatus, useCaller, useInventory, useTasks } from '../cluster/index.ts'
+import { type TaskStatus, useCaller, useTasks } from '../cluster/index.ts'
 import { formatAge, formatSpan, Name, Problem } from '../ui/index.ts'
 import { DutyTable } from './duty-table.tsx'
 import { IngestPanel } from './ingest-panel.tsx'
@@ -14,6 +14,7 @@ const maxTasks = 500
 /** Duty runs and tasks: what ran, how long it took, and what failed. */
 export function RunsScreen() {
   const { data: caller } = useCaller()
+  const canIngest = caller?.anyDatasource.write === true
   const tasks = useTasks(maxTasks)
   const [state, setState] = useState<(typeof states)[number]>('all')
   const [selected, setSelected] = useState<string>()
@@ -47,7 +48,7 @@ export function RunsScreen() {
             </label>
           </div>
           {tasks.error && <Problem>{tasks.error.message}</Problem>}
-          {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} />}
+          {tasks.data && shown.length === 0 && <NoTasks isFiltered={state !== 'all'} canIngest={canIngest} />}
           {shown.length > 0 && <TaskTable tasks={shown} selected={selected} onSelect={setSelected} />}
           {all.length === maxTasks && (
             <p className="hint">The newest {countOf(maxTasks, 'task')} are listed.</p>
@@ -60,14 +61,15 @@ export function RunsScreen() {
         ) : (
           <p className="dim">Choose a task to see its log and why it failed.</p>
         )}
-        <IngestPanel onTask={setSelected} />
+        {canIngest && <IngestPanel onTask={setSelected} />}
       </aside>
     </div>
   )
 }
 
-function NoTasks({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoTasks({ isFiltered, canIngest }: { readonly isFiltered: boolean; readonly canIngest: boolean }) {
   if (isFiltered) return <p className="dim">No task is in this state.</p>
+  if (!canIngest) return <p className="dim">There are no tasks that you may read.</p>
   return (
     <>
       <p className="dim">No task has run yet. To load a file into a datasource with a task:</p>
@@ -86,7 +88,6 @@ function TaskTable({
   readonly selected: string | undefined
   onSelect(id: string): void
 }) {
-  const { data: inventory } = useInventory()
   return (
     <div className="scroll framed" tabIndex={0} role="group" aria-label="List of tasks">
       <table className="list">
@@ -118,9 +119,7 @@ function TaskTable({
                 <Name>{task.dataSource}</Name>
               </td>
               <td className={task.status === 'FAILED' ? 'was' : ''}>{stateOf(task)}</td>
-              <td className="right">
-                {inventory && formatAge(inventory.now - Date.parse(task.createdTime))}
-              </td>
+              <td className="right">{formatAge(task.ageMs)}</td>
               <td className="right">{tookText(task)}</td>
             </tr>
           ))}

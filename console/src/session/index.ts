@@ -3,5 +3,13 @@ export { explainPath, requestIn, requestOfEvent } from './explain-path.ts'
 export { LoginGate } from './login-gate.tsx'
 export { dismissRefusal, useLastRefusal } from './refusals.ts'
 export { answerLocally, fetchJson, RequestFailure, send } from './request.ts'
-export { currentSession, endSession, inBytes, openSession, useSession } from './session.ts'
+export {
+  currentSession,
+  endSession,
+  inBytes,
+  logOut,
+  onUserChange,
+  openSession,
+  useSession,
+} from './session.ts'
 export { hasCluster, pageSource } from './source.ts'

@@ -1,27 +1,24 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { endSession, logIn, useSession } from './session.ts'
+import { type FormEvent, Fragment, type ReactNode, useEffect, useRef, useState } from 'react'
+import { unsavedEdits } from '../drafts/index.ts'
+import { logIn, logOut, useSession } from './session.ts'
 import { pageSource } from './source.ts'
 
 /**
- * Shows its children once a user has logged in. If the session ends later, the login form covers them, so that nothing
- * that was edited is lost.
+ * Shows its children once a user has logged in. If the session ends later, the login form covers them, so that nothing is
+ * lost. Another user gets new ones.
  */
 export function LoginGate({ children }: { readonly children: ReactNode }) {
   const { state, user } = useSession()
-  const [hasStarted, setHasStarted] = useState(false)
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
-    if (pageSource() === 'login') endSession()
+    if (pageSource() === 'login') logOut()
     else void logIn('', '').then(setProblem)
   }, [])
-  useEffect(() => {
-    if (state === 'loggedIn') setHasStarted(true)
-  }, [state])
   if (state === 'unknown') return <main className="centered">{problem && <p role="alert">{problem}</p>}</main>
   return (
     <>
-      {hasStarted && children}
-      {state === 'loggedOut' && <LoginForm isAgain={hasStarted} name={user} />}
+      {state !== 'loggedOut' && <Fragment key={user}>{children}</Fragment>}
+      {state !== 'loggedIn' && <LoginForm isAgain={state === 'ended'} name={user} />}
     </>
   )
 }
@@ -52,7 +49,9 @@ function LoginForm({ isAgain, name }: { readonly isAgain: boolean; readonly name
         <p className="dim">
           {isAgain
             ? 'Your session has ended. Log in again to continue; nothing you edited is lost.'
-            : 'Log in with a user of this cluster.'}
+            : unsavedEdits().length > 0
+              ? 'Log in again to continue your unsaved edits. They are lost if another user logs in.'
+              : 'Log in with a user of this cluster.'}
         </p>
         <label>
           Name

@@ -1,3 +1,4 @@
+import { visible } from '../ui/index.ts'
 import { noteRefusal } from './refusals.ts'
 import { currentSession, endSession } from './session.ts'
 
@@ -6,7 +7,8 @@ export class RequestFailure extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
-    super(message)
+    // A message may contain any name.
+    super(visible(message))
     this.name = 'RequestFailure'
     this.status = status
   }
@@ -37,9 +39,10 @@ export async function send(
   path: string,
   { method = 'GET', body, headers, signal }: RequestOptions = {},
 ): Promise<Response> {
+  const { authorization } = currentSession()
   const response = await (localAnswers?.(method, path) ??
-    fetchFromRouter(path, { method, body, headers, signal }))
-  if (response.status === 401) endSession()
+    fetchFromRouter(path, authorization, { method, body, headers, signal }))
+  if (response.status === 401) endSession(authorization)
   if (response.ok) return response
   const message = await messageOf(response)
   if (response.status === 403) noteRefusal({ method, path: path.split('?')[0]!, message })
@@ -48,9 +51,9 @@ export async function send(
 
 async function fetchFromRouter(
   path: string,
+  authorization: string | undefined,
   { method = 'GET', body, headers, signal }: Undefinable<RequestOptions>,
 ): Promise<Response> {
-  const { authorization } = currentSession()
   return await fetch(path, {
     method,
     // With credentials, a response with status 401 would open the browser's own login form.

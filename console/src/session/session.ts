@@ -2,15 +2,20 @@ import { useSyncExternalStore } from 'react'
 
 /** What this tab knows about its user. Credentials stay in memory, so closing or reloading the tab logs out. */
 export interface Session {
-  /** `unknown` until the first response. */
-  readonly state: 'unknown' | 'loggedOut' | 'loggedIn'
+  /**
+   * `unknown` until the first response, and `ended` if the cluster no longer accepts the login: then the page keeps
+   * everything for the same user.
+   */
+  readonly state: 'unknown' | 'loggedOut' | 'loggedIn' | 'ended'
   /** The Authorization header; undefined without a login, which some clusters do not require. */
   readonly authorization: string | undefined
+  /** The last user who logged in; empty before the first login. */
   readonly user: string
 }
 
 let session: Session = { state: 'unknown', authorization: undefined, user: '' }
 const listeners = new Set<() => void>()
+const forgetters = new Set<() => void>()
 
 function setSession(next: Session): void {
   session = next
@@ -28,14 +33,26 @@ export function useSession(): Session {
   }, currentSession)
 }
 
+/** Calls a function that forgets data of the user before another user sees the page. */
+export const onUserChange = (forget: () => void): void => {
+  forgetters.add(forget)
+}
+
 /** Starts a session that needs no login. */
 export const openSession = (user: string): void =>
   setSession({ state: 'loggedIn', authorization: undefined, user })
 
-/** Marks the session as ended: the next page shows the login form, and keeps everything else. */
-export function endSession(): void {
-  if (session.state !== 'loggedOut') setSession({ ...session, state: 'loggedOut', authorization: undefined })
+/**
+ * Marks the session as ended by the cluster, which refused a header: the page shows the login form, and keeps everything
+ * else. Does nothing if the header is that of an earlier session.
+ */
+export function endSession(authorization: string | undefined): void {
+  if (session.state === 'loggedIn' && session.authorization === authorization)
+    setSession({ ...session, state: 'ended', authorization: undefined })
 }
+
+/** Ends the session on request of its user: the page shows nothing of the cluster until the next login. */
+export const logOut = (): void => setSession({ ...session, state: 'loggedOut', authorization: undefined })
 
 interface CallerAnswer {
   readonly identity: string
@@ -51,12 +68,13 @@ export async function logIn(name: string, password: string): Promise<string | un
   }).catch(() => undefined)
   if (response === undefined) return 'The router is unreachable. Check that the cluster is running.'
   if (response.status === 401) {
-    setSession({ state: 'loggedOut', authorization: undefined, user: name })
+    if (session.state === 'unknown') logOut()
     return 'Wrong name or password.'
   }
   if (response.status === 429) return 'Too many failed logins. Wait a moment, then try again.'
   if (!response.ok) return `The router returned status ${response.status}. Try again in a moment.`
   const { identity } = (await response.json()) as CallerAnswer
+  if (session.user !== '' && session.user !== identity) for (const forget of forgetters) forget()
   setSession({ state: 'loggedIn', authorization, user: identity })
   return undefined
 }

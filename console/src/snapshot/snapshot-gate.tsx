@@ -17,8 +17,9 @@ export function SnapshotGate({ children }: { readonly children: ReactNode }) {
       setIsReading(true)
       setProblem(undefined)
       try {
-        await openSnapshot(await place)
+        // What the page knows is about the last snapshot, and no screen is shown now that would fetch it again.
         queries.clear()
+        await openSnapshot(await place)
       } catch (error) {
         setProblem((error as Error).message)
       }

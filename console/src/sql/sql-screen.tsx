@@ -47,9 +47,7 @@ export function SqlScreen() {
               {isRunning
                 ? 'Running…'
                 : result &&
-                  `${countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms${
-                    result.isCut ? `; the first ${formatCount(maxRows)} are shown` : ''
-                  }`}
+                  `${result.isCut ? `The first ${formatCount(maxRows)} rows` : countOf(result.rows.length, 'row')} in ${formatCount(Math.round(result.tookMs))} ms`}
             </span>
           </span>
           <button type="button" disabled={!canRun} onClick={() => void download(query)}>
@@ -111,7 +109,12 @@ function Table({ name, onInsert }: { readonly name: string; onInsert(query: stri
         <Name>{name}</Name>
       </summary>
       <ul className="columns-of-table">
-        {columns.data && list.map((column) => <li key={column}>{column}</li>)}
+        {columns.data &&
+          list.map((column) => (
+            <li key={column}>
+              <Name>{column}</Name>
+            </li>
+          ))}
         {columns.error && <li className="problem">{columns.error.message}</li>}
       </ul>
       <button

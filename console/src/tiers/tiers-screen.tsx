@@ -6,13 +6,25 @@ import {
   type DataServer,
   type QueueSize,
   type ServerActivity,
+  useCaller,
   useDataServers,
   useLoadQueues,
   useServerActivity,
 } from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
-import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth } from '../ui/index.ts'
+import {
+  byNumberedName,
+  Empty,
+  formatShare,
+  Meter,
+  Name,
+  TierMark,
+  tierColors,
+  useWidth,
+  visible,
+} from '../ui/index.ts'
 import { canExplainServers, ServerDialog } from './server-dialog.tsx'
+import { ServerMap } from './server-map.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
 import './tiers.css'
@@ -21,6 +33,17 @@ type Order = 'tier' | 'fill' | 'queue'
 
 /** All tiers and their servers: how full they are, and what they still have to load and drop. */
 export function TiersScreen() {
+  const { data: caller } = useCaller()
+  if (caller?.state.read === false)
+    return (
+      <Empty title="Servers cannot be shown">
+        <p>Showing servers requires READ on STATE.</p>
+      </Empty>
+    )
+  return caller === undefined ? <Empty title="Loading" /> : <Readable />
+}
+
+function Readable() {
   const servers = useDataServers()
   const { data: queues } = useLoadQueues()
   const { data: activity } = useServerActivity()
@@ -153,18 +176,20 @@ const queueOf = (queues: LoadedInput['queues'], { host }: DataServer): number =>
 
 function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInput['queues']): DataServer[] {
   const byName = (a: DataServer, b: DataServer) =>
-    a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : a.host < b.host ? -1 : 1
+    byNumberedName(a.tier, b.tier) || byNumberedName(a.host, b.host)
   if (order === 'fill') return servers.toSorted((a, b) => fillOf(b) - fillOf(a) || byName(a, b))
   if (order === 'queue')
     return servers.toSorted((a, b) => queueOf(queues, b) - queueOf(queues, a) || byName(a, b))
   return servers.toSorted(byName)
 }
 
+// From this number of servers, all of them are also shown at a glance.
+const minMapped = 25
 const cardHeight = 128
 const minCardWidth = 270
 const maxCardsPerRow = 4
 
-interface ServerGridInput {
+interface GridInput {
   readonly servers: readonly DataServer[]
   readonly queues: LoadedInput['queues']
   readonly activity: LoadedInput['activity']
@@ -177,8 +202,10 @@ interface ServerGridInput {
 }
 
 /** The servers as cards, of which only the visible ones exist. */
-function ServerGrid({ servers, queues, activity, colors, onExplain, fateOf, onFate }: ServerGridInput) {
+function ServerGrid(input: GridInput) {
+  const { servers, queues, colors } = input
   const box = useRef<HTMLDivElement>(null)
+  const [found, setFound] = useState<string>()
   const width = useWidth(box)
   const fitting = width === 0 ? maxCardsPerRow : Math.floor(width / minCardWidth)
   const cardsPerRow = Math.max(1, Math.min(maxCardsPerRow, fitting))
@@ -189,45 +216,74 @@ function ServerGrid({ servers, queues, activity, colors, onExplain, fateOf, onFa
     overscan: 4,
   })
   return (
-    <div
-      ref={box}
-      className="scroll servers"
-      tabIndex={0}
-      role="group"
-      aria-label={`${servers.length} servers`}
-    >
-      <div style={{ height: rows.getTotalSize() }} className="virtual">
-        {rows.getVirtualItems().map(({ index, start }) => (
-          <div
-            key={index}
-            className="card-row"
-            style={{
-              transform: `translateY(${start}px)`,
-              gridTemplateColumns: `repeat(${cardsPerRow}, minmax(0, 1fr))`,
-            }}
-          >
-            {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
-              <ServerCard
-                key={server.host}
-                server={server}
-                queue={queues[server.host]}
-                activity={activity[server.host]}
-                onExplain={onExplain}
-                color={server.type === 'historical' ? colors.get(server.tier) : undefined}
-              >
-                {fateOf && server.type === 'historical' && (
-                  <FateButtons
-                    host={server.host}
-                    fate={fateOf(server.host)}
-                    onToggle={(fate) => onFate(server.host, fate)}
-                  />
-                )}
-              </ServerCard>
-            ))}
-          </div>
-        ))}
+    <>
+      {servers.length >= minMapped && (
+        <ServerMap
+          servers={servers}
+          queues={queues}
+          colors={colors}
+          onSelect={(index) => {
+            setFound(servers[index]!.host)
+            rows.scrollToIndex(Math.floor(index / cardsPerRow), { align: 'center' })
+            box.current?.scrollIntoView({ block: 'nearest' })
+          }}
+        />
+      )}
+      <div
+        ref={box}
+        className="scroll servers"
+        tabIndex={0}
+        role="group"
+        aria-label={`${servers.length} servers`}
+      >
+        <div style={{ height: rows.getTotalSize() }} className="virtual">
+          {rows.getVirtualItems().map(({ index, start }) => (
+            <div
+              key={index}
+              className="card-row"
+              style={{
+                transform: `translateY(${start}px)`,
+                gridTemplateColumns: `repeat(${cardsPerRow}, minmax(0, 1fr))`,
+              }}
+            >
+              {servers.slice(index * cardsPerRow, (index + 1) * cardsPerRow).map((server) => (
+                <GridCard key={server.host} server={server} isFound={server.host === found} input={input} />
+              ))}
+            </div>
+          ))}
+        </div>
       </div>
-    </div>
+    </>
+  )
+}
+
+function GridCard({
+  server,
+  isFound,
+  input: { queues, activity, colors, onExplain, fateOf, onFate },
+}: {
+  readonly server: DataServer
+  readonly isFound: boolean
+  readonly input: GridInput
+}) {
+  const isHistorical = server.type === 'historical'
+  return (
+    <ServerCard
+      server={server}
+      queue={queues[server.host]}
+      activity={activity[server.host]}
+      onExplain={onExplain}
+      color={isHistorical ? colors.get(server.tier) : undefined}
+      isFound={isFound}
+    >
+      {fateOf && isHistorical && (
+        <FateButtons
+          host={server.host}
+          fate={fateOf(server.host)}
+          onToggle={(fate) => onFate(server.host, fate)}
+        />
+      )}
+    </ServerCard>
   )
 }
 
@@ -236,6 +292,7 @@ function ServerCard({
   queue,
   activity,
   color,
+  isFound,
   onExplain,
   children,
 }: {
@@ -244,13 +301,15 @@ function ServerCard({
   readonly activity: ServerActivity | undefined
   readonly onExplain: ((server: DataServer) => void) | undefined
   readonly color: number | undefined
+  /** Whether the user looks for this server. */
+  readonly isFound: boolean
   readonly children: ReactNode
 }) {
   const { host, tier, type, currSize, maxSize } = server
   return (
-    <article className="card" aria-label={host}>
+    <article className={isFound ? 'card found' : 'card'} aria-label={visible(host)}>
       <div className="row between">
-        <span>
+        <span className="host" title={visible(host)}>
           <TierMark color={color} />
           <b>
             <Name>{host}</Name>
@@ -325,7 +384,7 @@ function FateButtons({
           type="button"
           className="chip"
           aria-pressed={fate === one.fate}
-          aria-label={`${one.label}: ${host}`}
+          aria-label={`${one.label}: ${visible(host)}`}
           onClick={() => onToggle(one.fate)}
         >
           {one.label}

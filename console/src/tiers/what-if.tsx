@@ -2,7 +2,8 @@ import type { ChangedTier, ServerChanges, ServerChangesPreview } from '@svc/doma
 import { countOf, formatBytes, formatCount, formatList } from '@svc/domain/text'
 import { type FormEvent, useState } from 'react'
 import type { DataServer } from '../cluster/index.ts'
-import { formatShare, formatTime, Meter, Name, Notice, TierMark } from '../ui/index.ts'
+import { formatShare, formatTime, Meter, Name, Notice, TierMark, visible } from '../ui/index.ts'
+import { serversLostText } from './servers-lost.ts'
 import type { AssumedChanges } from './use-server-changes.ts'
 
 /** How full the tiers are, when they become full, and what assumed changes to their servers do. */
@@ -22,7 +23,7 @@ export function WhatIf({
       {whatIf.isChanged && (
         <>
           <Notice kind="future" role="status">
-            <b>What if {sentenceOf(whatIf.changes)}?</b> Nothing has changed in the cluster.
+            <b>What if {visible(sentenceOf(whatIf.changes))}?</b> Nothing has changed in the cluster.
           </Notice>
           <Consequences preview={preview} />
         </>
@@ -62,21 +63,21 @@ function sentenceOf({ failed, drained, added }: ServerChanges): string {
   return formatList(parts)
 }
 
-function Consequences({
-  preview: { tiers, unavailableSegments },
-}: {
-  readonly preview: ServerChangesPreview
-}) {
+function Consequences({ preview }: { readonly preview: ServerChangesPreview }) {
+  const { tiers, unavailableSegments, unloadableSegments } = preview
   const sum = (amount: (tier: ChangedTier) => number): number =>
     tiers.reduce((total, tier) => total + amount(tier), 0)
   const copies = sum(({ loaded }) => loaded.copies)
   const misfits = sum(({ doesNotFit }) => doesNotFit.copies)
+  const empty = tiers.filter((tier) => tier.serversBefore > 0 && tier.serversAfter === 0)
+  const consequence = serversLostText(preview)
   return (
     <>
-      {unavailableSegments > 0 && (
-        <Notice kind="loss">
-          <b>{countOf(unavailableSegments, 'segment')} cannot be queried</b> until other servers have loaded
-          them.
+      {consequence && (
+        <Notice kind={unavailableSegments > 0 ? 'loss' : 'warning'}>
+          <b>{consequence.what}</b> {consequence.why}
+          {empty.length > 0 &&
+            ` ${visible(formatList(empty.map(({ name }) => name)))} ${empty.length === 1 ? 'has' : 'have'} no other servers.`}
         </Notice>
       )}
       {misfits > 0 && (
@@ -85,11 +86,13 @@ function Consequences({
           fit.
         </Notice>
       )}
-      <p className="sentence">
-        {copies === 0
-          ? 'No server needs to load anything.'
-          : `The servers load ${countOf(copies, 'replica')} (${formatBytes(sum(({ loaded }) => loaded.bytes))}).`}
-      </p>
+      {copies > 0 ? (
+        <p className="sentence">
+          The servers load {countOf(copies, 'replica')} ({formatBytes(sum(({ loaded }) => loaded.bytes))}).
+        </p>
+      ) : (
+        unloadableSegments === 0 && <p className="sentence">No server needs to load anything.</p>
+      )}
     </>
   )
 }
@@ -154,7 +157,7 @@ function Fill({ tier, color }: { readonly tier: ChangedTier; readonly color: num
   if (!Number.isFinite(capacityBytesAfter)) return 'unlimited'
   return (
     <span className="fill">
-      <Meter label={`Fill of ${name}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
+      <Meter label={`Fill of ${visible(name)}`} value={bytesAfter} max={capacityBytesAfter} color={color} />
       <span className="numbers">
         {formatShare(bytesAfter, capacityBytesAfter)} of {formatBytes(capacityBytesAfter)}
       </span>
@@ -209,7 +212,9 @@ function AddServers({
             }}
           >
             {tiers.map((name) => (
-              <option key={name}>{name}</option>
+              <option key={name} value={name}>
+                {visible(name)}
+              </option>
             ))}
           </select>
         </label>

@@ -1,7 +1,11 @@
 /** What all screens share: formats, colors, and small parts. */
+export * from '../formats/index.ts'
+export { Boundary } from './boundary.tsx'
+export { ChangeBy } from './change-by.tsx'
 export { CopyButton } from './copy-button.tsx'
-export * from './format.ts'
+export { isTyping } from './is-typing.ts'
 export * from './notice.tsx'
 export { ThemeSwitch } from './theme.tsx'
 export { tierColors } from './tier-colors.ts'
 export { useWidth } from './use-width.ts'
+export { useWork } from './use-work.ts'

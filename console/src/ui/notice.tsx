@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { visible } from '../formats/index.ts'
 
 /** A box that stands out: a loss, a warning, something in the future, a problem, or a neutral message. */
 export function Notice({
@@ -36,11 +37,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** A name from the cluster, which may contain anything: isolated, so that it cannot turn the text around it. */
 export function Name({ children }: { readonly children: string }) {
-  return (
-    <bdi className="name">
-      {children.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\u2423')}
-    </bdi>
-  )
+  return <bdi className="name">{visible(children)}</bdi>
 }
 
 /** How full something is, in the color of its tier. Its numbers are next to it. */

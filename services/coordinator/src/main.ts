@@ -26,6 +26,7 @@ import { previewRulesRoutes } from './api/preview-rules.ts'
 import { createRuleLists, firstDefaultRules, rulesRoutes } from './api/rules.ts'
 import { createRulesGuard } from './api/rules-guard.ts'
 import { securityRoutes } from './api/security/index.ts'
+import { serverProblemsRoute } from './api/server-problems.ts'
 import { serverRoutes } from './api/servers.ts'
 import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
@@ -178,6 +179,7 @@ function coordinatorRoutes(
     clusterStateRoute(view, clusterState),
     callsRoute(context),
     certificatesRoute(context),
+    serverProblemsRoute(context),
     ...serverRoutes(view, loadMeter),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),

@@ -1,6 +1,7 @@
+import { formatInstant } from '@svc/domain/time'
 import { omittable, readText } from '@svc/domain/validation'
 import { authenticated, jsonAnswer, type Route, route } from '@svc/shared/http'
-import type { Caller } from '@svc/shared/security'
+import { allowsEverything, type Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
 
@@ -16,13 +17,20 @@ const callerShape = z
     datasource: grantShape
       .nullable()
       .describe('Permissions on the datasource in the `dataSource` parameter; null without this parameter'),
+    anyDatasource: grantShape.describe('Permissions on any datasources'),
+    storesRoles: z.boolean().describe('Whether the cluster stores users and roles'),
+    now: z.iso.datetime().describe('The current time of the cluster'),
     simulation: z.boolean().describe('Whether faults can be injected'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })
 
 /** Returns the endpoint that shows a page who is logged in, and what that user may do. */
-export const callerRoute = (context: Pick<ServiceContext, 'settings' | 'simulatedClock'>): Route =>
+export const callerRoute = ({
+  settings,
+  clock,
+  simulatedClock,
+}: Pick<ServiceContext, 'settings' | 'clock' | 'simulatedClock'>): Route =>
   route({
     method: 'GET',
     path: '/svc/router/v1/caller',
@@ -36,8 +44,14 @@ export const callerRoute = (context: Pick<ServiceContext, 'settings' | 'simulate
       config: grantOf(caller, 'CONFIG', 'CONFIG'),
       security: grantOf(caller, 'CONFIG', 'security'),
       datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
-      simulation: context.settings.get('svc.simulation.enabled'),
-      simulatedClock: context.simulatedClock !== undefined,
+      anyDatasource: {
+        read: caller.hasAny('READ', 'DATASOURCE'),
+        write: caller.hasAny('WRITE', 'DATASOURCE'),
+      },
+      storesRoles: settings.get('svc.auth.authorizers').some((name) => !allowsEverything(settings, name)),
+      now: formatInstant(clock.now()),
+      simulation: settings.get('svc.simulation.enabled'),
+      simulatedClock: simulatedClock !== undefined,
     }),
   })
 

@@ -19,9 +19,10 @@ const clusterOf = (coldBytes = 1000): PreviewedCluster =>
   )
 
 const previewOf = (changes: Partial<ServerChanges>, cluster = clusterOf()) => {
-  const { tiers, unavailableSegments } = finish(previewServerChanges(cluster, { ...nothing, ...changes }))
-  return { unavailableSegments, ...Object.fromEntries(tiers.map((tier) => [tier.name, tier])) } as {
+  const { tiers, ...segments } = finish(previewServerChanges(cluster, { ...nothing, ...changes }))
+  return { ...segments, ...Object.fromEntries(tiers.map((tier) => [tier.name, tier])) } as {
     readonly unavailableSegments: number
+    readonly unloadableSegments: number
     readonly hot: (typeof tiers)[number]
     readonly cold: (typeof tiers)[number]
     readonly icy?: (typeof tiers)[number]
@@ -29,8 +30,8 @@ const previewOf = (changes: Partial<ServerChanges>, cluster = clusterOf()) => {
 }
 
 test('without a change, nothing is loaded and everything fits', () => {
-  const { hot, cold, unavailableSegments } = previewOf({})
-  assert.equal(unavailableSegments, 0)
+  const { hot, cold, unavailableSegments, unloadableSegments } = previewOf({})
+  assert.deepEqual([unavailableSegments, unloadableSegments], [0, 0])
   assert.deepEqual(hot, {
     name: 'hot',
     serversBefore: 2,
@@ -47,11 +48,12 @@ test('without a change, nothing is loaded and everything fits', () => {
 })
 
 test('a failed server leaves segments unavailable that no other server has', () => {
-  const { cold, hot, unavailableSegments } = previewOf({
+  const { cold, hot, unavailableSegments, unloadableSegments } = previewOf({
     failed: ['cold-1'],
     added: [testServer('cold-2', 'cold', 40)],
   })
-  assert.equal(unavailableSegments, 5)
+  // One of the five does not fit on the added server.
+  assert.deepEqual([unavailableSegments, unloadableSegments], [5, 1])
   assert.deepEqual([cold.serversBefore, cold.serversAfter], [1, 1])
   assert.deepEqual([cold.loaded.copies, cold.doesNotFit.bytes, cold.fullAt], [4, 10, testNow])
   assert.deepEqual(hot.loaded.copies, 0)
@@ -65,9 +67,26 @@ test('a drained server keeps its segments available, and they are loaded elsewhe
 })
 
 test('a tier that loses its servers has no replicas afterward', () => {
-  const { cold, unavailableSegments } = previewOf({ failed: ['cold-1'] })
-  assert.equal(unavailableSegments, 5)
+  const { cold, unavailableSegments, unloadableSegments } = previewOf({ failed: ['cold-1'] })
+  assert.deepEqual([unavailableSegments, unloadableSegments], [5, 5])
   assert.deepEqual([cold.serversAfter, cold.capacityBytesAfter, cold.bytesAfter], [0, 0, 0])
+})
+
+test('segments stay on drained servers if no other server can load them', () => {
+  const { unavailableSegments, unloadableSegments } = previewOf({ drained: ['cold-1'] })
+  assert.deepEqual([unavailableSegments, unloadableSegments], [0, 5])
+})
+
+test('segments that no server can load anyway are not a consequence of the changes', () => {
+  const servers = [testServer('hot-1', 'hot'), testServer('cold-1', 'cold', 20)]
+  const rules = [
+    { type: 'loadByPeriod', period: 'P5D', tieredReplicants: { hot: 1 } },
+    { type: 'loadForever', tieredReplicants: { cold: 1 } },
+  ]
+  const served = Array.from({ length: 10 }, (_, index) => (index < 5 ? [0] : index < 7 ? [1] : []))
+  const cluster = clusterOfDays(servers, rules, served)
+  assert.equal(previewOf({ failed: ['cold-1'] }, cluster).unloadableSegments, 2)
+  assert.equal(previewOf({ failed: ['hot-1'] }, cluster).unloadableSegments, 5)
 })
 
 test('shows the day on which a tier is full, and that an added server prevents that', () => {

@@ -43,6 +43,8 @@ export interface ServerChangesPreview {
   readonly tiers: readonly ChangedTier[]
   /** Visible segments that no server serves until one has loaded them again. */
   readonly unavailableSegments: number
+  /** Visible segments that no other server can load: they stay unavailable, or on drained servers. */
+  readonly unloadableSegments: number
 }
 
 const reader = { canRead: () => true, canReadTiers: true }
@@ -57,19 +59,7 @@ export function* previewServerChanges(
   // Replicas on drained servers have to be loaded elsewhere, too.
   const remaining = withoutServers(cluster, new Set([...failed, ...drained]))
   const servers = [...remaining.servers, ...added]
-  const { result } = yield* decideRequest(
-    {
-      now: undefined,
-      rules: new Map(),
-      defaultRules: cluster.rules.get(defaultRulesName) ?? [],
-      segments: undefined,
-      servers,
-      horizon: undefined,
-      markUsedSince: undefined,
-    },
-    remaining,
-    reader,
-  )
+  const result = yield* decideStoredRules(remaining, servers)
   const fullTimes = yield* fullTimesOf(result)
   const names = new Set([...cluster.servers, ...added].filter(isHistorical).map(({ tier }) => tier))
   const places = new Map(result.tiers.map(({ tier }, place) => [tier, place]))
@@ -88,8 +78,38 @@ export function* previewServerChanges(
     }
   })
   const stillServed = yield* servedSegmentsIn(withoutServers(cluster, new Set(failed)))
-  return { tiers, unavailableSegments: served - stillServed }
+  return {
+    tiers,
+    unavailableSegments: served - stillServed,
+    unloadableSegments: yield* newlyUnqueryable(result, cluster),
+  }
 }
+
+/** Decides what the stored rules do with other servers. Yields regularly. */
+function* decideStoredRules(
+  cluster: PreviewedCluster,
+  servers: readonly PreviewServer[],
+): Generator<undefined, PreviewResult> {
+  const request = {
+    now: undefined,
+    rules: new Map(),
+    defaultRules: cluster.rules.get(defaultRulesName) ?? [],
+    segments: undefined,
+    servers,
+    horizon: undefined,
+    markUsedSince: undefined,
+  }
+  return (yield* decideRequest(request, cluster, reader)).result
+}
+
+/** Returns how many segments are unqueryable after all loads, but would not be without the changes. Yields regularly. */
+function* newlyUnqueryable(changed: PreviewResult, cluster: PreviewedCluster): Generator<undefined, number> {
+  const after = unqueryableIn(changed)
+  if (after === 0) return 0
+  return Math.max(0, after - unqueryableIn(yield* decideStoredRules(cluster, cluster.servers)))
+}
+
+const unqueryableIn = ({ totalEffects }: PreviewResult): number => totalEffects.format().unqueryable.segments
 
 /** Returns the number of visible segments with at least one replica. Yields regularly. */
 function* servedSegmentsIn(cluster: PreviewedCluster): Generator<undefined, number> {

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { Role } from '../config/index.ts'
 import { createTestStores } from '../testing/index.ts'
-import { type AnnouncedNode, loadNodes, removeNode, removeStaleNodes, saveHeartbeat, sql } from './index.ts'
+import {
+  type AnnouncedNode,
+  loadMissingNodes,
+  loadNodes,
+  removeNode,
+  removeStaleNodes,
+  saveHeartbeat,
+  sql,
+} from './index.ts'
 
 const { database } = await createTestStores({ after })
 beforeEach(() => database.query(sql`DELETE FROM nodes`))
@@ -66,6 +74,15 @@ describe('a server', () => {
     assert.deepEqual(await names(7000), ['a', 'b'])
     await saveHeartbeat(database, node('a'))
     assert.deepEqual(await names(), ['a', 'b'])
+  })
+
+  it('that misses its heartbeats is missing, and one that leaves is not', async () => {
+    for (const name of ['a', 'b', 'c']) await saveHeartbeat(database, node(name))
+    for (const name of ['a', 'b']) await age(name, 60)
+    await removeNode(database, node('b'))
+    const [missing, ...others] = await loadMissingNodes(database, 5000)
+    assert.deepEqual([missing!.role, missing!.name, others], ['historical', 'a', []])
+    assert.ok(Math.abs(missing!.silentMs - 60_000) < 10_000, String(missing!.silentMs))
   })
 
   it('that leaves disappears immediately', async () => {

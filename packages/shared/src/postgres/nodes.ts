@@ -51,6 +51,20 @@ export async function loadNodes(
     ORDER BY role, name`)
 }
 
+/** A server that stopped sending heartbeats without leaving. */
+export interface MissingNode extends Pick<AnnouncedNode, 'name' | 'role'> {
+  /** Time since its last heartbeat. */
+  readonly silentMs: number
+}
+
+/** Returns the servers whose last heartbeat is older than `timeoutMs`, sorted by role and name. */
+export async function loadMissingNodes(queries: Queries, timeoutMs: number): Promise<MissingNode[]> {
+  return await queries.query<MissingNode>(sql`
+    SELECT name, role, (extract(epoch FROM now() - heartbeat_at) * 1000)::float8 AS "silentMs"
+    FROM nodes WHERE heartbeat_at <= now() - ${timeoutMs}::float8 * interval '1 millisecond'
+    ORDER BY role, name`)
+}
+
 /** Deletes servers that have had no heartbeat for `keptMs`. */
 export async function removeStaleNodes(queries: Queries, keptMs: number): Promise<void> {
   await queries.query(

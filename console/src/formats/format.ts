@@ -42,6 +42,9 @@ export function formatDuration(text: string): string {
   return formatSpan((weeks * 7 + days) * dayMs + ((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 }
 
+/** Compares names as people order them: `hot-2` comes before `hot-10`. */
+export const byNumberedName = new Intl.Collator('en', { numeric: true }).compare
+
 /** Returns a share in percent with at most one digit after the point. */
 export const formatShare = (part: number, total: number): string =>
   total === 0 ? '0%' : `${((100 * part) / total).toFixed(part / total < 0.1 ? 1 : 0)}%`

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { certificateConcerns, certificateEnds, serverConcerns, taskConcerns } from './concerns.ts'
+
+const textsOf = (concerns: readonly { readonly text: string }[]) => concerns.map(({ text }) => text)
+const time = '2026-01-01T00:00:00.000Z'
+const server = (role: string, validTo: string | null) => ({
+  role,
+  server: `${role}:1`,
+  certificate: validTo === null ? null : { validTo },
+  problem: null,
+})
+
+test('says which servers are missing or not ready, and why', () => {
+  assert.deepEqual(
+    textsOf(
+      serverConcerns([
+        { role: 'broker', server: 'b:1', state: 'missing', problem: 'No heartbeat for 45 s' },
+        { role: 'historical', server: 'h:1', state: 'notReady', problem: 'The certificate has expired' },
+      ]),
+    ),
+    [
+      'The broker b:1 is missing: No heartbeat for 45 s.',
+      'The historical h:1 is not ready: The certificate has expired.',
+    ],
+  )
+})
+
+test('lists all certificates, soonest first, and says which have expired or expire soon', () => {
+  const client = [{ labels: { certificate: 'client' }, value: 86_400 }]
+  const metrics = new Map([['router', new Map([['svc_tls_certificate_expiry_seconds', client]])]] as const)
+  const ends = certificateEnds(
+    {
+      time,
+      servers: [
+        server('router', '2027-01-01T00:00:00.000Z'),
+        server('worker', null),
+        server('historical', '2025-12-31T00:00:00.000Z'),
+        ...Array.from({ length: 5 }, (_, at) => server(`broker${at}`, '2026-01-05T00:00:00.000Z')),
+      ],
+      authorities: [{ subject: 'CN=ours', validTo: '2026-01-11T00:00:00.000Z' }],
+    },
+    metrics,
+  )
+  assert.deepEqual(
+    ends.map(({ owner }) => owner),
+    [
+      'historical historical:1',
+      'router',
+      ...Array.from({ length: 5 }, (_, at) => `broker${at} broker${at}:1`),
+      'CN=ours',
+      'router router:1',
+      'worker worker:1',
+    ],
+  )
+  assert.deepEqual(textsOf(certificateConcerns(ends)), [
+    'The server certificate of the historical historical:1 has expired.',
+    'The client certificate of the router expires in 24 h.',
+    'The server certificates of the broker0 broker0:1, the broker1 broker1:1, the broker2 broker2:1, and 2 others expire in 4 days.',
+    'The certificate of authority CN=ours expires in 10 days.',
+  ])
+})
+
+test('counts the tasks that failed within a day', () => {
+  const task = (status: 'FAILED' | 'SUCCESS', hoursAgo: number) =>
+    ({ status, dataSource: 'wiki', ageMs: hoursAgo * 3_600_000 }) as never
+  assert.deepEqual(textsOf(taskConcerns([task('FAILED', 1), task('FAILED', 25), task('SUCCESS', 1)], 100)), [
+    'A task for wiki failed within the last day.',
+  ])
+})

@@ -1,0 +1,134 @@
+import { formatBytes } from '@svc/domain/text'
+import { type KeyboardEvent, type MouseEvent, memo, useMemo, useRef, useState } from 'react'
+import type { DataServer, QueueSize } from '../cluster/index.ts'
+import { formatShare, Name, useWidth } from '../ui/index.ts'
+
+// Cells become smaller when there are many servers, so that all of them are visible at once.
+const sizes = [
+  { maxServers: 200, cell: 26 },
+  { maxServers: 600, cell: 18 },
+  { maxServers: Infinity, cell: 14 },
+] as const
+const gap = 3
+
+interface MapInput {
+  /** In the order in which they are shown. */
+  readonly servers: readonly DataServer[]
+  readonly queues: Readonly<Record<string, QueueSize>>
+  readonly colors: ReadonlyMap<string, number>
+  onSelect(index: number): void
+}
+
+/** All servers at a glance: a cell for each one, filled as far as the server is. Arrow keys and clicks select a server. */
+export function ServerMap({ servers, queues, colors, onSelect }: MapInput) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const [selected, setSelected] = useState<number>()
+  const { cell } = sizes.find(({ maxServers }) => servers.length <= maxServers)!
+  const step = cell + gap
+  const perRow = Math.max(1, Math.floor((width + gap) / step))
+  const current = selected === undefined ? undefined : servers[selected]
+  const select = (index: number) => {
+    if (index < 0 || index >= servers.length) return
+    setSelected(index)
+    onSelect(index)
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const moves: Readonly<Record<string, number>> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -perRow,
+      ArrowDown: perRow,
+    }
+    const move = moves[event.key]
+    if (move === undefined) return
+    event.preventDefault()
+    select(selected === undefined ? 0 : selected + move)
+  }
+  const onClick = (event: MouseEvent<SVGSVGElement>) => {
+    const { left, top } = event.currentTarget.getBoundingClientRect()
+    const column = Math.floor((event.clientX - left) / step)
+    if (column < perRow) select(Math.floor((event.clientY - top) / step) * perRow + column)
+  }
+  return (
+    <div className="server-map">
+      <div
+        ref={box}
+        tabIndex={0}
+        role="group"
+        aria-label={`Map of ${servers.length} servers. Arrow keys select a server.`}
+        onKeyDown={onKey}
+      >
+        {width > 0 && (
+          <svg
+            width={width}
+            height={Math.ceil(servers.length / perRow) * step}
+            onClick={onClick}
+            aria-hidden="true"
+          >
+            <Cells servers={servers} queues={queues} colors={colors} cell={cell} perRow={perRow} />
+            {selected !== undefined && current && (
+              <rect
+                className="selected"
+                x={(selected % perRow) * step + 1}
+                y={Math.floor(selected / perRow) * step + 1}
+                width={cell - 2}
+                height={cell - 2}
+              />
+            )}
+          </svg>
+        )}
+      </div>
+      <Selected server={current} />
+    </div>
+  )
+}
+
+const Selected = ({ server }: { readonly server: DataServer | undefined }) => (
+  <p className="hint" role="status">
+    {server ? (
+      <>
+        <Name>{server.host}</Name>: {formatBytes(server.currSize)} of {formatBytes(server.maxSize)},{' '}
+        {formatShare(server.currSize, server.maxSize)}
+      </>
+    ) : (
+      'Each cell is a server, filled as far as the server is. A frame means that its load queue is not empty. Click a cell to find its server below.'
+    )}
+  </p>
+)
+
+interface CellsInput extends Omit<MapInput, 'onSelect'> {
+  readonly cell: number
+  readonly perRow: number
+}
+
+const Cells = memo(function Cells({ servers, queues, colors, cell, perRow }: CellsInput) {
+  const step = cell + gap
+  const busy = useMemo(
+    () =>
+      new Set(
+        Object.entries(queues).flatMap(([host, { segmentsToLoad, segmentsToDrop }]) =>
+          segmentsToLoad + segmentsToDrop > 0 ? host : [],
+        ),
+      ),
+    [queues],
+  )
+  return servers.map(({ host, tier, type, currSize, maxSize }, index) => {
+    const [x, y] = [(index % perRow) * step, Math.floor(index / perRow) * step]
+    const height = Math.round(cell * Math.min(1, maxSize <= 0 ? 0 : currSize / maxSize))
+    const color = type === 'historical' ? colors.get(tier) : undefined
+    return (
+      <g key={host} className={busy.has(host) ? 'busy' : undefined}>
+        <rect className="ground" x={x} y={y} width={cell} height={cell} rx={2} />
+        <rect
+          className={`tier-${color ?? 'none'}`}
+          x={x}
+          y={y + cell - height}
+          width={cell}
+          height={height}
+          rx={2}
+        />
+      </g>
+    )
+  })
+})

@@ -1,0 +1,56 @@
+import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { loadMissingNodes, loadServerTroubles } from '@svc/shared/postgres'
+import type { ServiceContext } from '@svc/shared/service'
+import { z } from 'zod'
+
+// Servers repeat the problems that they report more often than this.
+const troubleLifeMs = 60_000
+
+const problemsShape = z
+  .array(
+    z.object({
+      role: z.string(),
+      server: z.string(),
+      state: z
+        .enum(['notReady', 'missing'])
+        .describe(
+          '`notReady` if the server reports a problem, `missing` if it stopped sending heartbeats without leaving the cluster',
+        ),
+      problem: z.string(),
+    }),
+  )
+  .meta({ title: 'ServerProblems' })
+
+/** Returns the endpoint that lists the servers that cannot serve: those that report why, and those that stopped responding. */
+export const serverProblemsRoute = ({
+  database,
+  settings,
+}: Pick<ServiceContext, 'database' | 'settings'>): Route =>
+  route({
+    method: 'GET',
+    path: '/svc/coordinator/v1/serverProblems',
+    access: state('READ'),
+    summary:
+      'List the servers that report a problem, and the servers that stopped sending heartbeats in the last day without leaving the cluster',
+    answers: [jsonAnswer(problemsShape)],
+    handle: async () => {
+      const [troubles, missing] = await Promise.all([
+        loadServerTroubles(database, troubleLifeMs),
+        loadMissingNodes(database, settings.get('svc.discovery.timeout')),
+      ])
+      return [
+        ...troubles.map(({ role, name, trouble }) => ({
+          role,
+          server: name,
+          state: 'notReady',
+          problem: trouble,
+        })),
+        ...missing.map(({ role, name, silentMs }) => ({
+          role,
+          server: name,
+          state: 'missing',
+          problem: `No heartbeat for ${Math.round(silentMs / 1000)} s`,
+        })),
+      ]
+    },
+  })
