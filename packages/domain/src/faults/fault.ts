@@ -136,7 +136,7 @@ export function faultsAt(faults: readonly Fault[], now: number): Fault[] {
   return faults.filter(({ until }) => until === null || now < until)
 }
 
-/** Returns the faults that target a server, no matter which server calls it. */
+/** Returns the faults that target a server, independent of the caller. */
 export function faultsAimedAt(faults: readonly Fault[], { role, name }: FaultAim): Fault[] {
   return faults.filter(({ target, from }) => from === null && (target === role || target === name))
 }
