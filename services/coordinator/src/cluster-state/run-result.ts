@@ -42,10 +42,7 @@ export function shortagesOf(
       ({ tier, reason, copies }): Shortage => ({
         tier,
         kind: 'do not load all replicas',
-        text:
-          reason === 'noRoom'
-            ? `Tier [${tier}] has no space for ${countOf(copies, 'replica')}`
-            : `Tier [${tier}] does not load ${countOf(copies, 'replica')} because of the limits on load queues and replication`,
+        text: unplacedText(reason, tier, countOf(copies, 'replica')),
       }),
     ),
     ...[...run.tiersWithoutServers()].map(
@@ -63,6 +60,21 @@ export function shortagesOf(
       }),
     ),
   ]
+}
+
+function unplacedText(reason: Unplaced['reason'], tier: string, replicas: string): string {
+  switch (reason) {
+    case 'noRoom':
+      return `Tier [${tier}] has no space for ${replicas}`
+    case 'loadFailed':
+      return `Tier [${tier}] does not load ${replicas} because the servers that have space failed to load them`
+    case 'beingDropped':
+      return `Tier [${tier}] loads ${replicas} once its servers have dropped their old copies`
+    case 'queueFull':
+      return `Tier [${tier}] does not load ${replicas} yet because the load queues are full`
+    case 'replicationThrottled':
+      return `Tier [${tier}] does not load ${replicas} yet because each run loads at most [replicationThrottleLimit] additional replicas`
+  }
 }
 
 // Maximum number of tiers to list. Rules may name thousands.
