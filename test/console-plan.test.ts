@@ -13,7 +13,7 @@ const edit = {
   dataSource: 'wiki.ä "x"',
   before: [loadForever],
   after: [dropForever],
-  loss: { unqueryable: 1, unused: 2 },
+  loss: { unqueryable: 1, unqueryableBytes: 100, unused: 2, unusedBytes: 200 },
   stored: { 'wiki.ä "x"': [loadForever], _default: [loadForever] },
 }
 const liveWith = (rules: Record<string, unknown>): LiveState => ({

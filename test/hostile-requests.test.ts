@@ -3,16 +3,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { attack } from './hostile/attack.ts'
-import { sampleCases } from './hostile/cases.ts'
+import { sampleCases, storedCases } from './hostile/cases.ts'
 import { seededRandom } from './support/random.ts'
 import { loadRouteTables } from './support/route-tables.ts'
 
 test('hostile requests do not block or crash a server or keep its memory', async (context) => {
   const random = seededRandom()
   context.diagnostic(`SVC_TEST_SEED=${random.seed}`)
-  const cases = sampleCases(await loadRouteTables(), random)
-  const report = await attack([cases], random, { baselineMs: 3000, maxSettleMs: 20_000 }, () => undefined)
+  const endpoints = await loadRouteTables()
+  const groups = [sampleCases(endpoints, random), ...storedCases(endpoints)]
+  const report = await attack(groups, random, { baselineMs: 3000, maxSettleMs: 20_000 }, () => undefined)
   context.diagnostic(`${report.requests} requests in ${Math.round(report.durationMs)} ms`)
-  assert.ok(report.requests >= cases.length)
+  assert.ok(report.requests >= groups.flat().length)
   assert.deepEqual(report.problems, [])
 })

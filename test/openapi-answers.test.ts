@@ -88,6 +88,8 @@ test('server information matches the document', async () => {
     `${indexer}/leader`,
     `${indexer}/isLeader`,
     `${indexer}/duties`,
+    `${indexer}/duties/runs`,
+    `${coordinator}/duties/runs`,
     `${indexer}/workers`,
     `${indexer}/worker`,
     `${indexer}/worker/history`,
@@ -105,7 +107,7 @@ test('tasks, segments, and queries match the document', async () => {
   await runTask(router, inlineTask('two'))
   await untilLoaded(router)
   const path = `${indexer}/task/${encodeURIComponent(task)}`
-  await requestAll([path, `${path}/status`, `${path}/log`])
+  await requestAll([path, `${path}/status`, `${path}/log`, `${path}/explain`])
   for (const name of ['tasks', 'runningTasks', 'pendingTasks', 'waitingTasks', 'completeTasks'])
     await requestOnce('GET', `${indexer}/${name}`)
   await requestOnce('POST', `${indexer}/taskStatus`, [task])
@@ -131,10 +133,13 @@ test('tasks, segments, and queries match the document', async () => {
     ...withWords(`${coordinator}/intervals/${interval}`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadstatus`, 'simple', 'full'),
     ...withWords(`${coordinator}/loadqueue`, 'simple'),
+    `${coordinator}/servers/activity`,
     ...withWords(`${coordinator}/tiers`, 'simple'),
     ...withWords(`${coordinator}/tiers/_default_tier`, 'simple'),
     `${coordinator}/tiers/_default_tier/explain`,
     `${coordinator}/cluster/explain`,
+    `${coordinator}/calls`,
+    `${coordinator}/certificates`,
     ...withWords(metadata, 'full', 'includeUnused'),
     `${metadata}/${dataSource}`,
     `${metadata}/${dataSource}/segments?full`,

@@ -155,7 +155,7 @@ const shapes: readonly {
   },
   {
     name: 'FaultRequest',
-    parse: (json) => parseFaultRequest(json, ['broker']),
+    parse: (json) => parseFaultRequest(json, { roles: ['broker'], servers: [] }),
     bodies: faultKinds.map((kind) => ({ kind, target: 'broker', probability: 0.5, delayMs: 5, forMs: 1000 })),
   },
   {

@@ -12,6 +12,7 @@ import { buffer } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { repositoryRoot } from '@svc/cli/home'
+import type { Loss } from '@svc/domain/saved-plan'
 import { createHttpClient, waitUntil } from '@svc/shared/testing'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
@@ -109,7 +110,7 @@ authorizers:
 interface Plan {
   readonly id: string
   readonly changes: { readonly path: string[]; readonly action: string }[]
-  readonly losses: Record<string, { unqueryable: number; unused: number }>
+  readonly losses: Record<string, Loss>
   readonly steps: { readonly phase: string; readonly entries: string[][] }[]
   readonly preview: {
     readonly summary: { readonly effects: Record<string, { segments: number }>; readonly datasources: object }
@@ -182,7 +183,9 @@ describe('plan and apply', () => {
       'rita',
       'rita',
     ])
-    assert.deepEqual(plan.losses, { [flights.dataSource]: { unqueryable: 31, unused: 31 } })
+    const { unqueryableBytes, unusedBytes, ...lost } = plan.losses[flights.dataSource]!
+    assert.deepEqual(lost, { unqueryable: 31, unused: 31 })
+    assert.ok(unusedBytes > 0 && unusedBytes === unqueryableBytes, JSON.stringify(plan.losses))
     assert.deepEqual(
       plan.steps.map(({ phase }) => phase),
       ['access', 'configuration', 'losses'],
@@ -215,7 +218,11 @@ describe('plan and apply', () => {
   test('applying the saved plan reaches the state that it shows, and a plan then has no changes', async () => {
     const applied = await svc('apply', planFile, '--yes', '--author', 'ci', '--comment', 'two months')
     assert.equal(applied.status, 0, applied.stderr)
-    assert.match(applied.stdout, /^Applied plan \[\w+\]: 6 of 6 changes\.\n$/)
+    // It shows what is lost now, before it applies anything.
+    assert.match(
+      applied.stdout,
+      /^Plan \w+ for [\s\S]*\n31 segments [\s\S]*\nApplied plan \[\w+\]: 6 of 6 changes\.\n$/,
+    )
     const served = await router.post('/svc/v2/sql', {
       query:
         'SELECT tier, count(*) FROM sys.server_segments JOIN sys.servers USING (server) GROUP BY tier ORDER BY tier',
@@ -343,12 +350,12 @@ describe('apply', () => {
     return (await router.get<string[]>(path)).toSorted()
   }
 
-  /** Applies a plan, and kills the command as soon as it has applied something. Returns its status; null if it was killed. */
-  async function applyAndKill(plan: string): Promise<number | null> {
-    const args = ['apply', plan, '--yes', '--no-wait', '--home', home.root]
+  /** Applies something, and kills the command when its output matches. Returns its status; null if it was killed. */
+  async function applyAndKill(pattern: RegExp, target: string, ...options: string[]): Promise<number | null> {
+    const args = ['apply', target, '--yes', ...options, '--home', home.root]
     const child = spawn(svcCommand, args, { detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (/^\[1\//m.test(text)) process.kill(-child.pid!, 'SIGKILL')
+      if (pattern.test(text)) process.kill(-child.pid!, 'SIGKILL')
     })
     const [status] = (await once(child, 'close')) as [number | null]
     return status
@@ -372,7 +379,7 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
       5,
     )
     let kills = 0
-    while ((await applyAndKill(planFile)) === null) {
+    while ((await applyAndKill(/^\[1\//m, planFile, '--no-wait')) === null) {
       kills += 1
       assert.ok(kills < 20)
     }
@@ -380,6 +387,45 @@ compaction: {datasources: {a: {skipOffsetFromLatest: P9D}}}
     const again = await svc('apply', planFile, '--yes')
     assert.match(again.stdout, /0 of 4 changes/)
     assert.equal((await svc('drift', file, '--target', 'rules')).status, 0)
+  })
+
+  const pause = (isPaused: boolean) =>
+    router.post('/svc/coordinator/v1/config', { pauseCoordination: isPaused })
+
+  describe('after SIGKILL in a wait', () => {
+    const rulesWith = (flightsRules: string, otherRules: string): string =>
+      `rules:\n  flights: ${flightsRules}\n  other: ${otherRules}\n  _default: ${load('_default_tier')}\n`
+    before(async () => {
+      await stopCompaction()
+      await runTask(router, flightsTask({ dataSource: 'other', segmentGranularity: 'MONTH' }))
+    })
+    after(() => pause(false))
+
+    for (const isSaved of [true, false]) {
+      test(`applying ${isSaved ? 'a saved plan' : 'files'} again waits again`, async () => {
+        const base = fileOf('base.yaml', rulesWith(load('_default_tier'), load('_default_tier')))
+        assert.equal((await svc('apply', base, '--yes')).status, 0)
+        const file = fileOf('waits.yaml', rulesWith(load('hot', '_default_tier'), load('hot')))
+        assert.equal((await svc('plan', file, '--out', planFile)).status, 5)
+        const target = isSaved ? planFile : file
+        const withTimeout = () => svc('apply', target, '--yes', '--timeout', '1')
+        await pause(true)
+        assert.equal(await applyAndKill(/^Waiting: /m, target), null)
+        const between = await withTimeout()
+        assert.equal(between.status, 6, between.stderr)
+        assert.doesNotMatch(between.stderr, /^\[.*rules\.other$/m)
+        assert.equal((await svc('drift', file, '--target', 'rules.other')).status, 5)
+        await pause(false)
+        assert.equal(await applyAndKill(/^\[1\/1\] rules\.other$/m, target), null)
+        await pause(true)
+        const afterwards = await withTimeout()
+        assert.equal(afterwards.status, 6, afterwards.stderr)
+        await pause(false)
+        const done = await svc('apply', target, '--yes')
+        assert.equal(done.status, 0, done.stderr)
+        assert.match(done.stdout, isSaved ? /0 of 2 changes/ : /already has this configuration/)
+      })
+    }
   })
 
   test('of two at the same time, one wins and the other gets a conflict', async () => {

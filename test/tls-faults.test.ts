@@ -67,6 +67,8 @@ interface Fault {
   readonly ends?: boolean
   /** The fault happens while the server is ready and known. */
   readonly runs?: boolean
+  /** Why the coordinator rejects the certificate that the server presents. */
+  readonly rejectedAs?: string
 }
 
 const faults: readonly Fault[] = [
@@ -98,6 +100,7 @@ const faults: readonly Fault[] = [
     correct: () => copyFileSync(rightKeyStore, keyStore),
     named: /\[svc\.server\.https\.keyStorePath\] contains a certificate that expired on/,
     runs: true,
+    rejectedAs: 'CERT_HAS_EXPIRED',
   },
   {
     name: 'a certificate that is revoked while the server runs',
@@ -105,6 +108,7 @@ const faults: readonly Fault[] = [
     correct: revokeNothing,
     named: /\[svc\.client\.https\.crlPath\].*CERT_REVOKED/,
     runs: true,
+    rejectedAs: 'CERT_REVOKED',
   },
   {
     name: 'a certificate of another authority in place of the one of a running server',
@@ -140,7 +144,18 @@ const faults: readonly Fault[] = [
 const servers = () => loadNodes(cluster.store, 5000)
 const isAnnounced = async (name: string) => (await servers()).some((node) => node.name === name)
 
-for (const { name, properties = [], breakFile, correct, named, ends = false, runs = false } of faults) {
+interface Certificates {
+  readonly servers: readonly {
+    readonly server: string
+    readonly certificate: { readonly subject: string } | null
+    readonly problem: string | null
+  }[]
+  readonly authorities: readonly { readonly subject: string }[]
+}
+const certificates = () => cluster.router.get<Certificates>('/svc/coordinator/v1/certificates')
+
+for (const fault of faults) {
+  const { name, properties = [], breakFile, correct, named, ends = false, runs = false } = fault
   describe(name, () => {
     let startedAt = 0
     let namedAt = 0
@@ -215,6 +230,22 @@ for (const { name, properties = [], breakFile, correct, named, ends = false, run
       const maxLines = 2 + (Date.now() - startedAt) / 10_000
       assert.ok(newEntries('coordinator').length <= maxLines)
       if (!ends) assert.ok(newEntries(faulty).length <= 2 * maxLines)
+    })
+
+    test('is shown with the certificates of all servers', {
+      skip: fault.rejectedAs === undefined,
+    }, async () => {
+      const problemsIn = ({ servers }: Certificates) =>
+        servers.flatMap(({ server, problem }) => (problem === null ? [] : [`${server} ${problem}`]))
+      // The answer is kept for some seconds.
+      const found = await waitUntil(
+        'only its certificate is rejected',
+        certificates,
+        (answer) => problemsIn(answer).join() === `${faultyName} ${fault.rejectedAs}`,
+      )
+      assert.equal(found.servers.length, 6)
+      assert.ok(found.servers.every(({ certificate }) => /^CN=/.test(certificate?.subject ?? '')))
+      assert.equal(found.authorities.length, 1)
     })
 
     test('ends by itself when the file is corrected', async () => {

@@ -49,6 +49,25 @@ test('a disconnected historical reaches no other server, so others load its segm
   await waitUntil('it is known again', servers, (names) => names.includes(name))
 })
 
+test('one server can be cut off from another one, and reaches all others', async () => {
+  const tasks = '/svc/indexer/v1/tasks'
+  const { status, stderr } = await fault('cut', 'overlord', '--from', 'router')
+  assert.equal(status, 0, stderr)
+  await waitUntil(
+    'the router cannot reach the overlord',
+    () => router.send({ path: tasks }),
+    (answer) => answer.status >= 500,
+  )
+  assert.equal((await router.send({ path: rules })).status, 200)
+  assert.match((await fault('list')).stdout, /cut +127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+/)
+  assert.match((await fault('clear')).stdout, /^Cleared 1 fault\./)
+  await waitUntil(
+    'the router can reach it again',
+    () => router.send({ path: tasks }),
+    (answer) => answer.status === 200,
+  )
+})
+
 test('a killed server is restarted', async () => {
   const restarts = () => cluster.processes().find(({ instance }) => instance === 'broker')!.restarts
   const before = restarts()

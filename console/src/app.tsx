@@ -2,7 +2,8 @@ import { lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useCaller, useConnection, useInventory, useLiveUpdates } from './cluster/index.ts'
 import { useScreenInHash } from './location.ts'
-import { endSession, hasCluster, useSession } from './session/index.ts'
+import { RefusalBar } from './refusal-bar.tsx'
+import { endSession, hasCluster, RequestFailure, useSession } from './session/index.ts'
 import { SnapshotLabel } from './snapshot/index.ts'
 import { formatMinute, ThemeSwitch } from './ui/index.ts'
 
@@ -19,6 +20,7 @@ const CompactionScreen = lazy(() =>
   import('./compaction/index.ts').then((room) => ({ default: room.CompactionScreen })),
 )
 const AccessScreen = lazy(() => import('./access/index.ts').then((room) => ({ default: room.AccessScreen })))
+const FaultsScreen = lazy(() => import('./faults/index.ts').then((room) => ({ default: room.FaultsScreen })))
 const RunsScreen = lazy(() => import('./runs/index.ts').then((room) => ({ default: room.RunsScreen })))
 const SqlScreen = lazy(() => import('./sql/index.ts').then((room) => ({ default: room.SqlScreen })))
 const TiersScreen = lazy(() => import('./tiers/index.ts').then((room) => ({ default: room.TiersScreen })))
@@ -32,6 +34,7 @@ export function App() {
         Skip to content
       </button>
       <Header />
+      <RefusalBar />
       <main id="screen" tabIndex={-1}>
         <Suspense fallback={null}>
           <Switch>
@@ -47,6 +50,7 @@ export function App() {
             {hasCluster() && <Route path="/compaction" component={CompactionScreen} />}
             {hasCluster() && <Route path="/runs" component={RunsScreen} />}
             {hasCluster() && <Route path="/access" component={AccessScreen} />}
+            {hasCluster() && <Route path="/faults" component={FaultsScreen} />}
             {hasCluster() && <Route path="/sql" component={SqlScreen} />}
             <Route>
               <Redirect to="/" />
@@ -75,6 +79,7 @@ function useScreens(): readonly { readonly path: string; readonly label: string 
         ]
       : []),
     ...(caller?.security.read ? [{ path: '/access', label: 'Access' }] : []),
+    ...(caller?.simulation && caller.state.read ? [{ path: '/faults', label: 'Faults' }] : []),
     ...(hasCluster() ? [{ path: '/sql', label: 'SQL' }] : []),
   ]
 }
@@ -126,11 +131,14 @@ function Connection() {
   const { lostAt, message } = useConnection()
   const time = data && formatMinute(data.now)
   const isLost = isError || lostAt !== undefined
+  // A leader that does not know the cluster yet refuses to return its inventory.
+  const isReached = lostAt === undefined && error instanceof RequestFailure && error.status >= 500
   return (
     <div className="connection" role="status">
       {isLost ? (
         <span className="stale" title={error?.message ?? message}>
-          No connection{time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
+          {isReached ? 'Waiting for the leader' : 'No connection'}
+          {time === undefined ? '' : `, last update ${formatMinute(lostAt ?? dataUpdatedAt)}`}
         </span>
       ) : (
         time && <time title="Cluster time">{time}</time>

@@ -38,6 +38,7 @@ describe('the console', { skip }, () => {
     if (process.env.SVC_DOCS_UPDATE === '1') await of.screenshot({ path: path.join(pictures, `${name}.png`) })
   }
   const settled = () => isSettled(cluster)
+  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
   const rulesOf = (dataSource: string) =>
     cluster.router.get<{ type: string; period?: string }[]>(`${rulesPath}/${encodeURIComponent(dataSource)}`)
   const periodsIn = (rules: Awaited<ReturnType<typeof rulesOf>>) => rules.map(({ period = '' }) => period)
@@ -68,6 +69,11 @@ describe('the console', { skip }, () => {
   afterEach(() => {
     assert.deepEqual(dark.problems.splice(0), [])
   })
+
+  const koalasPath = `${rulesPath}/koalas`
+  const koalasFor = (period: string) => [
+    { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },
+  ]
 
   const openWikipedia = async () => {
     await page.getByRole('link', { name: 'Datasources', exact: true }).click()
@@ -369,6 +375,18 @@ describe('the console', { skip }, () => {
       .getByRole('rowheader', { name: new RegExp(`^${dutyGroups[0]!.name}`) })
       .first()
       .waitFor()
+    await duties.getByRole('button', { name: 'HistoricalManagementDuties' }).click()
+    const runs = duties.getByRole('group', { name: 'Runs of HistoricalManagementDuties' })
+    await runs
+      .getByText(/runs? with nothing to do/)
+      .first()
+      .waitFor()
+    const koalas = await rulesOf('koalas')
+    await cluster.router.post(koalasPath, koalasFor('P30Y'))
+    // Nothing was in this tier before, so this run loads a replica of each of the 30 segments.
+    await runs.getByRole('row', { name: /ms 30 30 30 0 0 30 loads$/ }).waitFor()
+    await cluster.router.post(koalasPath, koalas)
+    await waitUntil('the cluster is settled', settled)
     await page.getByRole('button', { name: task }).click()
     await page
       .getByRole('row', { name: new RegExp(`${task}.* (waiting|pending|running|succeeded|failed)`) })
@@ -418,6 +436,188 @@ describe('the console', { skip }, () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByText('Deleted user carol.').waitFor()
     await page.getByRole('button', { name: 'carol', exact: true }).waitFor({ state: 'detached' })
+  })
+
+  test('creates, edits, and deletes a role and a group mapping, and undoes that', async () => {
+    const at = '/proxy/coordinator/svc-ext/basic-security/authorization/db/MyBasicMetadataAuthorizer'
+    const permissionsOf = async (role: string) =>
+      (await cluster.router.get<{ permissions: { resourceAction: object }[] }>(`${at}/roles/${role}`))
+        .permissions.length
+    await page.getByRole('button', { name: 'New role…' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('analysts')
+    await page.getByLabel('Name of resource 1').fill('wiki.*')
+    await page.getByRole('button', { name: 'Create role' }).click()
+    await page.getByText('Created the role analysts.').waitFor()
+    await page.getByRole('heading', { name: 'Role analysts' }).waitFor()
+    await page.getByRole('button', { name: 'Add permission' }).click()
+    await page.getByLabel('Type of resource 2').selectOption('STATE')
+    await page.getByText('Added: READ on STATE').waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText('Changed the permissions of the role analysts.').waitFor()
+    assert.equal(await permissionsOf('analysts'), 2)
+    await page.getByRole('button', { name: 'New group mapping…' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('staff')
+    await page.getByLabel('Groups of the LDAP directory').fill('staff')
+    assert.ok(await page.getByRole('button', { name: 'Create group mapping' }).isDisabled())
+    await page.getByLabel('Groups of the LDAP directory').fill('cn=staff,dc=example')
+    await page.getByRole('checkbox', { name: 'analysts' }).check()
+    await page.getByRole('button', { name: 'Create group mapping' }).click()
+    await page.getByText('Created the group mapping staff.').waitFor()
+    await page.getByRole('row', { name: 'staff cn=staff,dc=example analysts' }).waitFor()
+    await page.getByRole('button', { name: 'role analysts' }).click()
+    await page.getByText('staff (group mapping)').waitFor()
+    await page.getByRole('button', { name: 'Delete this role…' }).click()
+    await page.getByText('0 users and 1 group mapping lose its permissions.').waitFor()
+    await page.getByRole('button', { name: 'Delete role' }).click()
+    await page.getByText('Deleted the role analysts.').waitFor()
+    await page.getByRole('row', { name: 'staff cn=staff,dc=example none' }).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Undone.').waitFor()
+    await page.getByRole('row', { name: 'staff cn=staff,dc=example analysts' }).waitFor()
+    assert.equal(await permissionsOf('analysts'), 2)
+    await page.getByRole('button', { name: 'group mapping staff' }).click()
+    await page.getByRole('button', { name: 'Delete this group mapping…' }).click()
+    await page.getByRole('button', { name: 'Delete group mapping' }).click()
+    await page.getByText('Deleted the group mapping staff.').waitFor()
+    assert.deepEqual(await cluster.router.get(`${at}/groupMappings`), [])
+  })
+
+  test('shows the certificates of all servers, and the calls between them', async () => {
+    const certificates = page.getByRole('region', { name: 'Certificates' })
+    const { servers } = await cluster.router.get<{ servers: { role: string; server: string }[] }>(
+      '/svc/coordinator/v1/certificates',
+    )
+    assert.equal(servers.length, 5)
+    for (const { role, server } of servers)
+      await certificates.getByRole('row', { name: new RegExp(`^${role} ${server} CN=.* valid$`) }).waitFor()
+    await certificates.getByRole('row', { name: /^trusted authority CN=/ }).waitFor()
+    const calls = page.getByRole('region', { name: 'Calls between servers' })
+    // One row, however often the historical reports.
+    const reports = calls.getByRole('row', { name: /^historical .* coordinator .* svc_system POST .*report/ })
+    assert.equal(await reports.count(), 1)
+    await calls.getByLabel('Only requests that failed').check()
+    await calls
+      .getByText('No request failed.')
+      .or(calls.getByRole('row', { name: /[1-9]\d*$|:\d\d$/ }))
+      .first()
+      .waitFor()
+  })
+
+  test('explains servers, tasks, and refused requests', async () => {
+    await page.getByRole('link', { name: 'Tiers', exact: true }).click()
+    await page.getByRole('button', { name: 'Why: hot-1.example:8083' }).click()
+    const path = '/svc/coordinator/v1/servers/hot-1.example%3A8083/explain'
+    const { sentences } = await cluster.router.get<{ sentences: string[] }>(path)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText(sentences[0]!.split(':').slice(0, 2).join(':')).waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await page
+      .getByRole('article', { name: 'hot-1.example:8083' })
+      .getByText(/^loads .*\/s$/)
+      .waitFor()
+
+    const { json } = await cluster.router.post('/svc/indexer/v1/task', {
+      type: 'kill',
+      dataSource: 'koalas',
+      interval: '2000-01-01/2000-01-02',
+    })
+    const { task } = json as { task: string }
+    await page.getByRole('link', { name: 'Runs', exact: true }).click()
+    await page.getByRole('button', { name: task }).click()
+    // An imported cluster has no task slots.
+    await page
+      .getByRole('list', { name: 'Why' })
+      .getByText(/No server has task slots|The task/)
+      .first()
+      .waitFor()
+    dark.problems.splice(0)
+
+    const nobody = { path: '/svc/coordinator/v1/servers', credentials: credentialsOf('nobody') }
+    assert.equal((await cluster.router.send(nobody)).status, 403)
+    await page.getByRole('link', { name: 'Access', exact: true }).click()
+    await page.getByLabel('Show').selectOption('missing permissions')
+    const refused = page.getByRole('row', {
+      name: /missing permission nobody GET \/svc\/coordinator\/v1\/servers /,
+    })
+    await refused.first().getByRole('link', { name: 'Why?' }).click()
+    await page.getByText('Not allowed.', { exact: true }).waitFor()
+    await page.getByText('/svc/coordinator/v1/servers requires READ on STATE').waitFor()
+  })
+
+  test('says on any screen that a request was refused, and why', async () => {
+    const other = await openPage(browser)
+    await other.page.route('**/svc/coordinator/v1/rules/koalas/history*', async (request) => {
+      const errorMessage = 'Missing permission [READ] on [DATASOURCE] [koalas]'
+      await request.fulfill({ status: 403, json: { errorMessage } })
+    })
+    await logIn(other.page, urlOf('datasources/koalas'), 'admin', cluster.adminPassword!)
+    const bar = other.page.getByRole('alert').filter({ hasText: 'Refused:' })
+    await bar.getByText('Missing permission [READ] on [DATASOURCE] [koalas]').waitFor()
+    await bar.getByRole('link', { name: 'Why?' }).click()
+    await other.page.getByText('Allowed.', { exact: true }).waitFor()
+    await bar.waitFor({ state: 'detached' })
+    assert.deepEqual(await other.findings(), [])
+    await other.context.close()
+  })
+
+  test('injects a fault between two servers, shows how the cluster recovers, and ends the fault', async (t) => {
+    const path = '/svc/simulation/v1/faults'
+    t.after(async () => {
+      await cluster.router.send({ method: 'DELETE', path })
+    })
+    await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    const reports = page.getByRole('button', { name: /^Calls from historical .* to coordinator / })
+    await reports.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Cut off' }).click()
+    await page.getByLabel('For').selectOption('5 min')
+    await page.getByRole('button', { name: 'Inject fault' }).click()
+    const faults = page.getByRole('region', { name: 'Active faults' })
+    await faults.getByRole('row', { name: /^cut off calls from .* left/ }).waitFor()
+    const [fault] = await cluster.router.get<{ kind: string; from: string; target: string }[]>(path)
+    assert.equal(fault!.kind, 'cut')
+    assert.deepEqual([fault!.from, fault!.target], ['historical-1', 'coordinator'].map(cluster.nameOf))
+    // Its virtual servers no longer report.
+    await page.getByRole('button', { name: /^virtual servers .*9 missing/ }).waitFor()
+    await page
+      .getByText(/servers? .*(is|are) missing\.$/)
+      .first()
+      .waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await draw(page, 'faults')
+    await faults.getByRole('button', { name: /^End: / }).click()
+    await page.getByRole('button', { name: /^virtual servers .* missing/ }).waitFor({ state: 'detached' })
+    await page
+      .getByText(/servers? .*(is|are) back\.$/)
+      .first()
+      .waitFor()
+    await page.getByText('The cluster is settled. Every segment is served.').waitFor()
+    assert.deepEqual(await cluster.router.get(path), [])
+    // A server can be killed, too.
+    await page.getByRole('button', { name: /^broker / }).click()
+    await page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await page.getByText('Its process is killed, and restarts.').waitFor()
+    // The browser reports the status of requests while the leader did not know the cluster.
+    dark.problems.splice(0)
+  })
+
+  test('explains on which clusters faults can be injected, and who may inject them', async () => {
+    const other = await openPage(browser)
+    await logIn(other.page, urlOf('faults'), 'reader', passwordOf('reader'))
+    await other.page.getByText('Injecting faults requires WRITE on STATE.').waitFor()
+    // As on a cluster that is not a simulation.
+    await other.page.route('**/svc/router/v1/caller*', async (request) => {
+      const response = await request.fetch()
+      await request.fulfill({ response, json: { ...(await response.json()), simulation: false } })
+    })
+    await logIn(other.page, urlOf('faults'), 'reader', passwordOf('reader'))
+    await other.page.getByText('Faults can be injected only into a simulation').waitFor()
+    assert.equal(await other.page.getByRole('link', { name: 'Faults' }).count(), 0)
+    assert.deepEqual(await other.findings(), [])
+    assert.deepEqual(other.problems, [])
+    await other.context.close()
   })
 
   test('runs SQL, shows the result as a table, and says why a query fails', async () => {
@@ -517,12 +717,6 @@ describe('the console', { skip }, () => {
     // The browser reports the status of the wrong password.
     dark.problems.splice(0)
   })
-
-  const passwordOf = (name: string): string => credentialsOf(name).split(':')[1]!
-  const koalasPath = `${rulesPath}/koalas`
-  const koalasFor = (period: string) => [
-    { type: 'loadByPeriod', period, includeFuture: true, tieredReplicants: { cold: 1 } },
-  ]
 
   test('shows a lost connection, and continues by itself with what has changed in the meantime', async () => {
     const link = await openLink(cluster.routerUrl)

@@ -11,7 +11,11 @@ export async function startSampleCluster(snapshot: string): Promise<TestCluster>
     placeHome: (home) => {
       execFileSync(svcCommand, ['import', '--from', snapshot, '--home', home], { stdio: 'ignore' })
     },
-    set: ['coordinator.svc.coordinator.period=PT1S', 'svc.simulation.clock.enabled=true'],
+    set: [
+      'coordinator.svc.coordinator.period=PT1S',
+      'svc.simulation.clock.enabled=true',
+      'svc.simulation.enabled=true',
+    ],
   })
   await waitUntil('the cluster is settled', () => isSettled(cluster))
   return cluster

@@ -11,7 +11,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { repositoryRoot } from '@svc/cli/home'
 import type { Browser, Page } from 'playwright-core'
 import { chromiumFile } from '../support/find-on-path.ts'
-import { svcCommand } from '../support/svc-command.ts'
+import { runSvc, svcCommand } from '../support/svc-command.ts'
 import { newTestFolder, removeTestFolder } from '../support/test-folder.ts'
 import { type ConsolePage, openBrowser, openPage } from './open-browser.ts'
 import { writeSampleInventory } from './sample-inventory.ts'
@@ -109,6 +109,35 @@ describe('the console without a cluster', { skip }, () => {
       .getByLabel('Choose files')
       .setInputFiles([...filesOfSnapshot().filter((name) => !name.endsWith('rules.json')), broken])
     await page.getByText('Invalid file [rules.json]: expected JSON').waitFor()
+  })
+
+  test('refuses an export with a truncated or changed file', async () => {
+    const exported = path.join(site, 'exported')
+    const { status, stderr } = await runSvc('export', exported, '--from', snapshot)
+    assert.equal(status, 0, stderr)
+    const segments = path.join(exported, 'segments.jsonl')
+    const complete = readFileSync(segments, 'utf8')
+    const lines = complete.split('\n')
+    const choose = async () =>
+      await page
+        .getByLabel('Choose files')
+        .setInputFiles(readdirSync(exported).map((name) => path.join(exported, name)))
+    writeFileSync(segments, lines.slice(0, 50).join('\n'))
+    await choose()
+    await page.getByText(/\[segments\.jsonl\] is \[\d+\] bytes long, expected \[\d+\]/).waitFor()
+    writeFileSync(
+      segments,
+      complete.replace(/"size":(\d)/, (_, digit) => `"size":${(Number(digit) + 1) % 10}`),
+    )
+    await choose()
+    await page.getByText('[segments.jsonl] was changed').waitFor()
+    assert.deepEqual(await dark.findings(), [])
+    await page.goto('about:blank')
+    await page.goto(served.url)
+    writeFileSync(segments, complete)
+    await choose()
+    await page.getByText(/5 datasources/).waitFor()
+    await page.getByRole('button', { name: 'Open another' }).click()
   })
 
   test('opens files that were saved from the API, and sends nothing', async () => {

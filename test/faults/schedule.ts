@@ -132,7 +132,12 @@ const maxPauseMs = 2500
 /** Returns the work and the faults of a run of `seconds`; the same for the same seed. */
 export function planSchedule(seed: number, seconds: number): Schedule {
   const random = seededRandom(seed)
-  return { seed, seconds, work: planWork(random, seconds, workPerSecond), faults: planFaults(random, seconds) }
+  return {
+    seed,
+    seconds,
+    work: planWork(random, seconds, workPerSecond),
+    faults: planFaults(random, seconds),
+  }
 }
 
 const upTo = (random: SeededRandom, max: number): number => Math.floor(random.next() * max)

@@ -60,7 +60,7 @@ export async function attack(
     for (const [index, cases] of shuffled(groups, random).entries()) {
       if (index < skippedEndpoints) continue
       const seen = findings.measured.length
-      await world.restoreData()
+      await world.restoreData(cases[0]?.stored)
       await runCases(world, cases, baseline, findings, ({ about, excessMs }) =>
         onProgress(`  ${Math.round(excessMs)} ms above the baseline: ${about}\n`),
       )
@@ -89,8 +89,10 @@ export async function attack(
   }
 }
 
-const nameOf = ([first]: readonly HostileCase[]): string =>
-  first ? `${first.endpoint.role} ${first.endpoint.method} ${first.endpoint.path}` : 'nothing'
+const nameOf = ([first]: readonly HostileCase[]): string => {
+  if (first?.stored !== undefined) return `GET requests with ${first.stored} stored`
+  return first ? `${first.endpoint.role} ${first.endpoint.method} ${first.endpoint.path}` : 'nothing'
+}
 
 /** The longest delays and the memory of all instances while only the healthy user sends requests. */
 async function measureBaseline(world: HostileWorld, baselineMs: number): Promise<Baseline> {

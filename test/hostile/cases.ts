@@ -3,6 +3,7 @@ import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import { fittingSize } from './fit-limits.ts'
 import { classesOf, type InputClass } from './input-classes.ts'
 import { pairwise } from './pairwise.ts'
+import { type StoredState, storedStates } from './stored-states.ts'
 
 /**
  * The sender of a request: nobody, a user without permissions, one with permission on one datasource, or the
@@ -23,6 +24,8 @@ export interface HostileCase {
   readonly way: Way
   /** How many copies are sent at once (default: 1). */
   readonly copies?: number
+  /** What the servers have stored when the request is sent; nothing large by default. */
+  readonly stored?: StoredState
 }
 
 const KiB = 1024
@@ -42,7 +45,14 @@ export function describeCase({ endpoint, inputClass, sizeBytes, caller, way }: H
 const routesTo = (endpoint: Endpoint): readonly Way[] =>
   endpoint.role !== 'router' && pathThroughRouter(endpoint) !== undefined ? ['direct', 'router'] : ['direct']
 
+// More than a thousand records take long to send, because each waits for the previous one.
+const recordsBytes = 2 * KiB
+
 function smallSizesOf({ part, name }: InputClass): readonly number[] {
+  if (part === 'connection') {
+    if (/^pipelined/.test(name)) return [KiB]
+    return [/records/.test(name) ? recordsBytes : maxSmallBytes]
+  }
   if (part === 'body') return smallBodySizes
   // A name with one hostile character has only one size.
   const hasOneSize = part === 'path' ? !/long/.test(name) : /^login with/.test(name)
@@ -130,6 +140,42 @@ export function fittingCases(endpoints: readonly Endpoint[]): HostileCase[] {
   return endpoints.flatMap((endpoint) => casesWithinLimits(endpoint, classesOf(endpoint)))
 }
 
+// Not the endpoints that every server has.
+const ownPath = /^\/svc\/(coordinator|indexer)\//
+
+/**
+ * Ordinary GET requests to the coordinator and the overlord while the servers have stored something large, one group for each
+ * kind: requests without parameters, and with each of their query parameters.
+ */
+export function storedCases(endpoints: readonly Endpoint[]): HostileCase[][] {
+  const read = endpoints.filter(
+    ({ role, method, path }) =>
+      method === 'GET' && (role === 'coordinator' || role === 'overlord') && ownPath.test(path),
+  )
+  return storedStates.map((stored) =>
+    read.flatMap((endpoint) => {
+      const parameters = Object.keys((endpoint.query?.properties ?? {}) as object)
+      return [undefined, ...parameters].map((name): HostileCase => {
+        const query = name === undefined ? {} : { query: `${name}=1` }
+        const about = name === undefined ? '' : ` and parameter ${name}`
+        return {
+          endpoint,
+          inputClass: {
+            part: 'stored',
+            name: `${stored} stored${about}`,
+            isShaped: false,
+            build: () => query,
+          },
+          sizeBytes: 0,
+          caller: endpoint.path.includes(':dataSource') ? 'one datasource' : 'admin',
+          way: 'direct',
+          stored,
+        }
+      })
+    }),
+  )
+}
+
 /** Shuffles the elements with the seed. */
 export function shuffled<Element>(elements: readonly Element[], random: SeededRandom): Element[] {
   const mixed = [...elements]
@@ -170,7 +216,7 @@ export function sampleCases(endpoints: readonly Endpoint[], random: SeededRandom
   for (const cases of casesOf.values())
     for (const one of cases) if (shared(one)) openClasses.add(one.inputClass.name)
   for (const [endpoint, cases] of casesOf) {
-    for (const part of ['body', 'query', 'headers', 'path'] as const)
+    for (const part of ['body', 'query', 'headers', 'path', 'connection'] as const)
       take(
         cases.filter((one) => one.inputClass.part === part && !one.inputClass.isShaped),
         1,

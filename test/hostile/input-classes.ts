@@ -5,7 +5,13 @@ import { hostileNames } from './hostile-names.ts'
 import { attackedDataSource, shapedBodies } from './shaped-bodies.ts'
 
 /** The part of a request that an input class makes hostile. */
-type Part = 'body' | 'query' | 'headers' | 'path'
+type Part = 'body' | 'query' | 'headers' | 'path' | 'connection' | 'stored'
+
+/**
+ * How a request is written to its connection: in chunks of one byte, in TLS records of one byte, many times without waiting for
+ * responses, or not at all.
+ */
+export type Manner = 'tiny chunks' | 'tiny records' | 'pipelined' | 'idle'
 
 /** A hostile part of a request; missing parts are as in an ordinary request. */
 export interface HostileInput {
@@ -14,6 +20,10 @@ export interface HostileInput {
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer
+  /** All at once by default. */
+  readonly manner?: Manner
+  /** Number of requests on the connection, if they are pipelined. */
+  readonly count?: number
 }
 
 /** One way to make a request hostile. */
@@ -95,6 +105,24 @@ const genericHeaders: readonly InputClass[] = [
   ),
 ]
 
+function connectionClass(name: string, input: (sizeBytes: number) => HostileInput): InputClass {
+  return { part: 'connection', name, isShaped: false, build: input }
+}
+
+const maxPipelined = 100
+const blanks = (sizeBytes: number): HostileInput => ({ headers: json, body: Buffer.alloc(sizeBytes, ' ') })
+
+const connectionClasses: readonly InputClass[] = [
+  connectionClass('chunks of one byte', (sizeBytes) => ({ ...blanks(sizeBytes), manner: 'tiny chunks' })),
+  connectionClass('records of one byte', (sizeBytes) => ({ ...blanks(sizeBytes), manner: 'tiny records' })),
+  connectionClass('pipelined', () => ({ manner: 'pipelined', count: maxPipelined })),
+  connectionClass('pipelined wrong logins', () => ({
+    headers: { authorization: basicAuthorization('nosuchuser:wrong-password') },
+    manner: 'pipelined',
+    count: maxPipelined,
+  })),
+]
+
 // Paths of objects that exist, so that requests are not answered with "not found".
 const parameters: Readonly<Record<string, string>> = {
   dataSource: attackedDataSource,
@@ -162,5 +190,6 @@ export function classesOf(endpoint: Endpoint): InputClass[] {
     ...ownQueryClasses(endpoint),
     ...genericHeaders,
     ...pathClasses(endpoint),
+    ...connectionClasses,
   ]
 }

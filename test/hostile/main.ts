@@ -6,7 +6,7 @@ import { repositoryRoot } from '@svc/cli/home'
 import { seededRandom } from '../support/random.ts'
 import { loadRouteTables } from '../support/route-tables.ts'
 import { type AttackReport, attack, endpointsWith } from './attack.ts'
-import { fittingCases, type HostileCase, largeCases, smallCases } from './cases.ts'
+import { fittingCases, type HostileCase, largeCases, smallCases, storedCases } from './cases.ts'
 import { namedCases } from './named-cases.ts'
 
 const usage = `Usage: npm run test:hostile -- [--seed N] [--route TEXT] [--class TEXT] [--size NAME] [--skip N] [--json FILE]
@@ -16,7 +16,7 @@ Options:
   --route TEXT  Only endpoints such as [broker POST /svc/v2/sql] that contain this text
   --class TEXT  Only input classes whose name contains this text
   --size NAME   Only requests of up to 64 KiB (small), larger ones (large), those just within the limits of values, names,
-                and depth (fitting), or known attacks (named)
+                and depth (fitting), known attacks (named), or ordinary GET requests while something large is stored (stored)
   --skip N      Skip the first N endpoints, to continue a run with the same seed
   --json FILE   File for the report (default: .cache/hostile/report.json)
 `
@@ -44,7 +44,14 @@ function readOptions() {
   }
 }
 
-const kinds = { small: smallCases, large: largeCases, fitting: fittingCases, named: namedCases } as const
+const kinds = {
+  small: smallCases,
+  large: largeCases,
+  fitting: fittingCases,
+  named: namedCases,
+  // Grouped by what is stored, not by endpoint.
+  stored: () => [],
+} as const
 
 const options = readOptions()
 if (options.help) process.stdout.write(usage)
@@ -61,12 +68,11 @@ async function run(): Promise<number> {
     fail(`Invalid value [${size}] for [--size]: expected one of [${Object.keys(kinds).join(', ')}].`)
   const random = seededRandom(seed === undefined ? undefined : Number(seed))
   const makers = size === undefined ? Object.values(kinds) : [kinds[size as keyof typeof kinds]]
-  const groups = endpointsWith(await loadRouteTables(), route)
-    .map((endpoint) =>
-      makers
-        .flatMap((make) => make([endpoint]))
-        .filter(({ inputClass }: HostileCase) => inputClass.name.includes(classText)),
-    )
+  const endpoints = endpointsWith(await loadRouteTables(), route)
+  const byEndpoint = endpoints.map((endpoint) => makers.flatMap((make) => make([endpoint])))
+  const byStored = size === undefined || size === 'stored' ? storedCases(endpoints) : []
+  const groups = [...byEndpoint, ...byStored]
+    .map((cases) => cases.filter(({ inputClass }: HostileCase) => inputClass.name.includes(classText)))
     .filter((cases) => cases.length > 0)
   if (groups.length === 0)
     fail(`No endpoint matches [${route}] with an input class that matches [${classText}]`)

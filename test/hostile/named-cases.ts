@@ -1,7 +1,8 @@
+import { basicAuthorization } from '@svc/shared/testing'
 import type { Endpoint } from '../support/route-tables.ts'
-import type { Caller, HostileCase } from './cases.ts'
+import type { Caller, HostileCase, Way } from './cases.ts'
 import { listOfIdentical, manyKeys } from './fillers.ts'
-import type { InputClass } from './input-classes.ts'
+import type { HostileInput, InputClass } from './input-classes.ts'
 import { attackedDataSource } from './shaped-bodies.ts'
 
 const MiB = 1024 * 1024
@@ -10,8 +11,11 @@ interface NamedCase {
   readonly name: string
   readonly endpoint: string
   readonly caller: Caller
+  readonly way?: Way
   readonly copies?: number
-  readonly text: () => string
+  /** The body; none by default. */
+  readonly text?: () => string
+  readonly input?: Omit<HostileInput, 'body'>
 }
 
 const rule =
@@ -72,22 +76,67 @@ const named: readonly NamedCase[] = [
     caller: 'admin',
     text: () => `{"rules":{"${attackedDataSource}":${identicalRules(9500)}}}`,
   },
+  {
+    name: 'chunks of one byte on 60 connections',
+    endpoint: rules,
+    caller: 'anonymous',
+    copies: 60,
+    text: () => ' '.repeat(MiB),
+    input: { manner: 'tiny chunks' },
+  },
+  {
+    name: 'chunks of one byte on 8 connections',
+    endpoint: task,
+    caller: 'one datasource',
+    way: 'router',
+    copies: 8,
+    text: () => ' '.repeat(MiB),
+    input: { manner: 'tiny chunks' },
+  },
+  ...['historical', 'broker'].map((role) => ({
+    name: 'ten times 2,000 requests at once',
+    endpoint: `${role} GET /status/health`,
+    caller: 'anonymous' as const,
+    copies: 10,
+    input: { manner: 'pipelined' as const, count: 2000 },
+  })),
+  {
+    name: '2,000 wrong logins at once',
+    endpoint: 'coordinator GET /status',
+    caller: 'anonymous',
+    input: {
+      headers: { authorization: basicAuthorization('nosuchuser:wrong-password') },
+      manner: 'pipelined',
+      count: 2000,
+    },
+  },
+  {
+    name: '1,000 idle connections',
+    endpoint: 'router GET /status/health',
+    caller: 'anonymous',
+    copies: 1000,
+    input: { manner: 'idle' },
+  },
 ]
 
 /** Reproductions of known attacks, as cases. */
 export function namedCases(endpoints: readonly Endpoint[]): HostileCase[] {
-  return named.flatMap(({ name, endpoint: wanted, caller, copies, text }) => {
+  return named.flatMap(({ name, endpoint: wanted, caller, way = 'direct', copies, text, input }) => {
     const endpoint = endpoints.find(({ role, method, path }) => `${role} ${method} ${path}` === wanted)
     if (!endpoint) return []
+    const headers = text === undefined ? {} : { 'content-type': 'application/json' }
     const inputClass: InputClass = {
       part: 'body',
       name,
       isShaped: true,
-      build: () => ({ headers: { 'content-type': 'application/json' }, body: Buffer.from(text()) }),
+      build: () => ({ headers, ...input, ...(text === undefined ? {} : { body: Buffer.from(text()) }) }),
     }
-    const sizeBytes = text().length
+    const sizeBytes = text?.().length ?? 0
     return [
-      { endpoint, inputClass, sizeBytes, caller, way: 'direct', ...(copies === undefined ? {} : { copies }) },
+      {
+        ...{ endpoint, inputClass, sizeBytes, caller, way },
+        ...(copies === undefined ? {} : { copies }),
+      },
     ]
   })
 }

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { type Endpoint, pathThroughRouter } from '../support/route-tables.ts'
 import type { HostileCase } from './cases.ts'
 import { pathOf } from './input-classes.ts'
+import { type RawRequest, sendRaw } from './raw-connection.ts'
 import type { HostileWorld } from './world.ts'
 
 /** The result of one hostile request. */
@@ -35,7 +36,7 @@ const leaked = /\bat .+:\d+:\d+|\/src\/|node_modules|<html|<pre>/i
 
 /** The request of a case: its target and content. */
 export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase) {
-  const { path, query, headers = {}, body } = inputClass.build(sizeBytes)
+  const { path, query, headers = {}, body, manner, count = 1 } = inputClass.build(sizeBytes)
   const own = path ?? pathOf(endpoint)
   const routed = way === 'router' ? pathThroughRouter({ ...endpoint, path: own }) : own
   return {
@@ -43,12 +44,14 @@ export function requestOf({ endpoint, inputClass, sizeBytes, way }: HostileCase)
     path: query === undefined ? routed! : `${routed}?${query}`,
     headers,
     body: body ?? null,
+    manner,
+    count,
   }
 }
 
 /** Sends the copies of a case's request at once, and checks the answers. */
 export async function sendCase(world: HostileWorld, hostile: HostileCase): Promise<Outcome[]> {
-  const request = requestOf(hostile)
+  const { manner, count, ...request } = requestOf(hostile)
   const instance = world.instanceOf(hostile.way === 'router' ? 'router' : hostile.endpoint.role)
   const authorization = world.authorizationOf(hostile.caller)
   const options: Dispatcher.RequestOptions = {
@@ -56,8 +59,37 @@ export async function sendCase(world: HostileWorld, hostile: HostileCase): Promi
     ...request,
     headers: { ...(authorization === undefined ? {} : { authorization }), ...request.headers },
   }
-  const copies = Array.from({ length: hostile.copies ?? 1 }, () => sendOnce(world, hostile.endpoint, options))
-  return await Promise.all(copies)
+  const send =
+    manner === undefined
+      ? () => sendOnce(world, hostile.endpoint, options)
+      : () => sendInManner(world, hostile, { ...request, headers: options.headers as Headers, manner, count })
+  return await Promise.all(Array.from({ length: hostile.copies ?? 1 }, send))
+}
+
+type Headers = Readonly<Record<string, string>>
+
+async function sendInManner(
+  { cluster, instanceOf }: HostileWorld,
+  { endpoint, way }: HostileCase,
+  request: Omit<RawRequest, 'url' | 'trusted'>,
+): Promise<Outcome> {
+  const startedAt = performance.now()
+  const signal = AbortSignal.timeout(answerTimeoutMs)
+  const outcome = (status: Outcome['status'], problem?: string): Outcome => ({
+    status,
+    durationMs: performance.now() - startedAt,
+    ...(problem === undefined ? {} : { problem }),
+  })
+  try {
+    const url = cluster.urls[instanceOf(way === 'router' ? 'router' : endpoint.role)]!
+    const responses = await sendRaw({ ...request, url, trusted: cluster.trusted }, signal)
+    const problems = responses.flatMap(
+      ({ status, contentType, text }) => problemOf(endpoint, status, contentType, text) ?? [],
+    )
+    return outcome(responses[0]?.status ?? 'closed', problems[0])
+  } catch (error) {
+    return signal.aborted ? outcome('timed out', 'no answer in time') : outcome('closed', String(error))
+  }
 }
 
 async function sendOnce(

@@ -9,6 +9,7 @@ import { addUsers, credentialsOf } from '../support/test-users.ts'
 import type { Caller } from './cases.ts'
 import { type HealthyUser, startHealthyUser } from './healthy-samples.ts'
 import { attackedDataSource } from './shaped-bodies.ts'
+import { removeStored, type StoredState, storeLarge } from './stored-states.ts'
 
 /** Metrics of a server since its last reading. */
 export interface ServerReading {
@@ -29,10 +30,10 @@ export interface HostileWorld {
   /** Reads the event-loop delay since the last reading, and the memory. */
   read(instance: string): Promise<ServerReading>
   /**
-   * Marks the segment of the attacked datasource as used again, and removes the rules that hostile requests
-   * have set.
+   * Marks the segment of the attacked datasource as used again, removes what hostile requests have set, and then stores something
+   * large of this kind, if there is one.
    */
-  restoreData(): Promise<void>
+  restoreData(stored?: StoredState): Promise<void>
   /** The processes of all instances, by instance. */
   pids(): ReadonlyMap<string, number | undefined>
   /** The term of the leader of each role. */
@@ -123,10 +124,10 @@ function describeWorld(cluster: TestCluster, agent: Agent): HostileWorld {
         residentBytes: metricOf(text, 'process_resident_memory_bytes'),
       }
     },
-    restoreData: async () => {
-      const { post } = cluster.at('coordinator')
-      await post(`/svc/coordinator/v1/rules/${attackedDataSource}`, [])
-      await post(`/svc/coordinator/v1/datasources/${attackedDataSource}`, undefined)
+    restoreData: async (stored) => {
+      await removeStored(cluster)
+      await cluster.at('coordinator').post(`/svc/coordinator/v1/datasources/${attackedDataSource}`, undefined)
+      if (stored !== undefined) await storeLarge(cluster, stored)
     },
     pids: () =>
       new Map(cluster.processes().map(({ instance, process: running }) => [instance, running?.pid] as const)),

@@ -94,6 +94,27 @@ describe('a router at a URL', () => {
     })
 })
 
+test('a header contains what the cluster can read', async () => {
+  const received: Record<string, Buffer> = {}
+  const url = await listen(({ method, headers }) => {
+    for (const name of ['x-svc-comment', 'x-druid-comment'])
+      if (method === 'POST' && headers[name] !== undefined)
+        received[name] = Buffer.from(String(headers[name]), 'latin1')
+    return [200]
+  })
+  const access = await accessToUrl(url, {})
+  const send = (interfaceName: 'svc' | 'druid', comment: string) =>
+    clientOf({ ...access, interfaceName }).send('POST', '/svc/x', ['ä'], { 'X-Svc-Comment': comment })
+  await send('svc', 'Zoë 日本')
+  assert.equal(received['x-svc-comment']?.toString('utf8'), 'Zoë 日本')
+  await send('druid', 'Zoë')
+  assert.equal(received['x-druid-comment']?.toString('latin1'), 'Zoë')
+  await assert.rejects(
+    send('druid', '日本'),
+    /Invalid value \[日本\] for \[X-Druid-Comment\]: expected only Latin-1 characters/,
+  )
+})
+
 describe('an answer of Druid without a message', () => {
   const permissions: [method: string, path: string, message: string][] = [
     ['GET', '/coordinator/v1/rules/a%2Fb?full', 'Missing permission [READ] on [DATASOURCE] [a/b]'],

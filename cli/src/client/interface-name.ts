@@ -1,4 +1,5 @@
 import { type Failure, forbidden, unavailable } from '@svc/domain/failure'
+import { refuse } from '@svc/domain/validation'
 
 /** What the paths of a management interface start with: `svc`, or `druid` for Apache Druid. */
 export type InterfaceName = 'svc' | 'druid'
@@ -47,7 +48,7 @@ export const unsupportedByDruid = (routerUrl: string, advice = toImport): Failur
     `Druid does not support this command, and [${routerUrl}] is the router of a Druid cluster. ${advice}`,
   )
 
-/** The headers at a cluster for headers of svc. */
+/** The headers at a cluster for headers of svc. Throws invalidInput if the cluster cannot read a value. */
 export function headersAt(
   name: InterfaceName,
   headers: Readonly<Record<string, string>>,
@@ -55,7 +56,15 @@ export function headersAt(
   const entries = Object.entries(headers)
   return Object.fromEntries(
     name === 'svc'
-      ? entries
-      : entries.map(([header, value]) => [header.replace(/^X-Svc-/, 'X-Druid-'), value]),
+      ? entries.map(([header, value]) => [header, utf8Header(value)])
+      : entries.map(([header, value]) => druidHeader(header.replace(/^X-Svc-/, 'X-Druid-'), value)),
   )
+}
+
+/** Returns the value that a server of svc reads as this text. Node.js sends values as Latin-1. */
+const utf8Header = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+
+function druidHeader(header: string, value: string): [string, string] {
+  if (/^[\x20-\xff]*$/.test(value)) return [header, value]
+  throw refuse(header, value, 'only Latin-1 characters, because Druid cannot read others in headers')
 }

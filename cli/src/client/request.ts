@@ -31,7 +31,8 @@ export interface ServiceAnswer {
 export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswer> {
   const url = new URL(request.url)
   const { request: send } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+  // Bytes: together with a text, Node.js would send headers as UTF-8 instead of Latin-1.
+  const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
   const options: RequestOptions & { ca?: string } = {
     method: request.method ?? 'GET',
     agent: request.agent ?? false,
@@ -40,7 +41,7 @@ export async function sendRequest(request: ServiceRequest): Promise<ServiceAnswe
       accept: 'application/json',
       ...(body === undefined
         ? {}
-        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+        : { 'content-type': 'application/json', 'content-length': String(body.length) }),
       ...(request.credentials === undefined
         ? {}
         : { authorization: `Basic ${Buffer.from(request.credentials).toString('base64')}` }),

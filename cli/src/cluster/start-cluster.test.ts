@@ -150,12 +150,12 @@ for (const { name, options, message } of [
     name: 'a password that is too short',
     options: { adminPassword: 'seven77' },
     message:
-      /^Invalid value for \[--admin-password\] \(\[7\] characters\): expected 8 to 1024 characters without control characters\.$/,
+      /^Invalid value for \[--admin-password\] \(\[7\] characters\): expected 8 to 1024 characters without control characters, and not only spaces\.$/,
   },
   {
     name: 'a password that is too short for this cluster',
     options: { adminPassword: 'eight888', set: ['svc.auth.credentials.minLength=9'] },
-    message: /expected 9 to 1024 characters without control characters\.$/,
+    message: /expected 9 to 1024 characters without control characters, and not only spaces\.$/,
   },
   {
     name: 'a configured initial password that is too short',

@@ -2,9 +2,8 @@ import { statSync } from 'node:fs'
 import { invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
-import { printProgress } from '../output/index.ts'
 import type { MadePlan, RemainingSteps } from '../plan/index.ts'
-import { compareOptions, connectForPlan, type PartOptions } from './plan-options.ts'
+import { compareOptions, connectForPlan, type PartOptions, type PlannedCluster } from './plan-options.ts'
 import { type PlanFormat, printPlan } from './plan-output.ts'
 
 /** What `./svc apply` applies: files, a saved plan, or the reversal of an applied plan. */
@@ -19,6 +18,8 @@ export interface OpenedPlan {
   readonly client: ClusterClient
   readonly plan: Plan
   readonly remaining: RemainingSteps
+  /** Plans what remains to be done again. Throws forbidden if the plan may no longer be applied. */
+  readonly planAgain: () => Promise<RemainingSteps>
   /** The plan that this one undoes. */
   readonly reverts?: Plan
 }
@@ -40,39 +41,52 @@ const isSavedPlan = (target: string): boolean =>
   target.endsWith('.json') && statSync(target, { throwIfNoEntry: false })?.isFile() === true
 
 async function openPlan(file: string, options: ApplySource): Promise<OpenedPlan> {
-  const { blocksOf, diffText, readPlan, remainingSteps, summaryOf } = await import('../plan/index.ts')
+  const { readPlan, remainingSteps } = await import('../plan/index.ts')
   const plan = readPlan(file)
   const { client, preview } = await connectForPlan(options)
   const remaining = await remainingSteps(client, plan, preview)
-  if (remaining.steps.length > 0) {
-    const changes = remaining.steps.flatMap((step) => step.changes)
-    printProgress([`Plan ${plan.id}:`, summaryOf(changes), '', ...diffText(blocksOf(changes))].join('\n'))
-  }
-  return { client, plan, remaining }
+  const changes = remaining.steps.flatMap((step) => step.changes)
+  if (!options.json && changes.length > 0)
+    await printPlan(client, { ...remaining, plan: { ...plan, changes } }, {})
+  return { client, plan, remaining, planAgain: () => remainingSteps(client, plan, preview) }
 }
 
 async function planFiles(target: string, options: ApplySource): Promise<OpenedPlan> {
-  const { compareFiles, makePlan, readDeclaredFiles } = await import('../plan/index.ts')
+  const { compareFiles, makePlan, readDeclaredFiles, unfinishedIn } = await import('../plan/index.ts')
   const files = readDeclaredFiles(target)
   const { client, preview } = await connectForPlan(options)
   const compared = await compareFiles(client, files, compareOptions(options))
   const made = await makePlan(client, compared, preview, new Date())
-  return await opened(client, made, { ...options, prices: files.declared.prices })
+  // The new plan does not contain the rules that an interrupted command has changed.
+  const rulesChanged = unfinishedIn(client.routerUrl, process.env) !== undefined
+  return await opened(
+    { client, preview },
+    { ...made, rulesChanged },
+    { ...options, prices: files.declared.prices },
+  )
 }
 
 async function openReversal(idOrFile: string, options: ApplySource): Promise<OpenedPlan> {
-  const { findAppliedPlan, planReversal } = await import('../plan/index.ts')
+  const { findAppliedPlan, planReversal, unfinishedIn, unfinishedWork } = await import('../plan/index.ts')
   const reverts = findAppliedPlan(idOrFile, process.env)
   const { client, preview } = await connectForPlan(options)
   const made = await planReversal(client, reverts, preview, new Date())
-  return { ...(await opened(client, made, options)), reverts }
+  const rulesChanged = unfinishedIn(client.routerUrl, process.env) === unfinishedWork(reverts.id)
+  return { ...(await opened({ client, preview }, { ...made, rulesChanged }, options)), reverts }
 }
 
 async function opened(
-  client: ClusterClient,
-  made: MadePlan,
+  { client, preview }: PlannedCluster,
+  made: MadePlan & { readonly rulesChanged: boolean },
   { json, prices }: ApplySource & PlanFormat,
 ): Promise<Omit<OpenedPlan, 'reverts'>> {
-  if (!json && made.plan.changes.length > 0) await printPlan(client, made, { prices })
-  return { client, plan: made.plan, remaining: { steps: made.steps, done: 0, preview: made.preview } }
+  const { plan, scope } = made
+  if (!json && plan.changes.length > 0) await printPlan(client, made, { prices })
+  const { remainingSteps } = await import('../plan/index.ts')
+  return {
+    client,
+    plan,
+    remaining: { ...made, done: 0 },
+    planAgain: () => remainingSteps(client, plan, preview, scope),
+  }
 }

@@ -1,4 +1,4 @@
-import { describeError, forbidden, invalidInput } from '@svc/domain/failure'
+import { describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { Command } from 'commander'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
@@ -11,6 +11,7 @@ import {
 } from '../options/index.ts'
 import { printJson, printNotices, printProgress } from '../output/index.ts'
 import type { RemainingSteps } from '../plan/index.ts'
+import type { Condition } from '../waiting/index.ts'
 import { type ApplySource, type OpenedPlan, openSource } from './apply-source.ts'
 import { withParts } from './plan-options.ts'
 import { policyViolationsOf } from './plan-policy.ts'
@@ -65,78 +66,91 @@ Examples:
     )
     .action(async (target: string | undefined, options: ApplyOptions) => {
       const timeoutMs = 1000 * parsePositiveInteger('--timeout', options.timeout, 999_999)
-      const [{ auditHeaders }, { commentOf }] = await Promise.all([
+      const [{ auditHeaders }, { commentOf }, { planIdLength }] = await Promise.all([
         import('../rules/index.ts'),
         import('../plan/index.ts'),
+        import('@svc/domain/saved-plan'),
       ])
-      const { author, comment = defaultComment(options) } = options
-      auditHeaders({ author, comment })
+      const { author, comment } = options
+      const auditOf = (text: string | undefined, planId: string) =>
+        auditHeaders({ author, comment: text, commentSuffix: ` ${commentOf(planId)}` })
+      auditOf(comment, '0'.repeat(planIdLength))
       const opened = await openSource(target, options)
       const { client, plan, remaining, reverts } = opened
-      await checkPolicy(options.policy, remaining)
+      await checkPolicy(options.policy, remaining, ', so nothing was applied')
       const total = plan.changes.length
       if (remaining.done > 0) printProgress(`${remaining.done} of ${total} changes had already been applied.`)
-      if (remaining.steps.length === 0 && reverts === undefined) {
-        printResult(plan, { applied: 0 }, options)
-        return
-      }
-      if (!options.yes && !(await isConfirmed(client))) {
+      const isOpen = remaining.steps.length > 0 || reverts !== undefined
+      if (isOpen && !options.yes && !(await isConfirmed(client, options))) {
         process.stdout.write('Nothing was changed.\n')
         process.exitCode = exitStatus.failed
         return
       }
-      const headers = auditHeaders({ author, comment: `${comment} ${commentOf(plan.id)}` })
-      const { overridePolicy: overridesPolicy = false, wait } = options
-      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, wait, overridesPolicy })
-      const unrestored = reverts && (await findUnrestored(client, reverts))
+      const headers = auditOf(comment ?? defaultComment(reverts), plan.id)
+      const markedUsed = await applyRemaining(opened, { headers, timeoutMs, options })
+      const unrestored = reverts && (await findUnrestored(client, reverts, options))
       printResult(plan, { applied: total - remaining.done, markedUsed, unrestored }, options)
     })
 }
 
-const defaultComment = ({ revert }: ApplySource): string =>
-  revert === undefined ? 'Applied with svc' : `Reverted plan ${revert}`
+const defaultComment = (reverts: Plan | undefined): string =>
+  reverts === undefined ? 'Applied with svc' : `Reverted plan ${reverts.id}`
 
 /** Throws forbidden if the policy in a file forbids what remains to be done. */
-async function checkPolicy(file: string | undefined, { steps, preview }: RemainingSteps): Promise<void> {
+async function checkPolicy(
+  file: string | undefined,
+  { steps, preview }: Pick<RemainingSteps, 'steps' | 'preview'>,
+  consequence = '',
+): Promise<void> {
   const changes = steps.flatMap((step) => step.changes)
   const violations = await policyViolationsOf(file, changes, preview)
   if (violations.length > 0)
-    throw forbidden(
-      `The policy [${file}] forbids this plan, so nothing was applied. ${violations.join('. ')}.`,
-    )
+    throw forbidden(`The policy [${file}] forbids this plan${consequence}. ${violations.join('. ')}.`)
 }
 
 interface ApplyContext {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  readonly wait: boolean
-  readonly overridesPolicy: boolean
+  readonly options: ApplyOptions
 }
 
 /** Applies what remains of a plan. Returns how many segments were marked as used; undefined if it reverts no other plan. */
 async function applyRemaining(
-  { client, plan, remaining: { steps }, reverts }: OpenedPlan,
-  { headers, timeoutMs, wait, overridesPolicy }: ApplyContext,
+  { client, plan, remaining, planAgain, reverts }: OpenedPlan,
+  { headers, timeoutMs, options: { wait, policy, overridePolicy: overridesPolicy = false } }: ApplyContext,
 ): Promise<number | undefined> {
-  const [{ applySteps, readPasswords, restoreSegments }, { fieldAt }] = await Promise.all([
+  const [
+    { applySteps, noteFinished, readPasswords, restoreSegments, unfinishedWork },
+    { fieldAt },
+    { readServerSettings },
+  ] = await Promise.all([
     import('../plan/index.ts'),
     import('../declared-state/index.ts'),
+    import('../live-state/index.ts'),
   ])
   const { signal } = stopRequest()
-  const context = { client, headers, passwordOf: readPasswords(steps, process.env), overridesPolicy }
-  const untilSettled = async () => {
-    if (wait) await waitForServers(client, timeoutMs, signal)
-  }
+  const { steps, rulesChanged } = remaining
+  const { minPasswordLength } = await readServerSettings(client)
+  const passwordOf = readPasswords(steps, process.env, minPasswordLength)
+  const context = { client, headers, passwordOf, overridesPolicy }
+  const changesRules = rulesChanged || (reverts ?? plan).changes.some(({ kind }) => kind === 'rules')
   let applied = 0
   const total = steps.reduce((sum, { changes }) => sum + changes.length, 0)
   try {
-    if (total > 0) await savePlan(plan)
-    await applySteps(context, steps, {
+    if (total > 0) await savePlan(plan, wait && changesRules ? unfinishedWork(reverts?.id) : undefined)
+    await applySteps(context, remaining, {
       signal,
-      untilLoaded: untilSettled,
-      onOverwritten: ({ path }) =>
+      untilLoaded: async () => {
+        if (!wait) return undefined
+        await waitForServers(client, timeoutMs, signal)
+        // Data, rules, and the policy may have changed in the meantime.
+        const again = await planAgain()
+        await checkPolicy(policy, again)
+        return again.steps
+      },
+      onOverwritten: ({ path }, value) =>
         printProgress(
-          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The audit history shows the overwritten change.`,
+          `svc: Warning: [${fieldAt(path)}] was changed by someone else at the same time, and this plan overwrote that change. The overwritten value is: ${JSON.stringify(value) ?? 'none'}`,
         ),
       onApplied: ({ path }) => {
         applied += 1
@@ -144,21 +158,27 @@ async function applyRemaining(
       },
     })
     const markedUsed = reverts && (await restoreSegments(client, reverts, headers))
-    if (markedUsed || steps.some(({ changes }) => changes.some(({ kind }) => kind === 'rules')))
-      await untilSettled()
+    if (wait && changesRules) {
+      await waitForServers(client, timeoutMs, signal)
+      noteFinished(client.routerUrl, process.env)
+    }
     return markedUsed
   } catch (error) {
-    if (applied > 0)
-      printProgress(`svc: Applied ${applied} of ${total} changes. To continue, run the same command again.`)
+    if (applied > 0) printProgress(`svc: Applied ${applied} of ${total} changes.${hintAfter(error)}`)
     throw error
   }
 }
 
-/** Saves a plan, so that it can be reverted by its ID. */
-async function savePlan(plan: Plan): Promise<void> {
-  const { recordPlan } = await import('../plan/index.ts')
+/** What to do after an error. A plan that was refused is refused again. */
+const hintAfter = (error: unknown): string =>
+  error instanceof Failure && error.code === 'forbidden' ? '' : ' To continue, run the same command again.'
+
+/** Saves a plan, so that it can be reverted by its ID, and notes the work that starts, so that it can be resumed. */
+async function savePlan(plan: Plan, work: string | undefined): Promise<void> {
+  const { noteUnfinished, recordPlan } = await import('../plan/index.ts')
   try {
     recordPlan(plan, process.env)
+    if (work !== undefined) noteUnfinished(plan.cluster, work, process.env)
   } catch (error) {
     printProgress(
       `svc: Warning: Failed to save the plan on this machine, so ./svc apply --revert cannot find the plan by its ID: ${describeError(error)}`,
@@ -173,25 +193,47 @@ async function waitForServers(client: ClusterClient, timeoutMs: number, signal: 
     client.interfaceName === 'svc'
       ? [waiting.clusterIsSettled(client, printNotices)]
       : [waiting.rulesAreEvaluated(client), waiting.segmentsAreLoaded(client, { allReplicas: true })]
-  for (const condition of conditions) {
-    let shown = ''
-    const shownCondition = async () => {
-      const lacking = await condition()
-      const text = lacking.join('; ')
-      if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
-      shown = text
-      return lacking
-    }
-    await waiting.waitUntil(shownCondition, { timeoutMs, signal })
+  for (const condition of conditions)
+    await waiting.waitUntil(printsWhatIsMissing(condition), { timeoutMs, signal })
+}
+
+function printsWhatIsMissing(condition: Condition): Condition {
+  let shown = ''
+  return async () => {
+    const lacking = await condition()
+    const text = lacking.join('; ')
+    if (text !== '' && text !== shown) printProgress(`Waiting: ${text}`)
+    shown = text
+    return lacking
   }
 }
 
+// Coordinators of Druid read the metadata store every minute by default.
+const maxListingMs = 120_000
+const listingPollMs = 5_000
+
 /** Returns which segments a reverted plan has left unused, in sentences. */
-async function findUnrestored(client: ClusterClient, reverts: Plan): Promise<readonly string[]> {
-  const { unrestoredSegments } = await import('../plan/index.ts')
-  return await unrestoredSegments(client, reverts).catch((error: unknown) => [
-    `Failed to check whether all segments are marked as used again: ${describeError(error)}`,
+async function findUnrestored(
+  client: ClusterClient,
+  reverts: Plan,
+  { wait }: ApplyOptions,
+): Promise<readonly string[]> {
+  const [{ restoredAreListed, unrestoredSegments }, { waitUntil }] = await Promise.all([
+    import('../plan/index.ts'),
+    import('../waiting/index.ts'),
   ])
+  try {
+    if (wait && client.interfaceName === 'druid') {
+      const condition = printsWhatIsMissing(restoredAreListed(client, reverts))
+      const options = { timeoutMs: maxListingMs, signal: stopRequest().signal, maxPollMs: listingPollMs }
+      await waitUntil(condition, options).catch((error: unknown) => {
+        if (!(error instanceof Failure) || error.code !== 'timedOut') throw error
+      })
+    }
+    return await unrestoredSegments(client, reverts)
+  } catch (error) {
+    return [`Failed to check whether all segments are marked as used again: ${describeError(error)}`]
+  }
 }
 
 interface ApplyResult {
@@ -220,7 +262,8 @@ function printResult(
     process.stdout.write(`Marked ${markedUsed} ${markedUsed === 1 ? 'segment' : 'segments'} as used.\n`)
 }
 
-async function isConfirmed({ routerUrl }: ClusterClient): Promise<boolean> {
+async function isConfirmed({ routerUrl }: ClusterClient, { json }: ApplyOptions): Promise<boolean> {
+  if (json) throw invalidInput('Option --json requires --yes, because JSON does not show what to confirm')
   if (!process.stdin.isTTY) throw invalidInput('Cannot ask for confirmation without a terminal: add --yes')
   const { createInterface } = await import('node:readline/promises')
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -17,17 +17,28 @@ const home = openHome(folder)
 // Takes the place of the router of a simulation and records the requests of a command.
 const requested: unknown[] = []
 const virtualServers = ['10.0.0.1:8083', '10.0.0.2:8083']
-const on = [{ id: 'f1', kind: 'cut', target: '10.0.0.9:8083' }]
+const on = [{ id: 'f1', kind: 'cut', target: '10.0.0.9:8083', from: null }]
 const router = createServer(async (request, response) => {
   if (request.method === 'GET') {
     response.setHeader('Content-Type', 'application/json')
     response.end(JSON.stringify(request.url?.endsWith('/servers') ? virtualServers : on))
     return
   }
-  const { kind, target } = (await json(request)) as { kind: string; target: string }
-  requested.push({ kind, target })
+  const { kind, target, from } = (await json(request)) as { kind: string; target: string; from?: string }
+  requested.push({ kind, target, ...(from === undefined ? {} : { from }) })
   response.setHeader('Content-Type', 'application/json')
-  response.end(JSON.stringify({ id: '1', kind, target, probability: 1, delayMs: 0, since: '', until: null }))
+  response.end(
+    JSON.stringify({
+      id: '1',
+      kind,
+      target,
+      from: from ?? null,
+      probability: 1,
+      delayMs: 0,
+      since: '',
+      until: null,
+    }),
+  )
 })
 router.listen(0, '127.0.0.1')
 await once(router, 'listening')
@@ -76,6 +87,13 @@ for (const [target, expected] of [
     assert.deepEqual(requested, [{ kind: 'cut', target: expected }])
   })
 }
+
+test('a fault can affect only the requests of one server', async () => {
+  requested.length = 0
+  const { stderr, status } = await fault('latency', 'historical-1', '--from', 'router')
+  assert.equal(status, 0, stderr)
+  assert.deepEqual(requested, [{ kind: 'latency', target: '127.0.0.1:2', from: routerHost }])
+})
 
 test('rejects a target that is not a service of the cluster', async () => {
   const { stderr, status } = await cut('redis')

@@ -1,11 +1,18 @@
 import { invalidInput } from '@svc/domain/failure'
-import { type FaultKind, faultKinds, faultLimits, maxKillReason } from '@svc/domain/faults'
+import {
+  type FaultKind,
+  faultKinds,
+  faultLimits,
+  kindsBetweenServers,
+  maxKillReason,
+} from '@svc/domain/faults'
 import type { Command } from 'commander'
-import { type AnsweredFault, endOf, faultsPath, hasDelay } from '../faults/index.ts'
+import { type AnsweredFault, affectedBy, endOf, faultsPath, hasDelay } from '../faults/index.ts'
 import { type ConnectionOptions, connect, existingHome, withSvcConnection } from '../options/index.ts'
 import { countOf } from '../terminal/index.ts'
 
 interface FaultOptions extends ConnectionOptions {
+  readonly from?: string
   readonly probability?: string
   readonly delay?: string
   readonly for?: string
@@ -39,6 +46,7 @@ A kill lasts at most 5 minutes: ./svc fault clear requires the coordinator, so $
 Examples:
   ./svc up --detach --set svc.simulation.enabled=true
   ./svc fault latency router --delay PT0.5S --probability 0.2 --for PT1M
+  ./svc fault cut historical-1 --from broker --for PT1M
   ./svc fault kill coordinator
   ./svc fault list
   ./svc fault clear`,
@@ -57,8 +65,9 @@ Examples:
 
 function addKind(fault: Command, kind: FaultKind): void {
   const command = addAnswering(fault, kind, about[kind], async (options, target) => {
-    const { delay, for: duration, probability } = options
+    const { delay, for: duration, from, probability } = options
     const given = {
+      ...(from === undefined ? {} : { from: await nameOf(options, from) }),
       ...(probability === undefined ? {} : { probability: readProbabilityOption(probability) }),
       ...(delay === undefined
         ? {}
@@ -76,6 +85,11 @@ function addKind(fault: Command, kind: FaultKind): void {
       kind === 'kill'
         ? `How long to repeat the kill, for example PT30S (max PT5M, because ${maxKillReason}; default: kill once)`
         : 'How long the fault lasts, for example PT30S (default: until cleared)',
+    )
+  if (kindsBetweenServers.includes(kind))
+    command.option(
+      '--from <server>',
+      'Instance, or host and port, whose requests are affected (default: all)',
     )
   if (hasDelay(kind)) command.option('--delay <period>', 'How long each operation is delayed (default: PT1S)')
 }
@@ -201,7 +215,7 @@ async function tableOf(faults: readonly AnsweredFault[]): Promise<string> {
     faults.map((fault) => [
       fault.id,
       fault.kind,
-      fault.target,
+      affectedBy(fault),
       String(fault.probability),
       hasDelay(fault.kind) ? `${fault.delayMs} ms` : '',
       endOf(fault),

@@ -1,4 +1,5 @@
 import { Failure, invalidInput } from '@svc/domain/failure'
+import { defaultRulesName } from '@svc/domain/rules'
 import { assertKnownFields, isJsonObject, type JsonObject, refuse } from '@svc/domain/validation'
 import { type Prices, readPrices } from './prices.ts'
 import { RuleSets } from './rule-sets.ts'
@@ -158,11 +159,18 @@ class Reading implements DeclaredState {
       this.attempt(source, field, () =>
         section.entries.set(name, kind === 'rules' ? this.ruleSets.compile(value, field) : value),
       )
+      if (kind === 'rules' && name === defaultRulesName)
+        this.attempt(source, field, () => assertHasRules(section.entries.get(name), field), entry)
       const { readName, check } = definitionOf(kind)
       this.attempt(source, field, () => readName(name, field), entry)
       this.attempt(source, field, () => check(value, name, field), entry)
     }
   }
+}
+
+/** Throws invalidInput for the empty list: a cluster always has default rules. */
+function assertHasRules(list: unknown, field: string): void {
+  if (Array.isArray(list) && list.length === 0) throw refuse(field, list, 'at least one rule')
 }
 
 /** A path in a rule set is in the file of the rule set, also if a datasource includes it. */

@@ -7,7 +7,7 @@ import {
   type Loss,
   type PlanFile,
 } from '@svc/domain/saved-plan'
-import { countOf } from '@svc/domain/text'
+import { formatBytes, formatCount } from '@svc/domain/text'
 import {
   isJsonObject,
   omittable,
@@ -15,6 +15,7 @@ import {
   readCount,
   readFields,
   readList,
+  readNumber,
   readOneOf,
   readText,
   refuse,
@@ -117,22 +118,35 @@ function isBetween(first: unknown, second: unknown, present: unknown): boolean {
   )
 }
 
-/** Returns which datasources lose more than planned, one phrase each. */
+const noLoss: Loss = { unqueryable: 0, unqueryableBytes: 0, unused: 0, unusedBytes: 0 }
+
+/** Returns which datasources lose more than planned, in segments or bytes, one phrase each. */
 export function grownLosses(
   planned: Readonly<Record<string, Loss>>,
   now: Readonly<Record<string, Loss>>,
 ): string[] {
   return Object.entries(now).flatMap(([name, loss]) => {
-    const { unqueryable, unused } = planned[name] ?? { unqueryable: 0, unused: 0 }
+    const before = planned[name] ?? noLoss
+    const unqueryable = grown(
+      [before.unqueryable, before.unqueryableBytes],
+      [loss.unqueryable, loss.unqueryableBytes],
+    )
+    const unused = grown([before.unused, before.unusedBytes], [loss.unused, loss.unusedBytes])
     return [
-      ...(loss.unqueryable > unqueryable
-        ? [`[${name}] loses ${countOf(loss.unqueryable, 'queryable segment')} instead of ${unqueryable}`]
-        : []),
-      ...(loss.unused > unused
-        ? [`[${name}] has ${countOf(loss.unused, 'segment')} marked as unused instead of ${unused}`]
-        : []),
+      ...(unqueryable === undefined ? [] : [`queryable segments that [${name}] loses: ${unqueryable}`]),
+      ...(unused === undefined ? [] : [`segments of [${name}] that are marked as unused: ${unused}`]),
     ]
   })
+}
+
+type Amount = readonly [segments: number, bytes: number]
+
+/** Returns both amounts as text if there are more segments or bytes than before; otherwise undefined. */
+function grown([segmentsBefore, bytesBefore]: Amount, [segments, bytes]: Amount): string | undefined {
+  if (segments <= segmentsBefore && bytes <= bytesBefore) return undefined
+  const isRoundedAway = bytes !== bytesBefore && formatBytes(bytes) === formatBytes(bytesBefore)
+  const size = isRoundedAway ? (count: number) => `${formatCount(count)} B` : formatBytes
+  return `${formatCount(segments)} (${size(bytes)}) instead of ${formatCount(segmentsBefore)} (${size(bytesBefore)})`
 }
 
 const anything: Reader<unknown> = (json) => json
@@ -149,7 +163,14 @@ const readChange: Reader<Change> = readFields<Change>({
 /** Maximum number of segments in a plan. */
 export const maxUnusedSegments = 100_000
 
-const readLoss = readFields<Loss>({ unqueryable: readCount(0), unused: readCount(0) })
+const readBytes = readNumber(0, Number.MAX_VALUE)
+
+const readLoss = readFields<Loss>({
+  unqueryable: readCount(0),
+  unqueryableBytes: readBytes,
+  unused: readCount(0),
+  unusedBytes: readBytes,
+})
 
 const readPlanFields = readFields<Plan>({
   version: (json, field) => {

@@ -9,6 +9,8 @@ export interface AnsweredFault {
   readonly kind: FaultKind
   /** A role, or a server by host and port. */
   readonly target: string
+  /** The server whose requests to the target are the only affected ones; null for all requests. */
+  readonly from: string | null
   readonly probability: number
   readonly delayMs: number
   readonly since: string
@@ -21,10 +23,15 @@ export const hasDelay = (kind: FaultKind): boolean => kind === 'latency' || kind
 /** When a fault ends, as text. */
 export const endOf = ({ until }: AnsweredFault): string => until ?? 'it is cleared'
 
+/** What a fault affects, as text: its target, or the requests from one server to another. */
+export const affectedBy = ({ target, from }: AnsweredFault): string =>
+  from === null ? target : `${from} → ${target}`
+
 /** A short description of a fault: its kind, its probability, and its end. */
 export function describeFault(fault: AnsweredFault): string {
-  const { kind, delayMs, probability } = fault
+  const { kind, from, delayMs, probability } = fault
   const wait = hasDelay(kind) ? ` ${delayMs} ms` : ''
   const chance = probability < 1 ? ` (probability ${probability})` : ''
-  return `fault: ${kind}${wait}${chance} until ${endOf(fault)}`
+  const between = from === null ? '' : ` of requests from ${from}`
+  return `fault: ${kind}${wait}${between}${chance} until ${endOf(fault)}`
 }

@@ -41,6 +41,7 @@ const explained = {
       activeServers: 2,
     },
   ],
+  omittedTiers: 2,
   servers: [{ server: 'h1', tier: 'hot', state: 'serves', text: 'Serves the segment' }],
   omittedServers: 7,
   next: [
@@ -72,6 +73,7 @@ Rules:
 
 tier  required  served  loading  dropping  servers
 hot   2         1       0        0         2
+and 2 more tiers
 
 server  tier  state
 h1      hot   Serves the segment

@@ -149,27 +149,26 @@ export function formatExplanation(explained: ExplanationAnswer): string {
   const { segment, summary, rule, tiers = [], servers = [], next = [] } = explained
   const parts = [`${segment}\n${summary}.`]
   if (rule !== undefined) parts.push(`Rules:\n${ruleLines(explained).join('\n')}`)
-  if (tiers.length > 0)
-    parts.push(
-      formatLongTable({
-        header: ['tier', 'required', 'served', 'loading', 'dropping', 'servers'],
-        rows: tiers.map((tier) => [
-          tier.tier,
-          String(tier.required),
-          String(tier.served + tier.leaving),
-          String(tier.loading),
-          String(tier.dropping),
-          String(tier.servers),
-        ]),
-      }),
-    )
+  if (tiers.length > 0) {
+    const table = formatLongTable({
+      header: ['tier', 'required', 'served', 'loading', 'dropping', 'servers'],
+      rows: tiers.map((tier) => [
+        tier.tier,
+        String(tier.required),
+        String(tier.served + tier.leaving),
+        String(tier.loading),
+        String(tier.dropping),
+        String(tier.servers),
+      ]),
+    })
+    parts.push(withOmitted(table, explained.omittedTiers, 'more tier'))
+  }
   if (servers.length > 0) {
     const table = formatLongTable({
       header: ['server', 'tier', 'state'],
       rows: servers.map(({ server, tier, text }) => [server, tier, text]),
     })
-    const omitted = explained.omittedServers ?? 0
-    parts.push(omitted > 0 ? `${table}\nand ${countOf(omitted, 'more server')}` : table)
+    parts.push(withOmitted(table, explained.omittedServers, 'more server'))
   }
   if (next.length > 0)
     parts.push(
@@ -177,6 +176,9 @@ export function formatExplanation(explained: ExplanationAnswer): string {
     )
   return parts.join('\n\n')
 }
+
+const withOmitted = (table: string, omitted = 0, what: string): string =>
+  omitted > 0 ? `${table}\nand ${countOf(omitted, what)}` : table
 
 function ruleLines({ rule, earlierRules = [], omittedRules = 0 }: ExplanationAnswer): string[] {
   return [

@@ -1,4 +1,5 @@
 /** The configuration of a running cluster: read, and changed entry by entry. */
-export * from './read-live-state.ts'
+export { partNames, readLiveState, readVersioned, type VersionedValue } from './read-live-state.ts'
+export { readServerSettings, type ServerSettings } from './read-server-settings.ts'
 export { watchHistory } from './watch-history.ts'
 export { assertMayWrite, type WriteContext, writeEntry, writeFields } from './write-live-state.ts'

@@ -153,7 +153,7 @@ export async function readVersioned(
 }
 
 /** The value of an entry in the answer of a cluster. */
-function valueIn(kind: SectionKind, path: readonly string[], json: JsonObject): unknown {
+export function valueIn(kind: SectionKind, path: readonly string[], json: JsonObject): unknown {
   switch (kind) {
     case 'coordinator':
     case 'compactionCluster':

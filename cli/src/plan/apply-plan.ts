@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { allowedPasswords, isAllowedPassword } from '@svc/domain/access'
 import { conflict, describeError, Failure, forbidden, invalidInput } from '@svc/domain/failure'
 import type { ClusterClient } from '../client/index.ts'
 import {
   type Change,
+  differ,
   fieldAt,
   grownLosses,
   isField,
@@ -16,6 +18,7 @@ import {
   assertMayWrite,
   readLiveState,
   readVersioned,
+  type VersionedValue,
   type WriteContext,
   watchHistory,
   writeEntry,
@@ -23,7 +26,8 @@ import {
 } from '../live-state/index.ts'
 import type { AnsweredPreview, PreviewRules } from '../preview/index.ts'
 import { countOf } from '../terminal/index.ts'
-import { orderOf, previewOf } from './make-plan.ts'
+import { orderOf, type PreviewScope, previewOf } from './make-plan.ts'
+import { warningsOfPlan } from './plan-warnings.ts'
 import { lossesOf } from './rules-effects.ts'
 import type { Phase, Step } from './safe-order.ts'
 
@@ -34,6 +38,9 @@ export interface RemainingSteps {
   readonly done: number
   /** The preview of the rules that remain to be changed; undefined if there are none. */
   readonly preview: AnsweredPreview | undefined
+  readonly warnings: readonly string[]
+  /** Whether rules were changed before, so that servers may not have loaded everything yet. */
+  readonly rulesChanged: boolean
 }
 
 /**
@@ -44,6 +51,7 @@ export async function remainingSteps(
   client: ClusterClient,
   plan: Plan,
   preview: PreviewRules,
+  scope: PreviewScope = {},
 ): Promise<RemainingSteps> {
   if (plan.cluster !== client.routerUrl)
     throw invalidInput(`Plan [${plan.id}] is for [${plan.cluster}], not for [${client.routerUrl}]`)
@@ -53,40 +61,57 @@ export async function remainingSteps(
     throw forbidden(
       `Parts of the configuration were changed after plan [${plan.id}] was created: [${conflicts.join('], [')}]. Create a new plan.`,
     )
-  const answer = await previewOf(open, preview)
+  const answer = await previewOf(open, preview, scope)
   const grown = answer === undefined ? [] : grownLosses(plan.losses, lossesOf(answer))
   if (grown.length > 0)
     throw forbidden(
       `More data would be lost than plan [${plan.id}] shows: ${grown.join('; ')}. Create a new plan.`,
     )
   const steps = await orderOf(open, answer, preview)
-  return { steps, done: plan.changes.length - open.length, preview: answer }
+  return {
+    steps,
+    done: plan.changes.length - open.length,
+    preview: answer,
+    warnings: warningsOfPlan(open, answer),
+    rulesChanged: rulesIn(plan.changes) > rulesIn(open),
+  }
 }
+
+const rulesIn = (changes: readonly Change[]): number => changes.filter(({ kind }) => kind === 'rules').length
 
 /** What happens while a plan is applied. */
 export interface ApplyEvents {
   readonly signal: AbortSignal
   /** A change was applied, or had been applied by someone else. */
   readonly onApplied: (change: Change) => void
-  /** A change by someone else, made between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
-  readonly onOverwritten: (change: Change) => void
-  /** Waits until servers have loaded what the rules require so far. */
-  readonly untilLoaded: (next: Phase) => Promise<void>
+  /** A value of someone else, from between the read and the write, was overwritten. Only in Druid, which cannot refuse this. */
+  readonly onOverwritten: (change: Change, value: unknown) => void
+  /**
+   * Waits until servers have loaded what the rules require so far. Returns the steps that remain then; undefined if they are
+   * the same. Throws a Failure if they must not be applied anymore.
+   */
+  readonly untilLoaded: (next: Phase) => Promise<readonly Step[] | undefined>
 }
 
 /** Applies steps. Throws forbidden, with what was applied, if someone else changes the same entries in the meantime. */
 export async function applySteps(
   context: WriteContext,
-  steps: readonly Step[],
+  { steps: planned, rulesChanged }: Pick<RemainingSteps, 'steps' | 'rulesChanged'>,
   events: ApplyEvents,
 ): Promise<void> {
-  const changes = steps.flatMap((step) => step.changes)
+  const changes = planned.flatMap((step) => step.changes)
   await assertMayWrite(context.client, changes)
   let applied = 0
-  let rulesChanged = false
-  for (const { phase, changes: ofStep } of steps) {
-    if (rulesChanged && isRulesPhase(phase)) await events.untilLoaded(phase)
-    for (const unit of unitsOf(ofStep)) {
+  let mustWait = rulesChanged
+  let steps = planned
+  for (let [step] = steps; step !== undefined; [step] = steps) {
+    const isForRules = isRulesPhase(step.phase)
+    if (mustWait && isForRules) {
+      mustWait = false
+      steps = (await events.untilLoaded(step.phase)) ?? steps
+      continue
+    }
+    for (const unit of unitsOf(step.changes)) {
       events.signal.throwIfAborted()
       await applyUnit(context, unit, events).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== 'conflict') throw error
@@ -99,7 +124,8 @@ export async function applySteps(
         events.onApplied(change)
       }
     }
-    rulesChanged ||= isRulesPhase(phase)
+    mustWait ||= isForRules
+    steps = steps.slice(1)
   }
 }
 
@@ -110,7 +136,9 @@ async function applyUnit(
   { onOverwritten }: ApplyEvents,
 ): Promise<void> {
   const { client } = context
-  const open: Change[] = []
+  // What others write before the read is read; what they write later is in the history.
+  const finishWatch = await watchHistory(client, unit)
+  const open = new Map<Change, VersionedValue>()
   let version: string | undefined
   for (const change of unit) {
     const present = await readVersioned(client, change.kind, change.path)
@@ -119,18 +147,27 @@ async function applyUnit(
     const progress = progressOf(change, present.value)
     if (progress === 'conflict')
       throw conflict(`[${fieldAt(change.path)}] was changed by someone else in the meantime`)
-    if (progress === 'done') continue
-    open.push(change)
-    if (isField(change)) continue
-    const overwrittenSince = await watchHistory(client, change)
-    await writeEntry(context, change, present)
-    if (await overwrittenSince()) onOverwritten(change)
+    if (progress === 'open') open.set(change, present)
   }
-  const [field] = open
-  if (field === undefined || !isField(field)) return
-  const overwrittenSince = await watchHistory(client, field)
-  await writeFields(context, open, version)
-  if (await overwrittenSince()) onOverwritten(field)
+  const [first] = open
+  if (first === undefined) return
+  if (isField(first[0])) await writeFields(context, [...open.keys()], version)
+  else await writeEntry(context, ...first)
+  const valuesOf = await finishWatch()
+  for (const [change, { value: present }] of open)
+    for (const value of overwrittenBy(change, present, valuesOf(change))) onOverwritten(change, value)
+}
+
+/** Returns the values, of those since the read, that a change has overwritten. */
+function overwrittenBy(
+  { kind, path, after }: Change,
+  present: unknown,
+  values: readonly unknown[],
+): readonly unknown[] {
+  const isOther = (value: unknown, known: unknown): boolean => differ(kind, path.at(-1)!, value, known)
+  const own = values.findLastIndex((value) => !isOther(value, after))
+  const earlier = own === -1 ? values : values.slice(0, own)
+  return earlier.filter((value) => isOther(value, present) && isOther(value, after))
 }
 
 const isRulesPhase = (phase: Phase): boolean =>
@@ -148,10 +185,14 @@ function unitsOf(changes: readonly Change[]): Change[][] {
   return [...units.values()]
 }
 
-/** Reads the passwords of new users. Throws invalidInput if one cannot be read, so that nothing is applied. */
+/**
+ * Reads the passwords of new users. Throws invalidInput if one cannot be read, or if a cluster with this minimum length would
+ * refuse it, so that nothing is applied.
+ */
 export function readPasswords(
   steps: readonly Step[],
   environment: Readonly<Record<string, string | undefined>>,
+  minLength: number,
 ): WriteContext['passwordOf'] {
   const passwords = new Map<string, string>()
   for (const change of steps.flatMap((step) => step.changes)) {
@@ -162,9 +203,15 @@ export function readPasswords(
       password.file === undefined
         ? environment[password.environment!]
         : passwordInFile(password.file, fieldAt(change.path))
+    const place =
+      password.file === undefined
+        ? `the environment variable [${password.environment}]`
+        : `the file [${password.file}]`
     if (text === undefined || text === '')
+      throw invalidInput(`Missing password for [${fieldAt(change.path)}]: expected a password in ${place}`)
+    if (!isAllowedPassword(text, minLength))
       throw invalidInput(
-        `Missing password for [${fieldAt(change.path)}]: expected a password in ${password.file === undefined ? `the environment variable [${password.environment}]` : `the file [${password.file}]`}`,
+        `Invalid password for [${fieldAt(change.path)}] in ${place} ([${text.length}] characters): expected ${allowedPasswords(minLength)}`,
       )
     passwords.set(keyOf(change.path), text)
   }

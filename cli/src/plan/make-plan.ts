@@ -3,6 +3,7 @@ import { Failure, invalidInput } from '@svc/domain/failure'
 import { defaultRulesName } from '@svc/domain/rules'
 import { type ClusterClient, notReady } from '../client/index.ts'
 import {
+  accessProblems,
   type Change,
   compareStates,
   type DeclaredState,
@@ -17,7 +18,7 @@ import {
   planOf,
   readLogin,
 } from '../declared-state/index.ts'
-import { readLiveState } from '../live-state/index.ts'
+import { readLiveState, readServerSettings } from '../live-state/index.ts'
 import { type AnsweredPreview, isKnown, type PreviewRules, unknownReason } from '../preview/index.ts'
 import { knownDatasources, unknownDatasource } from '../rules/index.ts'
 import { problemsFailure, readStateFiles, type StateFile } from '../state-files/index.ts'
@@ -60,16 +61,47 @@ export async function compareFiles(
   { files, declared }: DeclaredFiles,
   { parts, create }: CompareOptions,
 ): Promise<ComparedState> {
-  const names = new Set([...declared.sections.values()].map((section) => section.path[0]!))
+  const included = includedIn(declared, parts)
+  const names = new Set([...included.sections.values()].map((section) => section.path[0]!))
   const live = await readLiveState(client, names)
-  const { changes, problems } = compareStates(declared, live)
-  const found = [
-    ...problems,
+  const { changes: all, problems: invalid } = compareStates(included, live)
+  const changes = partsOf(declared, all, parts)
+  const problems = [
+    ...invalid,
     ...(create ? [] : await unknownDatasources(client, declared, changes)),
     ...zeroSlots(client, declared, changes),
+    ...(await invalidAccess(client, declared, live, changes)),
   ]
-  if (found.length > 0) throw problemsFailure(files, found)
-  return { live, changes: withPasswordPaths(declared, partsOf(declared, changes, parts)) }
+  if (problems.length > 0) throw problemsFailure(files, problems)
+  return { live, changes: withPasswordPaths(declared, changes) }
+}
+
+/** What files declare in some parts. The user may have no access to the others. */
+function includedIn(declared: DeclaredState, parts: readonly string[]): DeclaredState {
+  if (parts.length === 0) return declared
+  const overlaps = (at: readonly string[]): boolean =>
+    parts.some((part) => isInPart(part, at) || part.startsWith(`${fieldAt(at)}.`))
+  return {
+    ...declared,
+    sections: new Map([...declared.sections].filter(([, { path: at }]) => overlaps(at))),
+    problems: declared.problems.filter(({ unlessLive = [] }) => overlaps(unlessLive)),
+  }
+}
+
+/** Whether a path is in a part such as `rules.wikipedia`. */
+const isInPart = (part: string, at: readonly string[]): boolean =>
+  fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
+
+/** What is wrong with changed users and roles. */
+async function invalidAccess(
+  client: ClusterClient,
+  declared: DeclaredState,
+  live: LiveState,
+  changes: readonly Change[],
+): Promise<Problem[]> {
+  if (!changes.some(({ path: at }) => at[0] === 'authorizers' || at[0] === 'authenticators')) return []
+  const { internalUser } = await readServerSettings(client)
+  return accessProblems(declared, live, changes, internalUser)
 }
 
 async function unknownDatasources(
@@ -119,28 +151,32 @@ function partsOf(
   parts: readonly string[],
 ): readonly Change[] {
   if (parts.length === 0) return changes
-  const isIn = (part: string, at: readonly string[]): boolean =>
-    fieldAt(at) === part || fieldAt(at).startsWith(`${part}.`)
   const declared = [...origins.keys()].map((key) => JSON.parse(key) as string[])
   const known = [...declared, ...changes.map((change) => change.path)]
-  const unknown = parts.find((part) => !known.some((at) => isIn(part, at)))
+  const unknown = parts.find((part) => !known.some((at) => isInPart(part, at)))
   if (unknown !== undefined) {
     const example = known[0] === undefined ? '' : `, such as [${fieldAt(known[0])}]`
     throw invalidInput(
       `Invalid value [${unknown}] for [--target]: expected a part that the files declare or the plan changes${example}`,
     )
   }
-  return changes.filter((change) => parts.some((part) => isIn(part, change.path)))
+  return changes.filter((change) => parts.some((part) => isInPart(part, change.path)))
 }
 
-/** Files with passwords are relative to the file that names them. */
+/**
+ * Files with passwords are relative to the YAML file that names them. In a plan, they are relative to the current folder, so that
+ * the plan can be applied in another copy of the files.
+ */
 function withPasswordPaths({ origins }: DeclaredState, changes: readonly Change[]): Change[] {
   return changes.map((change) => {
     if (change.kind !== 'logins' || change.after === undefined) return change
     const { password } = readLogin(change.after, '')
     if (password?.file === undefined) return change
     const { source } = origins.get(keyOf(change.path))!
-    const reference: PasswordReference = { file: path.resolve(path.dirname(source), password.file) }
+    const file = path.isAbsolute(password.file)
+      ? password.file
+      : path.join(path.dirname(source), password.file)
+    const reference: PasswordReference = { file }
     return { ...change, after: { password: reference } }
   })
 }
@@ -152,6 +188,7 @@ export interface MadePlan {
   /** Undefined if no rules change. */
   readonly preview: AnsweredPreview | undefined
   readonly warnings: readonly string[]
+  readonly scope: PreviewScope
 }
 
 /** What a preview includes in addition to the changes. */
@@ -180,7 +217,7 @@ export async function makePlan(
     read: digestsOf(live, changes),
   })
   const steps = await orderOf(changes, answer, preview)
-  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer) }
+  return { plan, steps, preview: answer, warnings: warningsOfPlan(changes, answer), scope }
 }
 
 /** The preview of the rules that change; undefined if none do. Throws a Failure if the cluster is not known yet. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { Failure, invalidInput, notFound } from '@svc/domain/failure'
@@ -20,6 +20,32 @@ export function recordPlan(plan: Plan, environment: Environment): string {
   const file = path.join(folder, `${plan.id}.json`)
   writeFileSync(file, planText(plan), { mode: 0o600 })
   return file
+}
+
+/** What is unfinished in a cluster if the rules of a plan are being applied, or those of the plan with this ID reverted. */
+export const unfinishedWork = (revertedPlan?: string): string =>
+  revertedPlan === undefined ? 'apply' : `revert ${revertedPlan}`
+
+const unfinishedFile = (cluster: string, environment: Environment): string =>
+  path.join(recordFolder(environment), `${encodeURIComponent(cluster)}.unfinished`)
+
+/**
+ * Notes that rules of a cluster are about to change, and that servers may not have loaded everything until `noteFinished`. Throws
+ * an error of the file system.
+ */
+export function noteUnfinished(cluster: string, work: string, environment: Environment): void {
+  mkdirSync(recordFolder(environment), { recursive: true, mode: 0o700 })
+  writeFileSync(unfinishedFile(cluster, environment), work, { mode: 0o600 })
+}
+
+/** Notes that servers have loaded what the rules of a cluster require. */
+export const noteFinished = (cluster: string, environment: Environment): void =>
+  rmSync(unfinishedFile(cluster, environment), { force: true })
+
+/** Returns what this user has started to apply to a cluster, or to revert, and not finished; otherwise undefined. */
+export function unfinishedIn(cluster: string, environment: Environment): string | undefined {
+  const file = unfinishedFile(cluster, environment)
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
 /** Reads a saved plan. Throws invalidInput, with file, line, and column, if it is not a plan, or was edited. */

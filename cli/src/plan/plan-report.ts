@@ -79,7 +79,10 @@ export function blocksOf(changes: readonly Change[]): PlanBlock[] {
 function linesOf({ kind, path, before, after }: Change): PlanLine[] {
   const name = path.at(-1)!
   const [old, fresh] = [before, after].map((value) =>
-    value === undefined ? undefined : writtenValue(kind, name, shownValue(kind, name, value)),
+    // Where the password of a login is never counts as a difference, but is worth knowing.
+    value === undefined || kind === 'logins'
+      ? value
+      : writtenValue(kind, name, shownValue(kind, name, value)),
   )
   if (Array.isArray(old ?? []) && Array.isArray(fresh ?? [])) {
     const items = diffOfRules((old ?? []) as RuleJson[], (fresh ?? []) as RuleJson[])
@@ -97,9 +100,9 @@ function linesOfField({ kind, path, before, after }: Change): PlanLine[] {
   return fieldLines(name, shownValue(kind, name, before), shownValue(kind, name, after))
 }
 
-/** A value in the form in which two that mean the same are equal. A login only means itself. */
+/** A value in the form in which two that mean the same are equal. */
 const shownValue = (kind: SectionKind, name: string, value: unknown): unknown =>
-  value === undefined || kind === 'logins' ? value : meaningOf(kind, value, name)
+  value === undefined ? value : meaningOf(kind, value, name)
 
 function fieldLines(name: string, before: unknown, after: unknown): PlanLine[] {
   const [old, fresh] = [before, after].map((value) => JSON.stringify(value) as string | undefined)

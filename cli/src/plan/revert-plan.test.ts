@@ -18,11 +18,15 @@ import {
   compareFiles,
   findAppliedPlan,
   makePlan,
+  noteFinished,
+  noteUnfinished,
   planReversal,
   readDeclaredFiles,
   recordPlan,
   restoreSegments,
   reversalOf,
+  unfinishedIn,
+  unfinishedWork,
   violationsOf,
 } from './index.ts'
 
@@ -53,12 +57,16 @@ async function apply(
   { plan, steps }: Awaited<ReturnType<typeof planReversal>>,
 ): Promise<void> {
   const headers = { 'X-Svc-Comment': `why ${commentOf(plan.id)}` }
-  await applySteps({ client: cluster, headers, passwordOf: () => undefined }, steps, {
-    signal: new AbortController().signal,
-    onApplied: () => undefined,
-    onOverwritten: () => undefined,
-    untilLoaded: async () => undefined,
-  })
+  await applySteps(
+    { client: cluster, headers, passwordOf: () => undefined },
+    { steps, rulesChanged: false },
+    {
+      signal: new AbortController().signal,
+      onApplied: () => undefined,
+      onOverwritten: () => undefined,
+      untilLoaded: async () => undefined,
+    },
+  )
 }
 
 async function revert(cluster: ConfiguredCluster, plan: Plan): Promise<readonly string[]> {
@@ -160,6 +168,22 @@ describe('a reverted plan', () => {
     assert.equal(cluster.written.at(-1), 'POST /svc/coordinator/v1/rules/a/markUsed?since=2')
   })
 
+  test('is refused if the history does not show when the plan was applied', async () => {
+    const cluster = configuredCluster({ rules: { a: [{ type: 'loadForever' }] } })
+    const plan = await applyText(
+      configuredCluster(cluster.configuration),
+      'rules: {a: [{type: dropForever}]}',
+    )
+    const refusal = {
+      code: 'notFound',
+      message:
+        /^Plan \[\w+\] was not applied to this cluster: .*audit history of \[rules\.a\] .*Nothing was reverted/,
+    }
+    await assert.rejects(planReversal(cluster, plan, preview, now), refusal)
+    cluster.configuration.rules.a = [{ type: 'dropForever' }]
+    await assert.rejects(planReversal(cluster, plan, preview, now), refusal)
+  })
+
   test('marks the predicted segments in Druid, which does not record why segments are unused', async () => {
     const sent: unknown[] = []
     const druid = {
@@ -197,6 +221,19 @@ describe('a reverted plan', () => {
 })
 
 describe('the record of applied plans', () => {
+  test('shows what was started in each cluster and not finished', () => {
+    const environment = { XDG_STATE_HOME: path.join(root, 'unfinished') }
+    assert.equal(unfinishedIn('https://a:1', environment), undefined)
+    noteFinished('https://a:1', environment)
+    noteUnfinished('https://a:1', unfinishedWork(), environment)
+    noteUnfinished('https://b', unfinishedWork('1234'), environment)
+    assert.equal(unfinishedIn('https://a:1', environment), unfinishedWork())
+    assert.equal(unfinishedIn('https://b', environment), unfinishedWork('1234'))
+    noteFinished('https://a:1', environment)
+    assert.equal(unfinishedIn('https://a:1', environment), undefined)
+    assert.equal(unfinishedIn('https://b', environment), unfinishedWork('1234'))
+  })
+
   test('finds a plan by its ID or file, and refuses one that was edited', async () => {
     const plan = await applyText(configuredCluster({ rules: { a: [] } }), 'rules: {a: [{type: dropForever}]}')
     const environment = { XDG_STATE_HOME: path.join(root, 'record') }

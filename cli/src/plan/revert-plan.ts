@@ -1,4 +1,5 @@
-import { forbidden, invalidInput } from '@svc/domain/failure'
+import { forbidden, invalidInput, notFound } from '@svc/domain/failure'
+import { formatCount } from '@svc/domain/text'
 import type { ClusterClient } from '../client/index.ts'
 import { type Change, fieldAt, isField, type Plan, progressOf, valueAt } from '../declared-state/index.ts'
 import { readLiveState } from '../live-state/index.ts'
@@ -60,9 +61,10 @@ export async function planReversal(
       `Parts of the configuration were changed after plan [${applied.id}] was applied: [${conflicts.map(({ change }) => fieldAt(change.path)).join('], [')}]. Nothing was reverted.`,
     )
   const open = progress.filter(({ state }) => state === 'open').map(({ change }) => change)
-  const since = await firstChangeId(client, applied)
+  const ids = await changeIds(client, applied)
+  if (client.interfaceName === 'svc') assertInHistory(applied, open, ids)
   const made = await makePlan(client, { live, changes: open }, preview, now, {
-    ...(since === undefined ? {} : { markUsedSince: since }),
+    ...(ids.size === 0 ? {} : { markUsedSince: Math.min(...ids.values()) }),
   })
   return { ...made, warnings: [...warnings, ...made.warnings] }
 }
@@ -87,9 +89,22 @@ async function changeIds(client: ClusterClient, { id, changes }: Plan): Promise<
   return ids
 }
 
-async function firstChangeId(client: ClusterClient, plan: Plan): Promise<number | undefined> {
-  const ids = [...(await changeIds(client, plan)).values()]
-  return ids.length === 0 ? undefined : Math.min(...ids)
+/**
+ * Throws notFound if the history does not show when a plan changed the rules that the revert restores: then it is unknown which
+ * segments became unused because of the plan, and they would stay unused without notice.
+ */
+function assertInHistory(
+  { id, changes }: Plan,
+  open: readonly Change[],
+  ids: ReadonlyMap<string, number>,
+): void {
+  const rulesOf = (list: readonly Change[]) => list.filter(({ kind }) => kind === 'rules')
+  const needed = open.length === 0 && ids.size === 0 ? rulesOf(changes) : rulesOf(open)
+  const missing = needed.filter(({ path }) => !ids.has(path.at(-1)!))
+  if (missing.length === 0) return
+  throw notFound(
+    `Plan [${id}] was not applied to this cluster: the last ${formatCount(maxChanges)} changes in the audit history of [${missing.map(({ path }) => fieldAt(path)).join('], [')}] include none with the comment [${commentOf(id)}]. Nothing was reverted. To restore earlier rules and their segments, use ./svc rules revert.`,
+  )
 }
 
 /** What is added to the comment of each change of a plan. */

@@ -23,21 +23,29 @@ import {
   readPasswords,
   remainingSteps,
 } from './index.ts'
+import type { Step } from './safe-order.ts'
 
 const root = mkdtempSync(path.join(tmpdir(), 'svc-plan-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 const newFolder = (): string => mkdtempSync(path.join(root, 'state-'))
 const now = new Date('2026-01-01')
 
-/** A preview in which datasources lose these numbers of segments. */
+/** A preview in which datasources lose these numbers of segments, of this size. */
 const previewWith =
-  (unused: Readonly<Record<string, number>>): PreviewRules =>
+  (unused: Readonly<Record<string, number>>, segmentBytes = 10): PreviewRules =>
   async () => {
     const none = { segments: 0, bytes: 0, days: 0, interval: null, queryableBefore: 0 }
     const datasources = Object.fromEntries(
       Object.entries(unused).map(([name, segments]) => [
         name,
-        { effects: { unqueryable: none, unused: { ...none, segments }, dropped: none, moved: none } },
+        {
+          effects: {
+            unqueryable: none,
+            unused: { ...none, segments, bytes: segments * segmentBytes },
+            dropped: none,
+            moved: none,
+          },
+        },
       ]),
     )
     return {
@@ -65,11 +73,14 @@ const events = {
   untilLoaded: async () => undefined,
 }
 
+/** The steps of a plan of which nothing was applied before. */
+const firstOf = (steps: readonly Step[]) => ({ steps, rulesChanged: false })
+
 async function apply(cluster: ConfiguredCluster, folder: string): Promise<Plan> {
   const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), preview, now)
   await applySteps(
-    { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'x' }) },
-    steps,
+    { client: cluster, headers: {}, passwordOf: readPasswords(steps, { PASSWORD: 'from-env' }, 5) },
+    firstOf(steps),
     events,
   )
   return plan
@@ -239,10 +250,10 @@ describe('pull, plan, and apply', () => {
         const saved = parsePlan(JSON.parse(JSON.stringify(plan)), 'plan.json')
         for (;;) {
           to.failAfter = to.written.length + requests + 1
-          const { steps } = await remainingSteps(to, saved, preview)
+          const remaining = await remainingSteps(to, saved, preview)
           const isDone = await applySteps(
             { client: to, headers: {}, passwordOf: () => undefined },
-            steps,
+            remaining,
             events,
           ).then(
             () => true,
@@ -337,7 +348,7 @@ describe('apply', () => {
     const { cluster, folder } = await twoRules()
     const dependent: PreviewRules = (body) => previewWith({ a: 0, b: 'defaultRules' in body ? 0 : 1 })(body)
     const { steps } = await makePlan(cluster, await compare(cluster, folder), dependent, now)
-    await applySteps(context(cluster), steps, events)
+    await applySteps(context(cluster), firstOf(steps), events)
     assert.deepEqual(
       cluster.written,
       ['a', '_default', 'b'].map((one) => `POST /svc/coordinator/v1/rules/${one}`),
@@ -349,11 +360,66 @@ describe('apply', () => {
     const waits: string[] = []
     const lossy = previewWith({ b: 3, a: 0 })
     const { steps } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
-    await applySteps(context(cluster), steps, {
+    await applySteps(context(cluster), firstOf(steps), {
       ...events,
       untilLoaded: async (phase) => void waits.push(`${phase} after ${cluster.written.length}`),
     })
     assert.deepEqual(waits, ['losses after 1'])
+  })
+
+  test('after an interruption anywhere, also in a wait, rules that lose data are applied only after a wait', async () => {
+    const lossy: PreviewRules = async (body) =>
+      previewWith(Object.hasOwn(body.rules as object, 'b') ? { a: 0, b: 3 } : { a: 0 })(body)
+    for (const interruptedAt of ['request 1', 'wait', 'request 2', 'request 3'] as const) {
+      const { cluster, folder } = await twoRules()
+      const { plan } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
+      const waits: number[] = []
+      const run = async (options: { failAfter?: number; failsInWait?: boolean }) => {
+        cluster.failAfter = options.failAfter ?? Number.POSITIVE_INFINITY
+        const remaining = await remainingSteps(cluster, plan, lossy)
+        await applySteps(context(cluster), remaining, {
+          ...events,
+          untilLoaded: async () => {
+            if (options.failsInWait) throw new Error('interrupted')
+            waits.push(cluster.written.length)
+            return undefined
+          },
+        })
+      }
+      const requests = /\d/.exec(interruptedAt)?.[0]
+      await assert.rejects(
+        run(requests === undefined ? { failsInWait: true } : { failAfter: Number(requests) - 1 }),
+      )
+      await run({})
+      // Each command that applies the losses has waited before.
+      const expected = { 'request 1': [1], wait: [1], 'request 2': [1, 1], 'request 3': [1, 2] }[
+        interruptedAt
+      ]
+      assert.deepEqual(waits, expected, interruptedAt)
+      assert.equal(cluster.written.length, 3)
+      const done = await remainingSteps(cluster, plan, lossy)
+      assert.deepEqual([done.steps, done.done, done.rulesChanged], [[], 3, true])
+    }
+  })
+
+  test('applies what is planned again after a wait', async () => {
+    const { cluster, folder } = await twoRules()
+    const lossy = previewWith({ b: 3, a: 0 })
+    const { plan, steps } = await makePlan(cluster, await compare(cluster, folder), lossy, now)
+    const grown = previewWith({ b: 4, a: 0 })
+    const untilLoaded = async () => (await remainingSteps(cluster, plan, grown)).steps
+    await assert.rejects(applySteps(context(cluster), firstOf(steps), { ...events, untilLoaded }), {
+      code: 'forbidden',
+      message: /^More data would be lost/,
+    })
+    assert.deepEqual(cluster.written, ['POST /svc/coordinator/v1/rules/a'])
+    // Someone else does the rest in the meantime.
+    await applySteps(
+      context(cluster),
+      { steps: steps.slice(1), rulesChanged: true },
+      { ...events, untilLoaded: async () => [] },
+    )
+    assert.equal(cluster.written.length, 1)
   })
 
   test('refuses a plan if the configuration has changed since, and says what', async () => {
@@ -371,14 +437,31 @@ describe('apply', () => {
     const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }), now)
     await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 4 })), {
       code: 'forbidden',
-      message: /\[b\] has 4 segments marked as unused instead of 3/,
+      message:
+        /: segments of \[b\] that are marked as unused: 4 \(40 B\) instead of 3 \(30 B\)\. Create a new plan/,
     })
     assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 2 }))).done, 0)
   })
 
+  test('refuses a plan if as many segments would be lost, but larger ones', async () => {
+    const { cluster, folder } = await twoRules()
+    const { plan } = await makePlan(cluster, await compare(cluster, folder), previewWith({ b: 3 }, 1e6), now)
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 3 }, 1e9)), {
+      code: 'forbidden',
+      message: /3 \(3\.0 GB\) instead of 3 \(3\.0 MB\)/,
+    })
+    await assert.rejects(remainingSteps(cluster, plan, previewWith({ b: 3 }, 1e6 + 1)), {
+      message: /3 \(3,000,003 B\) instead of 3 \(3,000,000 B\)/,
+    })
+    assert.equal((await remainingSteps(cluster, plan, previewWith({ b: 1 }, 1e6))).done, 0)
+  })
+
   test('refuses a plan that was edited, for another cluster, or of another version', async () => {
     const { plan, cluster } = await twoRules()
-    const edited = { ...plan, losses: { b: { unqueryable: 9, unused: 9 } } }
+    const edited = {
+      ...plan,
+      losses: { b: { unqueryable: 9, unqueryableBytes: 9, unused: 9, unusedBytes: 9 } },
+    }
     assert.throws(
       () => parsePlan(edited, 'plan.json'),
       /^Failure: Plan \[.+\] in \[plan\.json\] was edited or is damaged/,
@@ -394,7 +477,7 @@ describe('apply', () => {
   test('applies nothing if a permission is missing for one part, and says which', async () => {
     const { cluster, steps } = await twoRules()
     cluster.denied.add('/svc/coordinator/v1/rules/b')
-    await assert.rejects(applySteps(context(cluster), steps, events), {
+    await assert.rejects(applySteps(context(cluster), firstOf(steps), events), {
       code: 'forbidden',
       message: 'Nothing was applied: the user has no permission to change [rules.b]',
     })
@@ -403,7 +486,7 @@ describe('apply', () => {
 
   test('stops if someone else changes an entry in the meantime, and says what was applied', async () => {
     const { cluster, steps } = await twoRules()
-    const racing = applySteps(context(cluster), steps, {
+    const racing = applySteps(context(cluster), firstOf(steps), {
       ...events,
       onApplied: () => {
         cluster.configuration.rules.b = [{ type: 'loadForever' }]
@@ -412,6 +495,61 @@ describe('apply', () => {
     await assert.rejects(racing, {
       message: /^\[rules\.b\] was changed by someone else in the meantime\. Applied 1 of 3 changes/,
     })
+  })
+
+  test('reports what it overwrites in Druid, which has no conditional writes', async () => {
+    const text = `rules: {wiki: [{type: dropForever}]}
+coordinator: {maxSegmentsToMove: 1, decommissioningNodes: [a]}
+compaction: {datasources: {wiki: {skipOffsetFromLatest: P9D}}}`
+    const others: Record<string, (cluster: ConfiguredCluster) => Promise<unknown>> = {
+      '/svc/coordinator/v1/rules/wiki': (cluster) =>
+        cluster.send('POST', '/svc/coordinator/v1/rules/wiki', [
+          { type: 'loadForever' },
+          { type: 'dropForever' },
+        ]),
+      // Of the two fields that change, this one is not overwritten.
+      '/svc/coordinator/v1/config': (cluster) =>
+        cluster.send('POST', '/svc/coordinator/v1/config', {
+          maxSegmentsToMove: 1,
+          decommissioningNodes: ['b'],
+        }),
+      '/svc/indexer/v1/compaction/config/datasources/wiki': (cluster) =>
+        cluster.send('POST', '/svc/indexer/v1/compaction/config/datasources/wiki', {
+          dataSource: 'wiki',
+          skipOffsetFromLatest: 'P5D',
+        }),
+    }
+    for (const isSlow of [true, false]) {
+      const cluster = configuredCluster({
+        rules: { wiki: [{ type: 'loadForever' }], _default: [{ type: 'loadForever' }] },
+        compaction: { wiki: { dataSource: 'wiki' } },
+      })
+      const { steps } = await makePlan(cluster, await compare(cluster, folderOf(text)), preview, now)
+      const reads = new Map<string, number>()
+      // Others write after the last read, and before the write.
+      const druid: ConfiguredCluster = {
+        ...cluster,
+        interfaceName: 'druid',
+        request: async (method, at, ...rest) => {
+          const { body } = await cluster.request(method, at, ...rest)
+          reads.set(at, (reads.get(at) ?? 0) + 1)
+          if (isSlow && reads.get(at) === (at.endsWith('/config') ? 2 : 1)) await others[at]!(cluster)
+          return { status: 200, headers: {}, body }
+        },
+      }
+      const overwritten: unknown[] = []
+      await applySteps(context(druid), firstOf(steps), {
+        ...events,
+        onOverwritten: ({ path: at }, value) => overwritten.push([at.join('.'), value]),
+      })
+      const expected = [
+        ['coordinator.decommissioningNodes', ['b']],
+        ['compaction.datasources.wiki', { skipOffsetFromLatest: 'P5D' }],
+        ['rules.wiki', [{ type: 'loadForever' }, { type: 'dropForever' }]],
+      ]
+      assert.deepEqual(overwritten.sort(), isSlow ? expected.sort() : [])
+      assert.deepEqual(cluster.configuration.rules.wiki, [{ type: 'dropForever' }])
+    }
   })
 
   test('of two at the same time, one wins and the other gets a conflict', async () => {
@@ -444,7 +582,9 @@ describe('apply', () => {
             send: scheduler.scheduleFunction(cluster.send),
             request: scheduler.scheduleFunction(cluster.request),
           }
-          const applied = Promise.allSettled(both.map((steps) => applySteps(context(slow), steps, events)))
+          const applied = Promise.allSettled(
+            both.map((steps) => applySteps(context(slow), firstOf(steps), events)),
+          )
           await scheduler.waitFor(applied)
           const outcomes = await applied
           const [won] = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
@@ -477,7 +617,7 @@ authorizers:
 `,
     )
     const plan = await apply(cluster, folder)
-    assert.deepEqual(cluster.configuration.logins, { bob: 'old', carol: 'x', alice: 'from-file' })
+    assert.deepEqual(cluster.configuration.logins, { bob: 'old', carol: 'from-env', alice: 'from-file' })
     assert.deepEqual(cluster.configuration.users, { alice: ['reader'] })
     assert.ok(!JSON.stringify(plan).includes('from-file'))
     assert.deepEqual((await compare(cluster, folder)).changes, [])

@@ -1,5 +1,6 @@
 import { defaultRulesName } from '@svc/domain/rules'
-import type { Change, Loss } from '../declared-state/index.ts'
+import { losesSegments, lossOf } from '@svc/domain/saved-plan'
+import { type Change, grownLosses, type Loss } from '../declared-state/index.ts'
 import { type AnsweredPreview, isKnown, type PreviewRules } from '../preview/index.ts'
 import type { RulesEffect, RulesEffects } from './safe-order.ts'
 
@@ -17,15 +18,11 @@ export function previewBodyOf(changes: readonly Change[]): Readonly<Record<strin
 
 /** Returns what each datasource loses, without those that lose nothing. */
 export function lossesOf({ summary }: AnsweredPreview): Record<string, Loss> {
-  const losses = Object.entries(summary.datasources).map(([name, { effects }]) => {
-    const loss = { unqueryable: effects.unqueryable.queryableBefore, unused: effects.unused.segments }
-    return [name, loss] as const
-  })
-  return Object.fromEntries(losses.filter(([, { unqueryable, unused }]) => unqueryable + unused > 0))
+  const losses = Object.entries(summary.datasources).map(
+    ([name, { effects }]) => [name, lossOf(effects)] as const,
+  )
+  return Object.fromEntries(losses.filter(([, loss]) => losesSegments(loss)))
 }
-
-const isWorse = (a: Loss | undefined, b: Loss | undefined): boolean =>
-  (a?.unqueryable ?? 0) > (b?.unqueryable ?? 0) || (a?.unused ?? 0) > (b?.unused ?? 0)
 
 /** Returns in which order rules can be changed so that no datasource loses more on the way than finally. */
 export async function effectsOf(
@@ -65,5 +62,6 @@ async function followingDefaults(
   const answer = await preview(body)
   if (!isKnown(answer)) return new Set(others.map(({ path }) => path.at(-1)!))
   const early = lossesOf(answer)
-  return new Set(Object.keys(early).filter((name) => isWorse(early[name], losses[name])))
+  const grown = Object.keys(early).filter((name) => grownLosses(losses, { [name]: early[name]! }).length > 0)
+  return new Set(grown)
 }

@@ -4,7 +4,7 @@ import { type SegmentKey, segmentId } from '@svc/domain/segment'
 import { parseInterval } from '@svc/domain/time'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
-import { unrestoredSegments, unrestoredText } from './unrestored-segments.ts'
+import { restoredAreListed, unrestoredIn, unrestoredSegments, unrestoredText } from './unrestored-segments.ts'
 
 const plannedAt = 1000
 const [old, newer] = ['2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z']
@@ -60,12 +60,12 @@ describe('after a plan was reverted', () => {
     ],
     ['nor those of other intervals', days, days, [unused(segment('2001-01-03/P1D', newer), plannedAt)], []],
     [
-      'deleted segments are reported',
+      'segments that are listed nowhere are reported: they may be deleted, or not listed yet',
       days,
       [segment(first)],
       [],
       [
-        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] stayed unused, because kill tasks have deleted the data$/,
+        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] cannot be found, .*kill tasks have deleted the data, or the coordinator has not read/,
       ],
     ],
     [
@@ -82,14 +82,16 @@ describe('after a plan was reverted', () => {
       Array.from({ length: 6 }, (_, month) => segment(`2001-0${month + 1}-01/P1D`)),
       [],
       [],
-      [/^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] stayed/],
+      [
+        /^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] cannot be found/,
+      ],
     ],
   ]
   const found = (
     predicted: readonly SegmentKey[],
     used: readonly SegmentKey[],
     others: readonly ReturnType<typeof unused>[],
-  ): string[] => unrestoredText({ dataSource: 'wiki', predicted, used, unused: others }, plannedAt)
+  ): string[] => unrestoredText('wiki', unrestoredIn({ predicted, used, unused: others }, plannedAt))
   for (const [name, predicted, used, others, expected] of cases) {
     test(name, () => {
       const texts = found(predicted, used, others)
@@ -138,9 +140,18 @@ describe('a check of a Druid cluster', () => {
     ])
   })
 
+  test('has to wait until the coordinator lists segments that were marked as used', async () => {
+    let used: readonly SegmentKey[] = [segment(first)]
+    const druid = client((path) => (path.endsWith('/segments') ? used.map(segmentId) : []))
+    const listed = restoredAreListed(druid, plan({ unusedSegments: { wiki: days.map(segmentId) } }))
+    assert.deepEqual(await listed(), ['1 segment of [wiki] cannot be found'])
+    used = days
+    assert.deepEqual(await listed(), [])
+  })
+
   test('says that a plan with too many segments restored none', async () => {
     const none = client(() => assert.fail())
-    const losses = { wiki: { unqueryable: 0, unused: 200_000 } }
+    const losses = { wiki: { unqueryable: 0, unqueryableBytes: 0, unused: 200_000, unusedBytes: 1 } }
     assert.match(
       (await unrestoredSegments(none, plan({ losses })))[0]!,
       /^200,000 segments stayed unused, because the plan marked more segments as unused than a plan can list,/,

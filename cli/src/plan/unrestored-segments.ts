@@ -11,6 +11,7 @@ import { analyzeTimeline } from '@svc/domain/timeline'
 import type { ClusterClient } from '../client/index.ts'
 import type { Plan } from '../declared-state/index.ts'
 import { countOf } from '../terminal/index.ts'
+import type { Condition } from '../waiting/index.ts'
 
 /** A segment that is unused now. */
 export interface UnusedSegment extends SegmentKey {
@@ -20,7 +21,6 @@ export interface UnusedSegment extends SegmentKey {
 
 /** The segments of one datasource after a plan was reverted. */
 export interface RevertedDatasource {
-  readonly dataSource: string
   /** What the plan expected its rules to mark as unused. */
   readonly predicted: readonly SegmentKey[]
   /** What is used in these intervals now. */
@@ -28,14 +28,20 @@ export interface RevertedDatasource {
   readonly unused: readonly UnusedSegment[]
 }
 
-/**
- * Returns which segments are unused since a plan was made, although it was reverted, and why, one sentence for each reason.
- * Segments that newer used ones replace are left out. `createdAt` is when the plan was made.
- */
-export function unrestoredText(
-  { dataSource, predicted, used, unused }: RevertedDatasource,
+/** Segments that a reverted plan has not restored. Segments that newer used ones replace are left out. */
+interface UnrestoredSegments {
+  /** Those that are unused since the plan was made, and that it does not list. */
+  readonly later: readonly SegmentKey[]
+  readonly unused: readonly SegmentKey[]
+  /** Those that the cluster lists neither as used nor as unused. */
+  readonly unlisted: readonly SegmentKey[]
+}
+
+/** Returns what was not restored of a datasource. `createdAt` is when the plan was made. */
+export function unrestoredIn(
+  { predicted, used, unused }: RevertedDatasource,
   createdAt: number,
-): string[] {
+): UnrestoredSegments {
   const keyOf = ({ interval, version, partitionNum }: SegmentKey): string =>
     `${formatInterval(interval)}/${version}/${partitionNum}`
   const keysOfList = (list: readonly SegmentKey[]): ReadonlySet<string> => new Set(list.map(keyOf))
@@ -50,22 +56,37 @@ export function unrestoredText(
   const visible = (list: readonly SegmentKey[], first: number): readonly SegmentKey[] =>
     list.filter((_, index) => !overshadowed[first + index])
   const lost = visible(missing, used.length + later.length)
-  const groups: [segments: readonly SegmentKey[], reason: string][] = [
+  return {
+    later: visible(later, used.length),
+    unused: lost.filter((one) => existing.has(keyOf(one))),
+    unlisted: lost.filter((one) => !existing.has(keyOf(one))),
+  }
+}
+
+/** Returns what was not restored of a datasource, and why, one sentence for each reason. */
+export function unrestoredText(
+  dataSource: string,
+  { later, unused, unlisted }: UnrestoredSegments,
+): string[] {
+  const groups: [segments: readonly SegmentKey[], what: string][] = [
     [
-      visible(later, used.length),
-      'because a plan does not list segments that are created or marked as used later (for example, by compaction), and Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
+      later,
+      'stayed unused, because a plan does not list segments that are created or marked as used later (for example, by compaction), and Druid does not record why segments are unused. To mark segments as used, run ./svc mark-used',
     ],
     [
-      lost.filter((one) => existing.has(keyOf(one))),
-      'despite being listed in the plan. Either the current rules drop this data, or it was marked as unused in the meantime',
+      unused,
+      'stayed unused, despite being listed in the plan. Either the current rules drop this data, or it was marked as unused in the meantime',
     ],
-    [lost.filter((one) => !existing.has(keyOf(one))), 'because kill tasks have deleted the data'],
+    [
+      unlisted,
+      'cannot be found, neither as used nor as unused: either kill tasks have deleted the data, or the coordinator has not read the segments from the metadata store yet',
+    ],
   ]
   return groups
     .filter(([segments]) => segments.length > 0)
     .map(
-      ([segments, reason]) =>
-        `${countOf(segments.length, 'segment')} of [${dataSource}] in ${intervalsText(segments)} stayed unused, ${reason}`,
+      ([segments, what]) =>
+        `${countOf(segments.length, 'segment')} of [${dataSource}] in ${intervalsText(segments)} ${what}`,
     )
 }
 
@@ -96,17 +117,39 @@ export async function unrestoredSegments(client: ClusterClient, applied: Plan): 
           `${countOf(unused, 'segment')} stayed unused, because the plan marked more segments as unused than a plan can list, and Druid does not record why segments are unused. To mark them as used, run ./svc mark-used`,
         ]
   }
-  const createdAt = parseInstant(applied.createdAt)
-  const warnings: string[] = []
-  for (const [dataSource, ids] of Object.entries(applied.unusedSegments)) {
+  const found = await readUnrestored(client, applied)
+  return found.flatMap(([dataSource, segments]) => unrestoredText(dataSource, segments))
+}
+
+/**
+ * Druid lists all segments of a reverted plan as used or unused. A coordinator lists segments that were marked as used only after
+ * it has read the metadata store again: by default, within a minute. Segments that kill tasks have deleted are never listed.
+ */
+export const restoredAreListed =
+  (client: ClusterClient, applied: Plan): Condition =>
+  async () =>
+    (await readUnrestored(client, applied))
+      .filter(([, { unlisted }]) => unlisted.length > 0)
+      .map(
+        ([dataSource, { unlisted }]) =>
+          `${countOf(unlisted.length, 'segment')} of [${dataSource}] cannot be found`,
+      )
+
+async function readUnrestored(
+  client: ClusterClient,
+  { createdAt, unusedSegments = {} }: Plan,
+): Promise<(readonly [dataSource: string, segments: UnrestoredSegments])[]> {
+  const found: (readonly [string, UnrestoredSegments])[] = []
+  for (const [dataSource, ids] of Object.entries(unusedSegments)) {
     const predicted = keysOf(dataSource, ids)
+    const ranges = rangesOf(predicted)
     const [used, unused] = await Promise.all([
-      readUsed(client, dataSource, rangesOf(predicted)),
-      readUnused(client, dataSource, rangesOf(predicted)),
+      readUsed(client, dataSource, ranges),
+      readUnused(client, dataSource, ranges),
     ])
-    warnings.push(...unrestoredText({ dataSource, predicted, used, unused }, createdAt))
+    found.push([dataSource, unrestoredIn({ predicted, used, unused }, parseInstant(createdAt))])
   }
-  return warnings
+  return found
 }
 
 const pathOf = (dataSource: string): string =>

@@ -123,9 +123,19 @@ test('sends author and comment as headers, and rejects values that headers canno
     'X-Svc-Author': 'me',
     'X-Svc-Comment': 'a, b',
   })
-  for (const value of ['日本', 'a\r\nX-Other: b', '\x7f']) {
+  for (const value of ['a\r\nX-Other: b', '\x7f', '\ud800']) {
     assert.throws(() => auditHeaders({ comment: value }), /^Failure: Invalid value .* for \[--comment\]/s)
   }
+})
+
+test('rejects comments that servers would cut, with what follows them', () => {
+  const suffix = { commentSuffix: ' (plan 1)' }
+  const longest = 'x'.repeat(1015)
+  assert.deepEqual(auditHeaders({ comment: longest, ...suffix }), { 'X-Svc-Comment': `${longest} (plan 1)` })
+  assert.throws(
+    () => auditHeaders({ comment: `${longest}x`, ...suffix }),
+    /for \[--comment\]: expected at most 1,015 characters, not 1,016$/,
+  )
 })
 
 describe('10,000 rules are shown quickly', () => {

@@ -1,4 +1,6 @@
 import { invalidInput } from '@svc/domain/failure'
+import { formatCount } from '@svc/domain/text'
+import { hasControlCharacter, refuse } from '@svc/domain/validation'
 import type { ClusterClient } from '../client/index.ts'
 import { warningsOfHeader } from './warnings-text.ts'
 
@@ -6,7 +8,12 @@ import { warningsOfHeader } from './warnings-text.ts'
 export interface RulesAudit {
   readonly author?: string | undefined
   readonly comment?: string | undefined
+  /** What follows the comment. */
+  readonly commentSuffix?: string
 }
+
+// Servers cut longer values, and with them the suffix.
+const maxAuditLength = 1024
 
 /** The path of the rules of a datasource. Throws a Failure for a name that a path cannot contain. */
 export function rulesPath(dataSource: string): string {
@@ -15,20 +22,31 @@ export function rulesPath(dataSource: string): string {
   return `/svc/coordinator/v1/rules/${encodeURIComponent(dataSource)}`
 }
 
-/** The headers for author and comment. Throws a Failure if a header cannot contain a value. */
-export function auditHeaders({ author, comment }: RulesAudit): Record<string, string> {
+/** The headers for author and comment. Throws a Failure if a header cannot contain a value, or if a value is too long. */
+export function auditHeaders({ author, comment, commentSuffix = '' }: RulesAudit): Record<string, string> {
   return {
     ...headerOf('--author', 'X-Svc-Author', author),
-    ...headerOf('--comment', 'X-Svc-Comment', comment),
+    ...headerOf('--comment', 'X-Svc-Comment', comment, commentSuffix),
   }
 }
 
-function headerOf(option: string, name: string, value: string | undefined): Record<string, string> {
+function headerOf(
+  option: string,
+  name: string,
+  value: string | undefined,
+  suffix = '',
+): Record<string, string> {
   if (value === undefined) return {}
-  if (/^[\x20-\x7e]*$/.test(value)) return { [name]: value }
-  throw invalidInput(
-    `Invalid value [${value}] for [${option}]: expected printable ASCII characters, because the value is sent in an HTTP header`,
-  )
+  const maxLength = maxAuditLength - suffix.length
+  if (value.length > maxLength)
+    throw refuse(
+      option,
+      value,
+      `at most ${formatCount(maxLength)} characters, not ${formatCount(value.length)}`,
+    )
+  if (hasControlCharacter(value))
+    throw refuse(option, value, 'text without control characters, because it is sent in an HTTP header')
+  return { [name]: `${value}${suffix}` }
 }
 
 /** How rules are replaced. */

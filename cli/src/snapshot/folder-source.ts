@@ -2,11 +2,11 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describeError, type Failure, invalidInput } from '@svc/domain/failure'
-import { snapshotFiles } from '@svc/domain/snapshot'
+import { snapshotFiles, snapshotManifestFile } from '@svc/domain/snapshot'
 import { linesOf } from '@svc/shared/wire'
 import { withoutLogin } from '../client/index.ts'
 import { elementsOf } from './json-list.ts'
-import { checkSnapshotManifest, snapshotManifestFile } from './snapshot-manifest.ts'
+import { checkSnapshotManifest } from './snapshot-manifest.ts'
 import {
   documents,
   placementFile,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -155,6 +155,16 @@ describe('invalid files have one clear message with line and column', () => {
       'prices:\n  perGibMonth:\n    hot: cheap',
       'state.yaml:3:10: Invalid value [cheap] for [prices.perGibMonth.hot]: expected a number from 0 to 1000000',
     ],
+    [
+      'a cluster without default rules',
+      'rules:\n  wiki: []\n  _default: []',
+      'state.yaml:3:3: Invalid value [[]] for [rules._default]: expected at least one rule',
+    ],
+    [
+      'default rules that are an empty rule set',
+      'ruleSets: {none: []}\nrules:\n  _default: [{ruleSet: none}]',
+      /^state\.yaml:3:3: Invalid value \[\[\]\] for \[rules\._default\]: expected at least one rule/,
+    ],
     ['a list as a key', 'rules:\n  [a, b]: []', /^state\.yaml:2:3: Invalid key: expected a name/],
   ]
   for (const [name, text, expected] of cases) {
@@ -227,4 +237,40 @@ test('a policy that is not an object is refused', () => {
       /state\.yaml:1:1: Invalid contents: expected an object with limits$/,
     )
   }
+})
+
+describe('symbolic links', () => {
+  const namesIn = (target: string): string[] =>
+    readStateFiles(target).map(({ source }) => path.relative(target, source))
+
+  test('files of a mounted ConfigMap are read once', () => {
+    const mount = mkdtempSync(path.join(folder, 'mount-'))
+    mkdirSync(path.join(mount, '..2026_11_26'))
+    for (const name of ['rules.yaml', 'users.yml']) {
+      writeFileSync(path.join(mount, '..2026_11_26', name), '{}')
+      symlinkSync(path.join('..data', name), path.join(mount, name))
+    }
+    symlinkSync('..2026_11_26', path.join(mount, '..data'))
+    assert.deepEqual(namesIn(mount), ['rules.yaml', 'users.yml'])
+  })
+
+  test('folders are followed, and cycles end', () => {
+    const top = mkdtempSync(path.join(folder, 'links-'))
+    const shared = mkdtempSync(path.join(folder, 'shared-'))
+    writeFileSync(path.join(shared, 'rules.yaml'), '{}')
+    symlinkSync(shared, path.join(top, 'a'))
+    symlinkSync(shared, path.join(top, 'b'))
+    symlinkSync(top, path.join(shared, 'up'))
+    symlinkSync('nowhere', path.join(top, 'other.txt'))
+    assert.deepEqual(namesIn(top), ['a/rules.yaml'])
+  })
+
+  test('a link to a missing file is refused', () => {
+    const top = mkdtempSync(path.join(folder, 'dangling-'))
+    symlinkSync('nowhere.yaml', path.join(top, 'rules.yaml'))
+    assert.throws(
+      () => readStateFiles(top),
+      /\/rules\.yaml\] is a symbolic link to a file that does not exist/,
+    )
+  })
 })

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describeError, type Failure, forbidden, invalidInput, notFound } from '@svc/domain/failure'
 import { escapeControlCharacters } from '@svc/domain/validation'
@@ -42,20 +42,29 @@ export function existingStateFiles(target: string): StateFile[] {
 
 function filesOf(target: string): string[] {
   if (isOneFile(target)) return [target]
-  const files = yamlFilesBelow(target)
+  const files = yamlFilesBelow(target, new Set([realpathSync(target)]))
   if (files.length > maxFiles)
     throw invalidInput(`Folder [${target}] has [${files.length}] YAML files: expected at most [${maxFiles}]`)
   return files
 }
 
-function yamlFilesBelow(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
-  return entries.flatMap((entry) => {
-    const file = path.join(folder, entry.name)
-    // Folders such as .git and .github have other files.
-    if (entry.name.startsWith('.')) return []
-    if (entry.isDirectory()) return yamlFilesBelow(file)
-    return entry.isFile() && isYaml(entry.name) ? [file] : []
+/** Follows symbolic links, of which the folder of a mounted ConfigMap consists. Reads each file only once, also with cycles. */
+function yamlFilesBelow(folder: string, seen: Set<string>): string[] {
+  // Folders such as .git and .github have other files.
+  const names = readdirSync(folder).filter((name) => !name.startsWith('.'))
+  return names.sort().flatMap((name) => {
+    const file = path.join(folder, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found === undefined) {
+      // Otherwise, a plan would remove what the file declares.
+      if (isYaml(name)) throw notFound(`[${file}] is a symbolic link to a file that does not exist`)
+      return []
+    }
+    if (!found.isDirectory() && !(found.isFile() && isYaml(name))) return []
+    const real = realpathSync(file)
+    if (seen.has(real)) return []
+    seen.add(real)
+    return found.isDirectory() ? yamlFilesBelow(file, seen) : [file]
   })
 }
 

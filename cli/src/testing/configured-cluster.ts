@@ -44,7 +44,7 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     ...structuredClone(initial),
   }
   const written: string[] = []
-  const changes: { id: number; key: string; auditInfo: { comment: string } }[] = []
+  const history = createHistory()
   // Each change changes the versions of everything.
   const versionNow = (): string => `"${written.length}"`
   const cluster: ConfiguredCluster = {
@@ -57,8 +57,8 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     send: async (method, fullPath, body, headers = {}) => {
       const path = fullPath.split('?')[0]!
       const json = body === undefined ? undefined : (JSON.parse(JSON.stringify(body)) as unknown)
-      const [rulesOf, part] = below(path, rulesPath) ?? []
-      if (part === 'history') return changes.filter(({ key }) => key === rulesOf).toReversed()
+      const [, part] = below(path, rulesPath) ?? []
+      if (path.endsWith('/history')) return history.of(path)
       if (method === 'GET') return structuredClone(read(configuration, path))
       if ([...cluster.denied].some((one) => path.startsWith(one)))
         throw forbidden(`Denied (${method} ${path})`)
@@ -67,11 +67,9 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
       if (![undefined, versionNow()].includes(headers['If-Match'])) throw conflict('Another version')
       written.push(`${method} ${path}${fullPath.slice(path.length)}`)
       if (part === 'markUsed') return { numChangedSegments: 1, next: null }
-      if (rulesOf !== undefined) {
-        const comment = headers['X-Svc-Comment'] ?? ''
-        changes.push({ id: changes.length + 1, key: rulesOf, auditInfo: { comment } })
-      }
       write(configuration, method, path, json)
+      if (method === 'POST')
+        history.add(path, path === coordinatorPath ? configuration.coordinator : json, headers)
       return null
     },
     request: async (...given) => {
@@ -80,6 +78,26 @@ export function configuredCluster(initial: Partial<ClusterConfiguration> = {}): 
     },
   }
   return cluster
+}
+
+/** The changes so far, as the histories of rules, of the coordinator's configuration, and of compaction show them. */
+function createHistory() {
+  const changes: { readonly path: string; readonly entry: object }[] = []
+  return {
+    add: (path: string, value: unknown, headers: Readonly<Record<string, string>>): void => {
+      const id = changes.length + 1
+      const auditInfo = { comment: headers['X-Svc-Comment'] ?? '' }
+      const auditTime = new Date(id).toISOString()
+      const payload = path.startsWith(compactionPath)
+        ? { compactionConfig: value }
+        : { payload: JSON.stringify(value) }
+      changes.push({ path, entry: { id, auditTime, auditInfo, ...structuredClone(payload) } })
+    },
+    of: (path: string): unknown => {
+      const entries = changes.filter((one) => `${one.path}/history` === path).map(({ entry }) => entry)
+      return path.startsWith(compactionPath) ? { entries: entries.toReversed() } : entries.toReversed()
+    },
+  }
 }
 
 /** The parts after a path; undefined if it is not below it. */
@@ -105,6 +123,8 @@ function read(all: ClusterConfiguration, path: string): unknown {
       return all.compactionCluster
     case `${compactionPath}/datasources`:
       return { compactionConfigs: Object.values(all.compaction) }
+    case '/proxy/coordinator/status/properties':
+      return { 'svc.auth.credentials.minLength': '5' }
     case '/svc/coordinator/v1/metadata/datasources':
       return Object.keys(all.rules)
     case `${security}/authorization/loadStatus`:

@@ -6,7 +6,7 @@ import { formatSeconds } from '../terminal/index.ts'
 
 // Right after a start, a state is often reached within milliseconds; later, frequent requests would only cost time.
 const firstPollMs = 20
-const maxPollMs = 500
+const defaultMaxPollMs = 500
 
 /** Returns what a cluster still lacks, one phrase each; none once it has reached a state. */
 export type Condition = () => Promise<readonly string[]>
@@ -18,9 +18,9 @@ export type Condition = () => Promise<readonly string[]>
  */
 export async function waitUntil(
   condition: Condition,
-  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly maxPollMs?: number },
 ): Promise<number> {
-  const { timeoutMs, signal } = options
+  const { timeoutMs, signal, maxPollMs = defaultMaxPollMs } = options
   const startedAt = performance.now()
   const pollDelay = growingDelay(firstPollMs, maxPollMs)
   for (;;) {

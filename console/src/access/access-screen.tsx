@@ -1,10 +1,17 @@
 import { countOf } from '@svc/domain/text'
 import { useState } from 'react'
-import { useAccessDirectory, useCaller } from '../cluster/index.ts'
+import { type AccessDirectory, useAccessDirectory, useCaller } from '../cluster/index.ts'
 import { Empty, Notice, Problem } from '../ui/index.ts'
-import { InternalCalls, SecurityAudit } from './audit.tsx'
+import { SecurityAudit } from './audit.tsx'
+import { Calls } from './calls.tsx'
+import { Certificates } from './certificates.tsx'
 import { ExplainAccess } from './explain-access.tsx'
+import { MappingPanel, NewMappingForm } from './mapping-panel.tsx'
 import { Matrix } from './matrix.tsx'
+import { MappingList, RoleList } from './role-list.tsx'
+import { NewRoleForm, RolePanel } from './role-panel.tsx'
+import type { Subject } from './subject.ts'
+import './access.css'
 import { type Changes, useChanges } from './use-changes.ts'
 import { NewUserForm, UserPanel } from './user-panel.tsx'
 
@@ -13,7 +20,7 @@ export function AccessScreen() {
   const { data: caller } = useCaller()
   const directory = useAccessDirectory(caller?.security.read === true)
   const changes = useChanges()
-  const [user, setUser] = useState<string>()
+  const [subject, setSubject] = useState<Subject>()
   if (caller?.security.read === false)
     return (
       <Empty title="Users and roles cannot be shown">
@@ -29,7 +36,7 @@ export function AccessScreen() {
   if (!directory.data) return <Empty title="Loading" />
   const { data } = directory
   const canWrite = caller?.security.write === true
-  const isKnown = user !== undefined && Object.hasOwn(data.users, user)
+  const select = (kind: 'user' | 'role' | 'mapping') => (name: string) => setSubject({ kind, name })
   return (
     <div className="datasource">
       <div className="picture">
@@ -39,27 +46,56 @@ export function AccessScreen() {
           , and {countOf(Object.keys(data.mappings).length, 'group mapping')}. Resource names are regular
           expressions.
         </p>
-        <Matrix directory={data} selected={user} onSelect={setUser} />
+        <Matrix
+          directory={data}
+          selected={subject?.kind === 'user' ? subject.name : undefined}
+          onSelect={select('user')}
+        />
+        <RoleList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
+        <MappingList directory={data} subject={subject} canWrite={canWrite} onSelect={setSubject} />
         <ExplainAccess directory={data} />
         <SecurityAudit />
-        <InternalCalls />
+        <Certificates />
+        <Calls />
       </div>
       <aside aria-label="Change access">
         {!canWrite && <p className="hint">Changing users and roles requires WRITE on CONFIG security.</p>}
         {canWrite && <Outcome changes={changes} />}
-        {canWrite && !isKnown && <p className="dim">Choose a user to change roles and permissions.</p>}
-        {canWrite && isKnown && (
-          <UserPanel
-            key={user}
-            directory={data}
-            user={user}
-            changes={changes}
-            onDeleted={() => setUser(undefined)}
-          />
-        )}
-        {canWrite && <NewUserForm directory={data} changes={changes} onCreated={setUser} />}
+        {canWrite && <Editor directory={data} changes={changes} subject={subject} onSubject={setSubject} />}
       </aside>
     </div>
+  )
+}
+
+/** The panel of what is selected: a user, role, or group mapping, or the form of a new one. */
+function Editor({
+  directory,
+  changes,
+  subject,
+  onSubject,
+}: {
+  readonly directory: AccessDirectory
+  readonly changes: Changes
+  readonly subject: Subject | undefined
+  onSubject(subject: Subject | undefined): void
+}) {
+  const input = { directory, changes, onDeleted: () => onSubject(undefined) }
+  const created = (kind: 'user' | 'role' | 'mapping') => (name: string) => onSubject({ kind, name })
+  if (subject?.kind === 'newRole') return <NewRoleForm {...input} onCreated={created('role')} />
+  if (subject?.kind === 'newMapping') return <NewMappingForm {...input} onCreated={created('mapping')} />
+  if (subject?.kind === 'role' && Object.hasOwn(directory.roles, subject.name))
+    return <RolePanel key={subject.name} {...input} role={subject.name} />
+  if (subject?.kind === 'mapping' && Object.hasOwn(directory.mappings, subject.name))
+    return <MappingPanel key={subject.name} {...input} mapping={subject.name} />
+  return (
+    <>
+      {subject?.kind === 'user' && Object.hasOwn(directory.users, subject.name) ? (
+        <UserPanel key={subject.name} {...input} user={subject.name} />
+      ) : (
+        <p className="dim">Choose a user, role, or group mapping to change it.</p>
+      )}
+      <NewUserForm directory={directory} changes={changes} onCreated={created('user')} />
+    </>
   )
 }
 

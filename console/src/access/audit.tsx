@@ -1,5 +1,7 @@
 import { useState } from 'react'
-import { useCaller, useInternalCalls, useSecurityAudit } from '../cluster/index.ts'
+import { Link } from 'wouter'
+import { useSecurityAudit } from '../cluster/index.ts'
+import { explainPath, requestOfEvent } from '../session/index.ts'
 import { formatMinute, Name, Problem } from '../ui/index.ts'
 
 const kinds = [
@@ -46,6 +48,9 @@ export function SecurityAudit() {
               <th>user</th>
               <th>what</th>
               <th>from</th>
+              <th>
+                <span className="unseen">Explanation</span>
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -60,6 +65,9 @@ export function SecurityAudit() {
                   <Name>{key}</Name>
                 </td>
                 <td className="dim">{address}</td>
+                <td className="right">
+                  <WhyRefused kind={of} eventKey={key} identity={identity} />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -69,40 +77,16 @@ export function SecurityAudit() {
   )
 }
 
-/** The last calls of the coordinator: from whom to whom, as which user. */
-export function InternalCalls() {
-  const { data: caller } = useCaller()
-  const { data } = useInternalCalls(caller?.state.read === true)
-  if (!data || data.length === 0) return null
-  return (
-    <section aria-labelledby="calls-title">
-      <h2 id="calls-title">Calls to and from the coordinator</h2>
-      <table>
-        <thead>
-          <tr>
-            <th>from</th>
-            <th>to</th>
-            <th>as</th>
-            <th>request</th>
-            <th className="right">status</th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.map(({ time, from, to, identity, method, path, status }, index) => (
-            <tr key={`${time} ${index}`}>
-              <td>{from}</td>
-              <td>{to}</td>
-              <td>
-                <Name>{identity}</Name>
-              </td>
-              <td className="call">
-                {method} {path}
-              </td>
-              <td className="right">{status ?? 'failed'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  )
+/** A link to the explanation of a request that lacked a permission. */
+function WhyRefused({
+  kind,
+  eventKey: key,
+  identity,
+}: {
+  readonly kind: string
+  readonly eventKey: string
+  readonly identity: string
+}) {
+  const request = requestOfEvent({ kind, key, identity })
+  return request && <Link href={explainPath(request)}>Why?</Link>
 }

@@ -1,10 +1,12 @@
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { useSearch } from 'wouter'
 import {
   type AccessAnswer,
   type AccessDirectory,
   type AccessQuestion,
   useAccessAnswer,
 } from '../cluster/index.ts'
+import { requestIn } from '../session/index.ts'
 import { Name, Notice, Problem } from '../ui/index.ts'
 
 /** Why a request of a user is allowed or not, as a path through logins, roles, and permissions. */
@@ -13,13 +15,25 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
   const [method, setMethod] = useState('GET')
   const [path, setPath] = useState('/svc/coordinator/v1/rules')
   const [question, setQuestion] = useState<AccessQuestion>()
+  const section = useRef<HTMLElement>(null)
+  const search = useSearch()
+  // A link to this screen may name a request.
+  useEffect(() => {
+    const asked = requestIn(search)
+    if (!asked) return
+    setUser(asked.user)
+    setMethod(asked.method)
+    setPath(asked.path)
+    setQuestion(asked)
+    section.current?.scrollIntoView({ block: 'start' })
+  }, [search])
   const { data, error } = useAccessAnswer(directory.accountsPath, question)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     setQuestion({ user, method, path })
   }
   return (
-    <section className="review" aria-labelledby="explain-title">
+    <section ref={section} className="review" aria-labelledby="explain-title">
       <h2 id="explain-title">Explain a request</h2>
       <form className="explain-form" onSubmit={submit}>
         <label>
@@ -34,7 +48,7 @@ export function ExplainAccess({ directory }: { readonly directory: AccessDirecto
         <label>
           Method
           <select value={method} onChange={(event) => setMethod(event.target.value)}>
-            {['GET', 'POST', 'DELETE'].map((name) => (
+            {['GET', 'POST', 'PUT', 'DELETE'].map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
@@ -67,7 +81,7 @@ function Answer({ answer }: { readonly answer: AccessAnswer }) {
   const needed =
     needs.type === undefined
       ? (neededLogins[needs.kind] ?? needs.kind)
-      : `${needs.action} on ${needs.type} ${needs.name ?? ''}`
+      : `${needs.action} on ${needs.type}${needs.name === needs.type ? '' : ` ${needs.name ?? ''}`}`
   return (
     <div className="review" role="status">
       <Notice kind={allowed ? 'done' : 'warning'}>

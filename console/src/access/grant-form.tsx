@@ -1,8 +1,9 @@
 import { type FormEvent, useState } from 'react'
 import { type AccessDirectory, useInventory } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
+import type { Change } from './change.ts'
 import { roleChange } from './role-change.ts'
-import type { Change, Changes } from './use-changes.ts'
+import type { Changes } from './use-changes.ts'
 
 const levels = [
   ['read', ['READ']],
@@ -25,7 +26,7 @@ function changesFor({ directory, user, role, dataSource, actions }: Grant): Chan
   const rolePath = `${directory.accountsPath}/roles/${encodeURIComponent(role)}`
   const resource = { type: 'DATASOURCE', name: patternOf(dataSource) }
   const create: Change[] = [
-    { method: 'POST', path: rolePath, undo: { method: 'DELETE', path: rolePath } },
+    { method: 'POST', path: rolePath, undo: [{ method: 'DELETE', path: rolePath }] },
     {
       method: 'POST',
       path: `${rolePath}/permissions`,

@@ -1,5 +1,5 @@
 import type { AccessDirectory } from '../cluster/index.ts'
-import type { Change } from './use-changes.ts'
+import type { Change } from './change.ts'
 
 /** Returns the change that assigns a role to a user, or removes it. */
 export function roleChange(
@@ -13,5 +13,5 @@ export function roleChange(
     { method: 'POST', path },
     { method: 'DELETE', path },
   ] as const
-  return isAssigned ? { ...assign, undo: remove } : { ...remove, undo: assign }
+  return isAssigned ? { ...assign, undo: [remove] } : { ...remove, undo: [assign] }
 }

@@ -1,17 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { send } from '../session/index.ts'
-
-interface SentChange {
-  readonly method: 'POST' | 'DELETE'
-  readonly path: string
-  readonly body?: unknown
-}
-
-/** A request that changes users or roles, and the one that undoes it, if there is one. */
-export interface Change extends SentChange {
-  readonly undo?: SentChange
-}
+import type { Change, SentChange } from './change.ts'
 
 /** What was changed, and how to undo it. */
 interface Done {
@@ -21,7 +11,7 @@ interface Done {
 
 /** Returns the requests that undo changes, the last one first. */
 const undoOf = (changes: readonly Change[]): readonly SentChange[] =>
-  changes.flatMap(({ undo }) => undo ?? []).toReversed()
+  changes.toReversed().flatMap(({ undo }) => undo ?? [])
 
 /**
  * Sends changes one after the other. If one fails, undoes those before it and reports the failure. Otherwise, offers to
@@ -43,14 +33,16 @@ export function useChanges() {
         await send(path, { method, body })
         completed.push(change)
       }
-      setDone({ text, undo: undoOf(completed) })
     } catch (error) {
       setProblem((error as Error).message)
       for (const { path, ...options } of undoOf(completed)) await send(path, options).catch(() => undefined)
     }
     await queries.invalidateQueries()
     setIsBusy(false)
-    return completed.length === changes.length
+    const isDone = completed.length === changes.length
+    // Only once the page shows the result.
+    if (isDone) setDone({ text, undo: undoOf(completed) })
+    return isDone
   }
   return {
     done,

@@ -1,9 +1,10 @@
 import { type FormEvent, useState } from 'react'
 import type { AccessDirectory } from '../cluster/index.ts'
 import { Name } from '../ui/index.ts'
+import type { Change } from './change.ts'
 import { GrantForm } from './grant-form.tsx'
 import { RolesForm } from './roles-form.tsx'
-import type { Change, Changes } from './use-changes.ts'
+import type { Changes } from './use-changes.ts'
 
 /** One user: roles, access to a datasource, password, and deletion. */
 export function UserPanel({
@@ -142,7 +143,7 @@ export function NewUserForm({
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const user = encodeURIComponent(name)
-    const create = (path: string): Change => ({ method: 'POST', path, undo: { method: 'DELETE', path } })
+    const create = (path: string): Change => ({ method: 'POST', path, undo: [{ method: 'DELETE', path }] })
     void changes
       .apply(`${name} can now log in, but has no permissions yet.`, [
         create(`${loginsPath}/${user}`),

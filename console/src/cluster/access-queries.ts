@@ -128,25 +128,3 @@ export const useSecurityAudit = (kind: string) =>
       ).entries,
     refetchInterval: refreshMs,
   })
-
-/** A call between two servers. */
-export interface InternalCall {
-  readonly time: string
-  readonly from: string
-  readonly to: string
-  readonly method: string
-  readonly path: string
-  readonly identity: string
-  readonly tls: boolean
-  readonly certificate: string | null
-  readonly status: number | null
-}
-
-/** The last calls that the coordinator leader sent or received, newest first. */
-export const useInternalCalls = (isAllowed: boolean) =>
-  useQuery({
-    queryKey: ['calls'],
-    queryFn: () => fetchJson<readonly InternalCall[]>('/proxy/coordinator/svc/internal/v1/calls?count=20'),
-    enabled: isAllowed,
-    refetchInterval: refreshMs,
-  })

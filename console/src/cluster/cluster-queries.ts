@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { callWorker } from '../preview/index.ts'
-import { fetchJson, send } from '../session/index.ts'
+import { fetchJson, hasCluster, send } from '../session/index.ts'
 import { pollMs, retryMs } from './refetching.ts'
+import { refreshMs } from './refresh-ms.ts'
 
 /** The inventory of the cluster in the worker, and its figures. */
 export const useInventory = () =>
@@ -20,6 +21,8 @@ interface CallerAnswer {
   /** Permissions on users and roles. */
   readonly security: Grant
   readonly datasource: Grant | null
+  /** Whether faults can be injected. */
+  readonly simulation: boolean
   /** Whether the clock of the cluster can be moved. */
   readonly simulatedClock: boolean
 }
@@ -58,12 +61,12 @@ export interface ClusterNode {
   readonly tlsPort?: number
 }
 
-/** The servers of the cluster by role. */
-export const useClusterNodes = () =>
+/** The servers of the cluster by role, refetched in this interval even if no event reports a change. */
+export const useClusterNodes = (refetchMs = pollMs) =>
   useQuery({
     queryKey: ['nodes'],
     queryFn: () => fetchJson<Readonly<Record<string, readonly ClusterNode[]>>>('/svc/coordinator/v1/cluster'),
-    refetchInterval: pollMs,
+    refetchInterval: refetchMs,
   })
 
 /** The addresses of the leaders. */
@@ -109,4 +112,22 @@ export const useLoadQueues = () =>
     queryKey: ['loadqueue'],
     queryFn: () => fetchJson<Readonly<Record<string, QueueSize>>>('/svc/coordinator/v1/loadqueue?simple'),
     refetchInterval: retryMs,
+  })
+
+/** How fast a server loads, and what it failed to load. */
+export interface ServerActivity {
+  /** Null if it was not measured. */
+  readonly bytesPerSecond: number | null
+  readonly failedLoads: number
+  readonly lastError: string | null
+}
+
+/** The activity of servers by host; a snapshot has none. */
+export const useServerActivity = () =>
+  useQuery({
+    queryKey: ['serverActivity'],
+    queryFn: () =>
+      fetchJson<Readonly<Record<string, ServerActivity>>>('/svc/coordinator/v1/servers/activity'),
+    enabled: hasCluster(),
+    refetchInterval: 2 * refreshMs,
   })

@@ -1,6 +1,6 @@
 import type { AnsweredEffects } from '@svc/domain/preview'
 import type { RuleJson } from '@svc/domain/rules'
-import { planText } from '@svc/domain/saved-plan'
+import { lossOf, planText } from '@svc/domain/saved-plan'
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { fetchJson, hasCluster } from '../session/index.ts'
@@ -29,7 +29,7 @@ export function SavePlanButton({
         dataSource,
         before: edit.base,
         after: edit.list,
-        loss: { unqueryable: effects.unqueryable.queryableBefore, unused: effects.unused.segments },
+        loss: lossOf(effects),
         stored: await fetchJson<Record<string, RuleJson[]>>('/svc/coordinator/v1/rules'),
       })
       const link = document.createElement('a')

@@ -1,5 +1,12 @@
 import { canonicalJson } from '@svc/domain/json'
-import { keyOf, type Loss, type PlanContents, type PlanFile, shortDigest } from '@svc/domain/saved-plan'
+import {
+  keyOf,
+  type Loss,
+  losesSegments,
+  type PlanContents,
+  type PlanFile,
+  shortDigest,
+} from '@svc/domain/saved-plan'
 
 /** An edit of the rules of a datasource, and what it depends on. */
 export interface EditToSave {
@@ -22,7 +29,6 @@ async function digestOf(value: unknown): Promise<string> {
 
 /** Returns an edit as a plan that ./svc apply accepts. Browsers only compute its ID on pages that were loaded securely. */
 export async function planOfEdit({ dataSource, before, after, ...edit }: EditToSave): Promise<PlanFile> {
-  const { unqueryable, unused } = edit.loss
   const digests = Object.entries(edit.stored).map(
     async ([name, list]) => [keyOf(['rules', name]), await digestOf(list)] as const,
   )
@@ -38,7 +44,7 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
         after,
       },
     ],
-    losses: unqueryable + unused > 0 ? { [dataSource]: edit.loss } : {},
+    losses: losesSegments(edit.loss) ? { [dataSource]: edit.loss } : {},
     read: Object.fromEntries(await Promise.all(digests)),
   }
   return { version: 1, id: await digestOf(contents), ...contents }

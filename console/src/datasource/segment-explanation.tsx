@@ -34,7 +34,7 @@ export function SegmentPanel({
 }
 
 function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
-  const { state, summary, causes, tiers = [], servers = [], omittedServers = 0, next = [] } = explained
+  const { state, summary, causes, tiers = [], omittedTiers = 0, servers = [], next = [] } = explained
   const isFine = state === 'loaded'
   // The summary names the most important cause.
   const others = isFine ? [] : causes.filter(({ text }) => !summary.includes(text))
@@ -77,9 +77,10 @@ function Explanation({ explained }: { readonly explained: ExplanationAnswer }) {
               ))}
             </tbody>
           </table>
+          {omittedTiers > 0 && <p className="hint">and {countOf(omittedTiers, 'more tier')}</p>}
         </Part>
       )}
-      {servers.length > 0 && <Servers servers={servers} omitted={omittedServers} />}
+      {servers.length > 0 && <Servers servers={servers} omitted={explained.omittedServers ?? 0} />}
       {next.length > 0 && (
         <Part title="What happens next">
           <ul>

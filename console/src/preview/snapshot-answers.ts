@@ -40,6 +40,7 @@ export class SnapshotAnswers {
           config: readOnly,
           security: { read: false, write: false },
           datasource: query.has('dataSource') ? readOnly : null,
+          simulation: false,
           simulatedClock: false,
         }
       case '/svc/coordinator/v1/servers':

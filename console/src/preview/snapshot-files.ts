@@ -2,12 +2,16 @@ import { Failure, invalidInput } from '@svc/domain/failure'
 import type { CompleteInventory, GivenSegment, PreviewServer } from '@svc/domain/preview'
 import { defaultRulesName } from '@svc/domain/rules'
 import {
+  type FoundSnapshotFile,
   inventoryOfSnapshot,
+  manifestProblems,
   readJsonObject,
   readSegmentRow,
+  readSnapshotManifest,
   readSnapshotRules,
   readSnapshotServers,
   snapshotFiles,
+  snapshotManifestFile,
 } from '@svc/domain/snapshot'
 import { finish } from '@svc/domain/steps'
 import type { OpenedSnapshot, SnapshotPlace } from './messages.ts'
@@ -15,6 +19,8 @@ import type { OpenedSnapshot, SnapshotPlace } from './messages.ts'
 /** A file of a snapshot. */
 interface SnapshotFile {
   readonly name: string
+  /** Undefined if the server of the page sends the file; `./svc console` checks such files itself. */
+  readonly chosen?: File
   open(): Promise<ReadableStream<Uint8Array<ArrayBuffer>>>
 }
 
@@ -51,6 +57,7 @@ export async function readSnapshot(
   now: number,
 ): Promise<{ readonly inventory: CompleteInventory; readonly opened: OpenedSnapshot }> {
   const { name, files } = await folderOf(place)
+  await checkManifest(files)
   const problems = new Problems()
   const needed = async (file: string): Promise<unknown> => {
     const document = await readJson(files.get(file))
@@ -91,7 +98,10 @@ async function folderOf(place: SnapshotPlace): Promise<SnapshotFolder> {
     return {
       name: folder === '' ? `of ${place.files.length} files` : folder,
       files: new Map(
-        place.files.map((file) => [file.name, { name: file.name, open: async () => file.stream() }]),
+        place.files.map((file) => [
+          file.name,
+          { name: file.name, chosen: file, open: async () => file.stream() },
+        ]),
       ),
     }
   }
@@ -112,6 +122,38 @@ async function fetchFile(address: string): Promise<Response> {
   const response = await fetch(address, { credentials: 'omit', cache: 'no-store' }).catch(() => undefined)
   if (!response?.ok) throw invalidInput(`Failed to read [${address}]: check that the server is still running`)
   return response
+}
+
+// Larger files are compared by their size only, because browsers compute a checksum of an entire file in memory.
+const maxCheckedBytes = 256 * 1024 * 1024
+
+/**
+ * Compares the files that the page reads with the manifest that `./svc export` wrote, if it was chosen, too. Throws a
+ * Failure that lists files that are missing, truncated, or changed.
+ */
+async function checkManifest(files: SnapshotFolder['files']): Promise<void> {
+  const chosen = files.get(snapshotManifestFile)?.chosen
+  if (chosen === undefined) return
+  const manifest = readSnapshotManifest(await chosen.text(), snapshotManifestFile)
+  const found = new Map<string, FoundSnapshotFile>()
+  for (const name of Object.values(snapshotFiles)) {
+    const file = files.get(name)?.chosen
+    found.set(name, file === undefined ? { problem: 'it is missing' } : await describeFile(file))
+  }
+  const problems = manifestProblems(manifest, found)
+  if (problems.length === 0) return
+  throw invalidInput(
+    `The snapshot has changed since ./svc export wrote it: ${problems.join(', ')}. Export it again. To use it anyway, leave out its file [${snapshotManifestFile}].`,
+  )
+}
+
+async function describeFile(file: File): Promise<FoundSnapshotFile> {
+  const sizeBytes = file.size
+  // Only pages from HTTPS or this machine can compute checksums.
+  if (!isSecureContext || sizeBytes > maxCheckedBytes) return { sizeBytes }
+  const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer())
+  const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
+  return { sizeBytes, sha256: Array.from(new Uint8Array(digest), hex).join('') }
 }
 
 async function readJson(file: SnapshotFile | undefined): Promise<unknown> {

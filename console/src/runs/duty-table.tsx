@@ -1,6 +1,9 @@
 import { formatCount } from '@svc/domain/text'
+import { useState } from 'react'
 import { type DutyGroup, useDuties, useInventory } from '../cluster/index.ts'
 import { formatAge, formatDuration, Problem } from '../ui/index.ts'
+import { DutyRuns } from './duty-runs.tsx'
+import './runs.css'
 
 /** The duty groups of both leaders: when they ran, how long it took, and which duties failed. */
 export function DutyTable() {
@@ -38,35 +41,47 @@ function GroupRow({
   group,
   now,
 }: {
-  readonly role: string
+  readonly role: 'coordinator' | 'overlord'
   readonly group: DutyGroup
   readonly now: number | undefined
 }) {
   const { name, period, dutyNames, lastRunEnd, lastRunMillis, avgRuntimeMillis, runs, failures } = group
   const failed = Object.entries(failures).filter(([, count]) => count > 0)
+  const [isOpen, setIsOpen] = useState(false)
   return (
-    <tr>
-      <th scope="row">
-        {name}
-        <div className="dim">{dutyNames.join(', ')}</div>
-      </th>
-      <td>{role}</td>
-      <td className="right">{formatDuration(period)}</td>
-      <td className="right">
-        {lastRunEnd === null ? 'not yet' : now !== undefined && formatAge(now - Date.parse(lastRunEnd))}
-      </td>
-      <td className="right">{formatCount(lastRunMillis)} ms</td>
-      <td className="right">{formatCount(avgRuntimeMillis)} ms</td>
-      <td className="right">{formatCount(runs)}</td>
-      <td>
-        {failed.length === 0
-          ? 'none'
-          : failed.map(([duty, count]) => (
-              <div key={duty}>
-                {duty}: {formatCount(count)}
-              </div>
-            ))}
-      </td>
-    </tr>
+    <>
+      <tr>
+        <th scope="row">
+          <button type="button" className="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+            {name}
+          </button>
+          <div className="dim">{dutyNames.join(', ')}</div>
+        </th>
+        <td>{role}</td>
+        <td className="right">{formatDuration(period)}</td>
+        <td className="right">
+          {lastRunEnd === null ? 'not yet' : now !== undefined && formatAge(now - Date.parse(lastRunEnd))}
+        </td>
+        <td className="right">{formatCount(lastRunMillis)} ms</td>
+        <td className="right">{formatCount(avgRuntimeMillis)} ms</td>
+        <td className="right">{formatCount(runs)}</td>
+        <td>
+          {failed.length === 0
+            ? 'none'
+            : failed.map(([duty, count]) => (
+                <div key={duty}>
+                  {duty}: {formatCount(count)}
+                </div>
+              ))}
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={8}>
+            <DutyRuns role={role} group={name} />
+          </td>
+        </tr>
+      )}
+    </>
   )
 }

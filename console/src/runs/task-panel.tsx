@@ -34,16 +34,10 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
         {formatMinute(Date.parse(task.createdTime))}
         {task.location.host !== null && ` on ${task.location.host}:${task.location.tlsPort}`}
       </p>
-      {task.errorMsg && (
-        <Notice kind="warning">
-          <bdi>{task.errorMsg}</bdi>
-        </Notice>
-      )}
+      <WhyTask task={task} />
       {isUnfinished && <Shutdown path={path} dataSource={task.dataSource} />}
       <h3>Log</h3>
-      {!hasStarted && (
-        <p className="dim">The task is waiting for a free slot or a lock, or because of a limit.</p>
-      )}
+      {!hasStarted && <p className="dim">There is no log before a worker starts the task.</p>}
       {log.error && <p className="dim">{log.error.message}</p>}
       {log.data !== undefined && (
         <pre className="log" tabIndex={0}>
@@ -61,6 +55,33 @@ export function TaskPanel({ task }: { readonly task: TaskStatus }) {
       </details>
     </section>
   )
+}
+
+/** Why a task is pending, what it is doing, or why it failed. */
+function WhyTask({ task }: { readonly task: TaskStatus }) {
+  const { data } = useQuery({
+    queryKey: ['explainTask', task.id, stateOf(task)],
+    queryFn: () =>
+      fetchJson<{ readonly sentences: readonly string[] }>(
+        `/svc/indexer/v1/task/${encodeURIComponent(task.id)}/explain`,
+      ),
+    retry: false,
+    refetchInterval: task.status === 'RUNNING' ? 2000 : false,
+  })
+  // Until there is an explanation, the status says why a task failed.
+  const sentences = data?.sentences ?? (task.errorMsg === null ? [] : [task.errorMsg])
+  if (sentences.length === 0) return null
+  const list = (
+    <ul aria-label="Why">
+      {sentences.map((text) => (
+        <li key={text}>
+          <bdi>{/[.!?]$/.test(text) ? text : `${text}.`}</bdi>
+        </li>
+      ))}
+    </ul>
+  )
+  if (stateOf(task) === 'running') return list
+  return <Notice kind={task.status === 'SUCCESS' ? 'done' : 'warning'}>{list}</Notice>
 }
 
 /** Shuts a task down, which cannot be undone, after a confirmation. */

@@ -1,3 +1,4 @@
+import { noteRefusal } from './refusals.ts'
 import { currentSession, endSession } from './session.ts'
 
 /** A request that failed, with a message that can be shown. */
@@ -39,8 +40,10 @@ export async function send(
   const response = await (localAnswers?.(method, path) ??
     fetchFromRouter(path, { method, body, headers, signal }))
   if (response.status === 401) endSession()
-  if (!response.ok) throw new RequestFailure(response.status, await messageOf(response))
-  return response
+  if (response.ok) return response
+  const message = await messageOf(response)
+  if (response.status === 403) noteRefusal({ method, path: path.split('?')[0]!, message })
+  throw new RequestFailure(response.status, message)
 }
 
 async function fetchFromRouter(

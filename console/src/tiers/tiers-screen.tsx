@@ -1,12 +1,21 @@
-import { formatBytes, formatCount } from '@svc/domain/text'
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { ClockBar, FutureTiers, useFuture } from '../clock/index.ts'
-import { type DataServer, type QueueSize, useDataServers, useLoadQueues } from '../cluster/index.ts'
+import {
+  type DataServer,
+  type QueueSize,
+  type ServerActivity,
+  useDataServers,
+  useLoadQueues,
+  useServerActivity,
+} from '../cluster/index.ts'
 import { TierFills } from '../overview/index.ts'
 import { Empty, formatShare, Meter, Name, TierMark, tierColors, useWidth } from '../ui/index.ts'
+import { canExplainServers, ServerDialog } from './server-dialog.tsx'
 import { type ServerFate, useServerChanges } from './use-server-changes.ts'
 import { WhatIf } from './what-if.tsx'
+import './tiers.css'
 
 type Order = 'tier' | 'fill' | 'queue'
 
@@ -14,6 +23,7 @@ type Order = 'tier' | 'fill' | 'queue'
 export function TiersScreen() {
   const servers = useDataServers()
   const { data: queues } = useLoadQueues()
+  const { data: activity } = useServerActivity()
   const [selected, setSelected] = useState<string>()
   const [order, setOrder] = useState<Order>('tier')
   if (servers.error && !servers.data)
@@ -34,6 +44,7 @@ export function TiersScreen() {
     <Loaded
       servers={servers.data}
       queues={queues ?? {}}
+      activity={activity ?? {}}
       selected={selected}
       onSelect={setSelected}
       order={order}
@@ -45,16 +56,18 @@ export function TiersScreen() {
 interface LoadedInput {
   readonly servers: readonly DataServer[]
   readonly queues: Readonly<Record<string, QueueSize>>
+  readonly activity: Readonly<Record<string, ServerActivity>>
   readonly selected: string | undefined
   onSelect(tier: string | undefined): void
   readonly order: Order
   onOrder(order: Order): void
 }
 
-function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedInput) {
+function Loaded({ servers, queues, activity, selected, onSelect, order, onOrder }: LoadedInput) {
   const colors = useMemo(() => tierColors(servers.map(({ tier }) => tier)), [servers])
   const future = useFuture()
   const whatIf = useServerChanges()
+  const [explained, setExplained] = useState<DataServer>()
   const tiers = [...colors.keys()].sort()
   const shown = useMemo(
     () =>
@@ -108,10 +121,15 @@ function Loaded({ servers, queues, selected, onSelect, order, onOrder }: LoadedI
       <ServerGrid
         servers={shown}
         queues={queues}
+        activity={activity}
         colors={colors}
+        onExplain={canExplainServers() ? setExplained : undefined}
         fateOf={future.isFuture || !whatIf.preview ? undefined : whatIf.fateOf}
         onFate={whatIf.setFate}
       />
+      {explained && (
+        <ServerDialog key={explained.host} server={explained} onClose={() => setExplained(undefined)} />
+      )}
     </div>
   )
 }
@@ -142,7 +160,7 @@ function sorted(servers: readonly DataServer[], order: Order, queues: LoadedInpu
   return servers.toSorted(byName)
 }
 
-const cardHeight = 106
+const cardHeight = 128
 const minCardWidth = 270
 const maxCardsPerRow = 4
 
@@ -150,12 +168,17 @@ const maxCardsPerRow = 4
 function ServerGrid({
   servers,
   queues,
+  activity,
   colors,
+  onExplain,
   fateOf,
   onFate,
 }: {
   readonly servers: readonly DataServer[]
   readonly queues: LoadedInput['queues']
+  readonly activity: LoadedInput['activity']
+  /** Shows why a server is in its state; undefined if that is unknown. */
+  readonly onExplain: ((server: DataServer) => void) | undefined
   readonly colors: ReadonlyMap<string, number>
   /** What is assumed about a server; undefined if nothing can be assumed. */
   readonly fateOf: ((host: string) => ServerFate | undefined) | undefined
@@ -194,6 +217,8 @@ function ServerGrid({
                 key={server.host}
                 server={server}
                 queue={queues[server.host]}
+                activity={activity[server.host]}
+                onExplain={onExplain}
                 color={server.type === 'historical' ? colors.get(server.tier) : undefined}
               >
                 {fateOf && server.type === 'historical' && (
@@ -215,11 +240,15 @@ function ServerGrid({
 function ServerCard({
   server,
   queue,
+  activity,
   color,
+  onExplain,
   children,
 }: {
   readonly server: DataServer
   readonly queue: QueueSize | undefined
+  readonly activity: ServerActivity | undefined
+  readonly onExplain: ((server: DataServer) => void) | undefined
   readonly color: number | undefined
   readonly children: ReactNode
 }) {
@@ -242,8 +271,39 @@ function ServerCard({
         </span>
         <span className="dim">{queueText(queue)}</span>
       </div>
+      <div className="row between numbers small">
+        <Activity activity={activity} />
+        {onExplain && (
+          <button
+            type="button"
+            className="link"
+            aria-label={`Why: ${host}`}
+            onClick={() => onExplain(server)}
+          >
+            Why?
+          </button>
+        )}
+      </div>
       {children}
     </article>
+  )
+}
+
+/** How fast a server loads, and how many loads it failed. The space for it is always there, so nothing jumps. */
+function Activity({ activity }: { readonly activity: ServerActivity | undefined }) {
+  const { bytesPerSecond = null, failedLoads = 0, lastError } = activity ?? {}
+  return (
+    <span>
+      <span className="dim">
+        {bytesPerSecond === null ? 'load rate not measured' : `loads ${formatBytes(bytesPerSecond)}/s`}
+      </span>
+      {failedLoads > 0 && (
+        <span className="future-text" title={lastError ?? undefined}>
+          {' '}
+          {countOf(failedLoads, 'load')} failed
+        </span>
+      )}
+    </span>
   )
 }
 

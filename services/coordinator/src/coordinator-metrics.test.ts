@@ -103,6 +103,21 @@ describe('the metrics of a coordinator leader', () => {
     assert.deepEqual(await valuesOf('svc_server_used_bytes'), { hot: 10, cold: 10 })
   })
 
+  it('add up the replicas of most tiers without servers', async () => {
+    const { valuesOf } = setUp(1, [first])
+    const tiers = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`t${index}`, 1]))
+    const loads = [{ type: 'loadForever', tieredReplicants: { hot: 1, ...tiers } }]
+    await saveRules(database, 'wiki', JSON.stringify(loads), audit, 0)
+    rules.invalidate()
+    const missing = await valuesOf('svc_segment_copies_missing')
+    const ofTiers = Object.entries(missing).filter(([labels]) => /^wiki (t\d+|other)$/.test(labels))
+    assert.ok(ofTiers.length <= 21, String(ofTiers.length))
+    assert.equal(
+      ofTiers.reduce((sum, [, value]) => sum + value, 0),
+      200,
+    )
+  })
+
   it('count clones as servers but ignore their replicas', async () => {
     const { valuesOf, report } = setUp(1, [first])
     report('c', 'cold', { segments: [first.id, second.id] })

@@ -4,7 +4,7 @@ import type { LoadingServer } from '@svc/domain/loading'
 import { type DatasourceLoadStatus, loadStatusOf } from '@svc/domain/retention'
 import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { registerDutyMetrics } from '@svc/shared/duties'
-import type { Metrics, MetricValue } from '@svc/shared/metrics'
+import { type Metrics, type MetricValue, maxNamedValues, otherValues } from '@svc/shared/metrics'
 import type { ClusterView } from './cluster-view.ts'
 import { loadCoordinatorConfig, type ServerInventoryEvents } from './inventory/index.ts'
 
@@ -45,16 +45,8 @@ function observeLoads(metrics: Metrics, view: ClusterView): void {
       value: unavailableSegments,
     })),
   )
-  // Report 0 for tiers where nothing is served or missing, because a series that comes and goes cannot be plotted.
-  const copies = ({ statuses }: LoadPicture, kind: 'servedCopies' | 'missingCopies') =>
-    statuses.flatMap(({ dataSource: datasource, servedCopies, missingCopies, [kind]: copiesByTier }) =>
-      [...new Set([...servedCopies.keys(), ...missingCopies.keys()])].map((tier) => ({
-        labels: { datasource, tier },
-        value: copiesByTier.get(tier) ?? 0,
-      })),
-    )
-  observe('svc_segment_copies_served', (taken) => copies(taken, 'servedCopies'))
-  observe('svc_segment_copies_missing', (taken) => copies(taken, 'missingCopies'))
+  observe('svc_segment_copies_served', (taken) => copiesOf(taken, 'servedCopies'))
+  observe('svc_segment_copies_missing', (taken) => copiesOf(taken, 'missingCopies'))
   observe('svc_servers', ({ servers }) =>
     servers.map(({ type, tier }) => ({ labels: { type, tier }, value: 1 })),
   )
@@ -70,6 +62,31 @@ function observeLoads(metrics: Metrics, view: ClusterView): void {
   observe('svc_load_queue_oldest_seconds', ({ servers, oldestLoads }) =>
     servers.map(({ number, tier }) => ({ labels: { tier }, value: oldestLoads.get(number) ?? 0 })),
   )
+}
+
+/**
+ * Yields the replicas by datasource and tier: 0 for tiers where nothing is served or missing, because a series that comes and goes
+ * cannot be plotted. Adds up most tiers without servers, because rules may name thousands of them.
+ */
+function* copiesOf(
+  { statuses, servers }: LoadPicture,
+  kind: 'servedCopies' | 'missingCopies',
+): Generator<MetricValue> {
+  const tiers = new Set(servers.map(({ tier }) => tier))
+  for (const { dataSource: datasource, servedCopies, missingCopies, [kind]: copies } of statuses) {
+    let withoutServers = 0
+    let others: number | undefined
+    for (const counts of [servedCopies, missingCopies])
+      for (const tier of counts.keys()) {
+        if (counts === missingCopies && servedCopies.has(tier)) continue
+        const value = copies.get(tier) ?? 0
+        if (!tiers.has(tier)) withoutServers += 1
+        if (tiers.has(tier) || withoutServers <= maxNamedValues.tier)
+          yield { labels: { datasource, tier }, value }
+        else others = (others ?? 0) + value
+      }
+    if (others !== undefined) yield { labels: { datasource, tier: otherValues }, value: others }
+  }
 }
 
 /** Returns a function that takes a snapshot at most every few seconds, and names the largest datasources and tiers. */
@@ -106,7 +123,7 @@ function sharedPicture(metrics: Metrics, view: ClusterView): () => Promise<LoadP
 export function countCopyChanges(
   metrics: Metrics,
   table: Pick<SegmentTable, 'datasourceNameOf'>,
-): Required<ServerInventoryEvents> {
+): Required<Pick<ServerInventoryEvents, 'onFailure' | 'onCopyChange'>> {
   return {
     onFailure: ({ tier }, { action }) => metrics.count('svc_segment_requests_failed_total', { tier, action }),
     onCopyChange: ({ tier }, { id, row }, change) =>

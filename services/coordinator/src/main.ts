@@ -5,6 +5,8 @@ import { ensureDefaultRules } from '@svc/shared/postgres'
 import { createRequestSender, openProducerConnection } from '@svc/shared/redis'
 import { segmentUseRoutes } from '@svc/shared/segment-use'
 import { runService, type ServiceContext, type ServicePart, standForElection } from '@svc/shared/service'
+import { callsRoute } from './api/calls.ts'
+import { certificatesRoute } from './api/certificates.ts'
 import { changesRoute } from './api/changes.ts'
 import { clockAndDutyRunRoutes } from './api/clock-and-duty-runs.ts'
 import { clusterRoutes } from './api/cluster.ts'
@@ -29,7 +31,7 @@ import { createChangeFeed, createInventories } from './changes/index.ts'
 import { type ClusterStateTracker, trackClusterState } from './cluster-state/index.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { countCopyChanges, registerCoordinatorMetrics } from './coordinator-metrics.ts'
-import { createDutyGroups, type DutyGroups } from './duties/index.ts'
+import { createDutyGroups, type DutyGroups, RequestJournal } from './duties/index.ts'
 import { createExplanations, type Explanations } from './explanation/index.ts'
 import {
   createLoadMeter,
@@ -50,7 +52,8 @@ function buildCoordinator(context: ServiceContext): ServicePart {
   const segments = createSegmentInventory(database)
   const rules = followRules(database)
   const loadMeter = createLoadMeter(database, context.logger)
-  const servers = createServerInventory(context, segments, loadMeter)
+  const requestJournal = new RequestJournal()
+  const servers = createServerInventory(context, segments, loadMeter, requestJournal)
   const reportedServers = watchReported(context, servers)
   const clusterState = trackClusterState({ context, segments, servers, rules, reportedServers })
   const redis = openProducerConnection(settings)
@@ -66,6 +69,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     leaderSinceMs: () => leaderSinceMs,
     clusterState,
     reportedServers,
+    requestJournal,
   })
   const followers = createDirectoryFollowers(context, leadership)
   const view: ClusterView = { context, leadership, segments, servers, rules, dutyGroups: dutyGroups.all }
@@ -124,12 +128,14 @@ function createServerInventory(
   { settings, logger, metrics }: Pick<ServiceContext, 'settings' | 'logger' | 'metrics'>,
   { table }: Pick<SegmentInventory, 'table'>,
   loadMeter: LoadMeter,
+  requestJournal: RequestJournal,
 ): ServerInventory {
   const counting = countCopyChanges(metrics, table)
   return new ServerInventory(
     settings.get('svc.coordinator.serverTimeout'),
     {
       ...counting,
+      onAnswer: (sentAtMs, isFailed) => requestJournal.noteAnswer(sentAtMs, isFailed),
       onFailure: (server, failure) => {
         logger.error('Data server failed to load or drop a segment', { dataServer: server.name, ...failure })
         counting.onFailure(server, failure)
@@ -176,7 +182,9 @@ function coordinatorRoutes(
     ...faultRoutes(context, servers),
     ...clusterRoutes(view),
     clusterStateRoute(view, clusterState),
-    ...serverRoutes(view, loadMeter.rateOf),
+    callsRoute(context),
+    certificatesRoute(context),
+    ...serverRoutes(view, loadMeter),
     ...datasourceRoutes(view),
     ...explainRoutes(view, explanations, planner),
     ...metadataRoutes(view),

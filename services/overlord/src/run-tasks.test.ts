@@ -11,6 +11,7 @@ import {
   loadTask,
   markUnused,
   saveTask,
+  scopedTaskId,
   sql,
 } from '@svc/shared/postgres'
 import { killSegments, parseKillSpec } from '@svc/shared/tasks'
@@ -98,6 +99,35 @@ describe('a task', () => {
     for (const query of ['?offset=x', '?offset=1.5'])
       assert.equal((await worker.request(`/task/${id}/log${query}`)).status, 400)
     assert.equal((await worker.request('/task/unknown/log')).status, 404)
+  })
+
+  it('with an ID that the user chose keeps its own log, even if tasks of other datasources have the same ID', async (scope) => {
+    const worker = await startWorker(scope, stores, folders)
+    const chosen = (dataSource: string, rows: object) => ({ ...indexTask(dataSource, rows, {}), id: 'mine' })
+    const log = async () => {
+      const { status, text } = await worker.request('/task/mine/log')
+      return { status, starts: text.match(/Task started/g)?.length, hasFailed: /Task failed/.test(text) }
+    }
+    // Users who may read only one of the datasources may choose an ID that exists in another one.
+    await saveTask(database, {
+      ...{
+        id: scopedTaskId('mine', 'koalas'),
+        groupId: 'mine',
+        type: 'index_parallel',
+        dataSource: 'koalas',
+      },
+      ...{ priority: 50, submittedBy: 'test', payload: chosen('koalas', rowsOf(1)) },
+    })
+    await ended(stores, scopedTaskId('mine', 'koalas'))
+    assert.deepEqual(await log(), { status: 200, starts: 1, hasFailed: false })
+    await saveTask(database, {
+      ...{ id: scopedTaskId('mine', 'wiki'), groupId: 'mine', type: 'index_parallel', dataSource: 'wiki' },
+      ...{ priority: 50, submittedBy: 'test' },
+      payload: chosen('wiki', { type: 'inline', data: '{"t":"never","n":1}' }),
+    })
+    await ended(stores, scopedTaskId('mine', 'wiki'))
+    // The log of the newest task that the caller may read.
+    assert.deepEqual(await log(), { status: 200, starts: 1, hasFailed: true })
   })
 
   it('fails if its type is unknown, such as one of a newer version', async (scope) => {

@@ -16,12 +16,13 @@ const callerShape = z
     datasource: grantShape
       .nullable()
       .describe('Permissions on the datasource in the `dataSource` parameter; null without this parameter'),
+    simulation: z.boolean().describe('Whether faults can be injected'),
     simulatedClock: z.boolean().describe('Whether the cluster has a simulated clock, which can be moved'),
   })
   .meta({ title: 'Caller' })
 
 /** Returns the endpoint that shows a page who is logged in, and what that user may do. */
-export const callerRoute = (context: Pick<ServiceContext, 'simulatedClock'>): Route =>
+export const callerRoute = (context: Pick<ServiceContext, 'settings' | 'simulatedClock'>): Route =>
   route({
     method: 'GET',
     path: '/svc/router/v1/caller',
@@ -35,6 +36,7 @@ export const callerRoute = (context: Pick<ServiceContext, 'simulatedClock'>): Ro
       config: grantOf(caller, 'CONFIG', 'CONFIG'),
       security: grantOf(caller, 'CONFIG', 'security'),
       datasource: dataSource === undefined ? null : grantOf(caller, 'DATASOURCE', dataSource),
+      simulation: context.settings.get('svc.simulation.enabled'),
       simulatedClock: context.simulatedClock !== undefined,
     }),
   })

@@ -58,7 +58,7 @@ async function send(
   exchange: Exchange,
   body: ForwardedBody,
 ): Promise<Relayed> {
-  const sent = build(origin, exchange, body.content())
+  const sent = await build(origin, exchange, body.content())
   return await relay(agents.current(), sent, exchange.response, keptHeaders, {
     isLost: exchange.target.role === 'broker' ? addresses.watchBroker(origin) : undefined,
     onAborted: (error) => logger.debug('A response was cut off', { error: describeError(error) }),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { notFound } from '@svc/domain/failure'
-import { drain, jsonAnswer, type Route, route, state } from '@svc/shared/http'
+import { jsonAnswer, type Route, route, state } from '@svc/shared/http'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { z } from 'zod'
@@ -56,8 +56,6 @@ export function createProxy(context: ServiceContext): Proxy {
     } finally {
       body.release()
     }
-    // A target may respond before it reads the entire body. Drain it, so that the caller's connection can be reused.
-    drain(request)
   }
 
   return { forward, routes: [brokersRoute(discovery)], start: async () => undefined, stop: agents.close }
@@ -80,7 +78,7 @@ const brokersRoute = (discovery: ServiceContext['discovery']): Route =>
 async function cancelQuery({ agents, addresses, build }: Sending, exchange: Exchange): Promise<void> {
   await addresses.refresh()
   const answer = await cancelEverywhere(addresses.brokers(), async (origin): Promise<BrokerAnswer> => {
-    const sent = build(origin, exchange, null)
+    const sent = await build(origin, exchange, null)
     const { statusCode, headers, body } = await agents
       .current()
       .request({ ...sent, headersTimeout: cancelTimeoutMs })

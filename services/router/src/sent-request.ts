@@ -17,12 +17,12 @@ export interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Returns the request to send to a target. Throws if an injected fault cuts the call. */
+/** Returns the request to send to a target, after the delay of injected faults. Rejects if such a fault cuts the call. */
 export type BuildRequest = (
   origin: string,
   exchange: Exchange,
   body: Buffer | Readable | null,
-) => Dispatcher.DispatchOptions & { readonly origin: string }
+) => Promise<Dispatcher.DispatchOptions & { readonly origin: string }>
 
 /** Returns the function that builds requests, with the caller's own credentials and its signed address. */
 export function requestBuilder({
@@ -32,9 +32,8 @@ export function requestBuilder({
 }: Pick<ServiceContext, 'settings' | 'escalator' | 'faults'>): BuildRequest {
   const signAddress = createAddressSigner(escalator, systemClock.now)
   const queryTimeoutMs = settings.get('svc.query.maxTimeout') + headersTimeoutMs
-  return (origin, { target: { role, path }, request, response }, body) => {
-    if (faults.cutsCall(path.split('?', 1)[0] as string))
-      throw new Error('an injected fault cut off the calling server')
+  return async (origin, { target: { role, path }, request, response }, body) => {
+    await faults.applyToCall(origin, path.split('?', 1)[0] as string)
     const method = request.method as Dispatcher.HttpMethod
     const { authorization } = request.headers
     const address = signAddress(origin, { method, path, authorization }, addressOfCaller(request))

@@ -12,6 +12,7 @@ import {
   type MadePlan,
   makePlan,
   readDeclaredFiles,
+  remainingSteps,
 } from '@svc/cli/plan'
 import { previewsOf } from '@svc/cli/preview'
 import { seededRandom } from '../../support/random.ts'
@@ -190,12 +191,21 @@ async function applyFile(
   const listed = await http.get<{ dataSource: string; interval: string; identifier: string }[]>(
     `${base}/metadata/segments`,
   )
-  await applySteps({ client, headers: {}, passwordOf: () => undefined }, made.steps, {
-    signal: new AbortController().signal,
-    onApplied: () => undefined,
-    onOverwritten: () => undefined,
-    untilLoaded: () => settle(druid),
-  })
+  const context = { client, headers: {}, passwordOf: () => undefined }
+  const preview = previewsOf(client, access, { buckets: 1 })
+  await applySteps(
+    context,
+    { steps: made.steps, rulesChanged: false },
+    {
+      signal: new AbortController().signal,
+      onApplied: () => undefined,
+      onOverwritten: () => undefined,
+      untilLoaded: async () => {
+        await settle(druid)
+        return (await remainingSteps(client, made.plan, preview)).steps
+      },
+    },
+  )
   await settle(druid)
   const predicted = predictedCounts(made)
   const measured = countsOf(await measuredOutcome(http, listed, names))

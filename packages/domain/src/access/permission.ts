@@ -31,6 +31,13 @@ export interface Access {
   readonly action: Action
 }
 
+/** Servers need these permissions to call each other. Without them, a cluster stops working. */
+export const internalNeeds: readonly Access[] = [
+  { action: 'READ', type: 'STATE', name: 'STATE' },
+  { action: 'WRITE', type: 'STATE', name: 'STATE' },
+  { action: 'READ', type: 'CONFIG', name: 'CONFIG' },
+]
+
 /** Compiles a regular expression into a test of full names. Callers choose the engine. */
 export type CompilePattern = (pattern: string) => (name: string) => boolean
 

@@ -61,6 +61,17 @@ export function explainRules(
   }
 }
 
+/** Returns a rule by its number among all rules of a datasource. */
+export function placedRuleAt(rules: RulesByName, dataSource: string, number: number): PlacedRule {
+  const own = rules.get(dataSource) ?? []
+  const defaults = rules.get(defaultRulesName) ?? []
+  const place = number - own.length
+  if (place < 0) return { number, place: number, source: 'dataSource', rule: own[number]! }
+  return place < defaults.length
+    ? { number, place, source: 'defaults', rule: defaults[place]! }
+    : { number, place: 0, source: 'lastRule', rule: defaultRule }
+}
+
 function placedRules(rules: RulesByName, dataSource: string): PlacedRule[] {
   const listed = (list: readonly Rule[], source: PlacedRule['source']) =>
     list.map((rule, place) => ({ place, source, rule }))

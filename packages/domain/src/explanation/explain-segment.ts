@@ -1,10 +1,21 @@
 import { copyFlag, overshadowingVersions } from '../inventory/index.ts'
 import { meanRate, timeOf } from '../load-time/index.ts'
 import { type LoadingServer, PlacementPlanner } from '../loading/index.ts'
-import { describeWantedCopies, type WantedCopies } from '../rules/index.ts'
+import {
+  describeWantedCopies,
+  type RuleBoundaries,
+  ruleBoundariesOf,
+  type WantedCopies,
+} from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
 import { formatInstant, type Interval } from '../time/index.ts'
-import { describeRule, explainRules, type RuleFindings } from './explain-rules.ts'
+import {
+  describeRule,
+  explainRules,
+  type PlacedRule,
+  placedRuleAt,
+  type RuleFindings,
+} from './explain-rules.ts'
 import { explainClone, explainServer, explainTier } from './explain-servers.ts'
 import type { ForecastLoad, RunForecast, SegmentForecast } from './forecast-run.ts'
 import { queuedLoads } from './queued-loads.ts'
@@ -18,21 +29,27 @@ import type {
 } from './segment-explanation.ts'
 import { explainAwaited, explainLost, plannedServers } from './unreported-servers.ts'
 
-/** Why a used segment is where it is. */
-export interface SegmentExplanation {
+/** Whether a used segment has its replicas, and if not, why. */
+export interface SegmentState {
   readonly segment: string
-  readonly dataSource: string
-  readonly interval: Interval
-  readonly sizeBytes: number
   /**
    * `loaded`: has all replicas that the rule requires; `partial`: has some; `missing`: has none; `unwanted`: the rule
    * requires none; `overshadowed`: newer segments replace it.
    */
   readonly state: 'loaded' | 'partial' | 'missing' | 'unwanted' | 'overshadowed'
   readonly summary: string
+  readonly causes: readonly Cause[]
+}
+
+/** Why a used segment is where it is. */
+export interface SegmentExplanation extends SegmentState {
+  readonly dataSource: string
+  readonly interval: Interval
+  readonly sizeBytes: number
   readonly rules: RuleFindings
   readonly tiers: readonly TierFinding[]
-  readonly causes: readonly Cause[]
+  /** Tiers without servers that the rule names and that are not listed. */
+  readonly omittedTiers: number
   /** Servers that have the segment or something to do with it first, then others that a rule names; at most 100. */
   readonly servers: readonly ServerFinding[]
   readonly omittedServers: number
@@ -40,39 +57,123 @@ export interface SegmentExplanation {
 }
 
 const maxServers = 100
+// A rule may name thousands of tiers.
+const maxTiersWithoutServers = 20
 
-/** Explains a used segment, given by its row in the table, and a forecast of the next run. Changes nothing. */
-export function explainSegment(
+/** What a rule requires, without the omitted tiers. */
+interface Demand {
+  readonly wanted: WantedCopies
+  readonly omittedTiers: number
+}
+
+/**
+ * Explains the used segments of a cluster, given by their rows in the table, and by what the next run decides. Changes
+ * nothing.
+ */
+export class SegmentExplainer {
+  private readonly cluster: ExplainedCluster
+  private readonly forecast: RunForecast
+  private readonly byTier: ReadonlyMap<string, readonly LoadingServer[]>
+  private readonly demands = new Map<WantedCopies, Demand>()
+  private readonly boundaries = new Map<string, RuleBoundaries>()
+
+  constructor(cluster: ExplainedCluster, forecast: RunForecast) {
+    this.cluster = cluster
+    this.forecast = forecast
+    this.byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
+  }
+
+  /** Returns the state of a segment, which takes much less time than its explanation. */
+  stateOf(row: number): SegmentState {
+    const { segment, state, summary, causes } = this.examine(row)
+    return { segment, state, summary, causes }
+  }
+
+  /** Explains a segment. */
+  explain(row: number): SegmentExplanation {
+    const { cluster } = this
+    const { table } = cluster
+    const { segment, dataSource, interval, state, summary, causes, tiers, demand, decided } =
+      this.examine(row)
+    const { wanted, omittedTiers } = demand
+    const rules = explainRules(cluster.rules, dataSource, interval, cluster.now)
+    const listed = serverFindings(cluster, row, wanted, tiers)
+    return {
+      segment,
+      dataSource,
+      interval,
+      sizeBytes: table.sizeOf[row]!,
+      state,
+      summary,
+      rules,
+      tiers,
+      omittedTiers,
+      causes,
+      servers: listed.slice(0, maxServers),
+      omittedServers: Math.max(0, listed.length - maxServers),
+      next: nextEvents(cluster, row, { found: rules, wanted, decided, listed, tiers }),
+    }
+  }
+
+  private examine(row: number) {
+    const { cluster } = this
+    const { table } = cluster
+    const group = table.groupOf[row]!
+    const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+    const dataSource = table.datasourceNames[table.datasourceOf[group]!]!
+    const matched = placedRuleAt(cluster.rules, dataSource, this.boundariesOf(dataSource).match(interval))
+    const demand = this.demandOf(describeWantedCopies(matched.rule))
+    const { wanted, omittedTiers } = demand
+    const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
+    const tiers = tierFindings(cluster, row, wanted, this.byTier)
+    const decided = cluster.isPaused || version !== undefined ? undefined : this.forecast.of(row)
+    const causes =
+      version === undefined
+        ? causesOf(cluster, matched, wanted, tiers, omittedTiers, decided)
+        : [overshadowedBy(version)]
+    const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
+    const summary = summaryOf(state, tiers, causes)
+    return { segment: table.idOf(row), dataSource, interval, state, summary, causes, tiers, demand, decided }
+  }
+
+  private boundariesOf(dataSource: string): RuleBoundaries {
+    let known = this.boundaries.get(dataSource)
+    if (known === undefined) {
+      known = ruleBoundariesOf(this.cluster.rules, dataSource, this.cluster.now)
+      this.boundaries.set(dataSource, known)
+    }
+    return known
+  }
+
+  private demandOf(wanted: WantedCopies): Demand {
+    let demand = this.demands.get(wanted)
+    if (demand === undefined) {
+      demand = withoutOmittedTiers(wanted, this.byTier)
+      this.demands.set(wanted, demand)
+    }
+    return demand
+  }
+}
+
+/** Explains one used segment, given by its row in the table. */
+export const explainSegment = (
   cluster: ExplainedCluster,
   row: number,
   forecast: RunForecast,
-): SegmentExplanation {
-  const { table, rules, now } = cluster
-  const group = table.groupOf[row]!
-  const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
-  const dataSource = table.datasourceNames[table.datasourceOf[group]!]!
-  const found = explainRules(rules, dataSource, interval, now)
-  const wanted = describeWantedCopies(found.matched.rule)
-  const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
-  const tiers = tierFindings(cluster, row, wanted)
-  const decided = cluster.isPaused || version !== undefined ? undefined : forecast.of(row)
-  const causes =
-    version === undefined ? causesOf(cluster, found, wanted, tiers, decided) : [overshadowedBy(version)]
-  const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
-  const listed = serverFindings(cluster, row, wanted, tiers)
+): SegmentExplanation => new SegmentExplainer(cluster, forecast).explain(row)
+
+/** Returns what a rule requires in tiers with servers, and in the first tiers without servers. */
+function withoutOmittedTiers(wanted: WantedCopies, byTier: ReadonlyMap<string, unknown>): Demand {
+  if (wanted.action !== 'load') return { wanted, omittedTiers: 0 }
+  const listed = new Map<string, number>()
+  let withoutServers = 0
+  for (const [tier, count] of wanted.tieredReplicants) {
+    if (!byTier.has(tier)) withoutServers += 1
+    if (byTier.has(tier) || withoutServers <= maxTiersWithoutServers) listed.set(tier, count)
+  }
   return {
-    segment: table.idOf(row),
-    dataSource,
-    interval,
-    sizeBytes: table.sizeOf[row]!,
-    state,
-    summary: summaryOf(state, tiers, causes),
-    rules: found,
-    tiers,
-    causes,
-    servers: listed.slice(0, maxServers),
-    omittedServers: Math.max(0, listed.length - maxServers),
-    next: nextEvents(cluster, row, { found, wanted, decided, listed, tiers }),
+    wanted: { action: 'load', tieredReplicants: listed },
+    omittedTiers: wanted.tieredReplicants.size - listed.size,
   }
 }
 
@@ -84,8 +185,12 @@ const overshadowedBy = (version: string): Cause => ({
 const isHistorical = ({ type }: LoadingServer): boolean => type === 'historical'
 
 /** The tiers that the rule names, then others in which servers have the segment. */
-function tierFindings(cluster: ExplainedCluster, row: number, wanted: WantedCopies): TierFinding[] {
-  const byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
+function tierFindings(
+  cluster: ExplainedCluster,
+  row: number,
+  wanted: WantedCopies,
+  byTier: ReadonlyMap<string, readonly LoadingServer[]>,
+): TierFinding[] {
   const required =
     wanted.action === 'load'
       ? wanted.tieredReplicants
@@ -122,9 +227,10 @@ export function awaitsRun(cluster: ExplainedCluster, row: number): boolean {
 
 function causesOf(
   cluster: ExplainedCluster,
-  { matched }: RuleFindings,
+  matched: PlacedRule,
   wanted: WantedCopies,
   tiers: readonly TierFinding[],
+  omittedTiers: number,
   decided: SegmentForecast | undefined,
 ): Cause[] {
   const rule = describeRule(matched)
@@ -133,7 +239,9 @@ function causesOf(
   if (tiers.every(({ required }) => required === 0))
     return [{ code: 'noReplicas', text: `The segment matches ${rule}, which loads no replicas` }]
   const causes = tiers.flatMap((tier) => causesInTier(cluster, tier, decided))
-  const isMissing = tiers.some(({ required, served }) => served < required)
+  if (omittedTiers > 0)
+    causes.push({ code: 'tierWithoutServers', text: `No servers in ${countOf(omittedTiers, 'more tier')}` })
+  const isMissing = omittedTiers > 0 || tiers.some(({ required, served }) => served < required)
   if (!isMissing) return []
   const { awaited, isPaused } = cluster
   if (isPaused) causes.push({ code: 'paused', text: 'Coordination is paused: [pauseCoordination] is [true]' })

@@ -36,6 +36,7 @@ export interface ExplanationAnswer
   readonly earlierRules?: readonly (AnsweredRule & { readonly text: string })[]
   readonly omittedRules?: number
   readonly tiers?: readonly AnsweredTier[]
+  readonly omittedTiers?: number
   readonly servers?: readonly AnsweredServer[]
   readonly omittedServers?: number
   readonly next?: readonly AnsweredEvent[]

@@ -5,6 +5,7 @@
 export * from './explain-cluster.ts'
 export * from './explain-rules.ts'
 export * from './explain-segment.ts'
+export * from './explain-task.ts'
 export * from './explanation-answer.ts'
 export { forecastRun, idleRun, type RunForecast } from './forecast-run.ts'
 export * from './missing-replicas.ts'

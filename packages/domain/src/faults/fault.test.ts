@@ -4,6 +4,7 @@ import {
   type Fault,
   faultsAimedAt,
   faultsAt,
+  faultsBetween,
   isCut,
   parseFaultRequest,
   readFaults,
@@ -11,13 +12,14 @@ import {
   waitOf,
 } from './index.ts'
 
-const targets = ['historical', 'router', '127.0.0.1:8083']
+const targets = { roles: ['historical', 'router'], servers: ['127.0.0.1:8083', '127.0.0.1:8081'] }
 
 describe('a fault request', () => {
   it('has defaults', () => {
     assert.deepEqual(parseFaultRequest({ kind: 'latency', target: 'router' }, targets), {
       kind: 'latency',
       target: 'router',
+      from: null,
       probability: 1,
       delayMs: 1000,
       forMs: null,
@@ -26,8 +28,9 @@ describe('a fault request', () => {
 
   it('sets probability, delay, and duration', () => {
     const requested = {
-      kind: 'slow-disk',
+      kind: 'latency',
       target: '127.0.0.1:8083',
+      from: '127.0.0.1:8081',
       probability: 0.5,
       delayMs: 20,
       forMs: 30_000,
@@ -50,7 +53,7 @@ describe('a fault request', () => {
     ],
     [
       { kind: 'cut', target: 'broker' },
-      /^Invalid value \[broker\] for \[target\]: .*\[historical, router, 127\.0\.0\.1:8083\]$/,
+      /^Invalid value \[broker\] for \[target\]: .*\[historical, router, 127\.0\.0\.1:8083, 127\.0\.0\.1:8081\]$/,
     ],
     [{ kind: 'cut' }, /^Missing value for \[target\]/],
     [{ kind: 'cut', target: 'router', probability: 1.5 }, /\[probability\]: .*greater than 0 and at most 1/],
@@ -63,13 +66,22 @@ describe('a fault request', () => {
       /\[300001\] for \[forMs\]: .*from 100 to 300000 for a kill, because .*only coordinator/,
     ],
     [{ kind: 'latency', target: 'router', how: 'slow' }, /Unknown field \[how\]/],
+    [
+      { kind: 'kill', target: '127.0.0.1:8083', from: '127.0.0.1:8081' },
+      /\[kill\] for \[kind\]: .*\[latency, cut\] for a fault with \[from\]/,
+    ],
+    [
+      { kind: 'cut', target: 'router', from: '127.0.0.1:8081' },
+      /\[router\] for \[target\]: .*\[127\.0\.0\.1:8083, 127\.0\.0\.1:8081\]$/,
+    ],
+    [{ kind: 'cut', target: '127.0.0.1:8083', from: 'router' }, /\[router\] for \[from\]/],
   ]
   for (const [json, message] of refused)
     it(`is rejected: ${JSON.stringify(json)}`, () =>
       assert.throws(() => parseFaultRequest(json, targets), { code: 'invalidInput', message }))
   it('is rejected with only the first targets if there are many', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `h:${index + 1}`)
-    assert.throws(() => parseFaultRequest({ kind: 'cut', target: 'h:0' }, many), {
+    assert.throws(() => parseFaultRequest({ kind: 'cut', target: 'h:0' }, { roles: [], servers: many }), {
       code: 'invalidInput',
       message: /expected a role or server of this cluster, such as \[h:1, .*, h:20\] \(and 980 more\)$/,
     })
@@ -83,6 +95,7 @@ const faultOf = (more: Partial<Fault>): Fault => ({
   id: 'f1',
   kind: 'latency',
   target: 'historical',
+  from: null,
   probability: 1,
   delayMs: 100,
   since: 1000,
@@ -93,14 +106,18 @@ const faultOf = (more: Partial<Fault>): Fault => ({
 
 describe('a fault', () => {
   it('ends automatically when its time is over', () => {
-    const on = switchOn({ kind: 'cut', target: 'router', probability: 1, delayMs: 1, forMs: 500 }, 'f1', 1000)
+    const on = switchOn(
+      { kind: 'cut', target: 'router', from: null, probability: 1, delayMs: 1, forMs: 500 },
+      'f1',
+      1000,
+    )
     assert.equal(on.until, 1500)
     assert.deepEqual(faultsAt([on], 1499), [on])
     assert.deepEqual(faultsAt([on], 1500), [])
   })
 
   it('without a duration does not end, except for a kill, which happens once', () => {
-    const request = { target: 'router', probability: 1, delayMs: 1, forMs: null }
+    const request = { target: 'router', from: null, probability: 1, delayMs: 1, forMs: null }
     const cut = switchOn({ ...request, kind: 'cut' }, 'f1', 1000)
     assert.deepEqual([cut.until, cut.once], [null, false])
     const kill = switchOn({ ...request, kind: 'kill' }, 'f2', 1000)
@@ -115,6 +132,13 @@ describe('a fault', () => {
       aimed.map(({ target }) => target),
       ['historical', 'h:1'],
     )
+  })
+
+  it('between two servers affects only the requests from one to the other', () => {
+    const between = faultOf({ target: 'h:1', from: 'b:1' })
+    assert.deepEqual(faultsAimedAt([between], { role: 'historical', name: 'h:1' }), [])
+    assert.deepEqual(faultsBetween([between, faultOf({ target: 'h:1' })], 'b:1', 'h:1'), [between])
+    assert.deepEqual(faultsBetween([between], 'h:1', 'b:1'), [])
   })
 
   it('occurs according to its probability', () => {
@@ -153,6 +177,8 @@ describe('a fault', () => {
   it('is read back from the store', () => {
     const kept = [faultOf({})]
     assert.deepEqual(readFaults(JSON.parse(JSON.stringify(kept))), kept)
+    const { from: _, ...earlier } = faultOf({})
+    assert.deepEqual(readFaults([earlier]), kept)
     assert.deepEqual(readFaults(undefined), [])
   })
 })

@@ -16,11 +16,16 @@ import {
 export const faultKinds = ['latency', 'cut', 'kill', 'slow-disk'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
+/** The kinds of faults that can affect only the requests from one server to another. */
+export const kindsBetweenServers: readonly FaultKind[] = ['latency', 'cut']
+
 /** A request to inject a fault. Times are in milliseconds. */
 export interface FaultRequest {
   readonly kind: FaultKind
   /** A role, or a server by host and port. */
   readonly target: string
+  /** The server, by host and port, whose requests to the target are the only affected ones; null for all requests. */
+  readonly from: string | null
   /** Share of requests or disk accesses that are affected; for a kill, the probability per second. */
   readonly probability: number
   /** Delay of a request or disk access. */
@@ -45,6 +50,12 @@ export interface FaultAim {
   readonly role?: string
   /** Host and port. */
   readonly name: string
+}
+
+/** What faults can target: roles, and servers by host and port. */
+export interface FaultTargets {
+  readonly roles: readonly string[]
+  readonly servers: readonly string[]
 }
 
 /** Limits of the delay and duration of a fault, in milliseconds. */
@@ -74,6 +85,7 @@ const readShare: Reader<number> = described(
 const readRequest: Reader<FaultRequest> = readFields({
   kind: readOneOf(faultKinds),
   target: readName(),
+  from: optional(readName()),
   probability: optional(readShare, 1),
   delayMs: optional(readInteger(faultLimits.delayMs.min, faultLimits.delayMs.max), defaultDelayMs),
   forMs: optional(readInteger(faultLimits.forMs.min, faultLimits.forMs.max)),
@@ -82,27 +94,34 @@ const readRequest: Reader<FaultRequest> = readFields({
 /** JSON schema of a fault request. */
 export const faultRequestSchema = (): JsonObject => ({ title: 'FaultRequest', ...schemaOf(readRequest) })
 
-/** Parses a fault request. Throws invalidInput with the known targets if its target is not one of `targets`. */
-export function parseFaultRequest(json: unknown, targets: readonly string[]): FaultRequest {
+/** Parses a fault request. Throws invalidInput with the known targets if its target is not one of them. */
+export function parseFaultRequest(json: unknown, { roles, servers }: FaultTargets): FaultRequest {
   const request = readRequest(json, '')
+  const { kind, target, from, forMs } = request
   const { min, max } = faultLimits.killForMs
-  if (request.kind === 'kill' && request.forMs !== null && request.forMs > max) {
-    throw refuse(
-      'forMs',
-      request.forMs,
-      `an integer from ${min} to ${max} for a kill, because ${maxKillReason}`,
-    )
+  if (kind === 'kill' && forMs !== null && forMs > max)
+    throw refuse('forMs', forMs, `an integer from ${min} to ${max} for a kill, because ${maxKillReason}`)
+  if (from === null) {
+    checkTarget('target', target, [...roles, ...servers])
+    return request
   }
-  if (targets.includes(request.target)) return request
-  throw refuse('target', request.target, expectedTarget(targets))
+  if (!kindsBetweenServers.includes(kind))
+    throw refuse('kind', kind, `one of [${kindsBetweenServers.join(', ')}] for a fault with [from]`)
+  checkTarget('from', from, servers)
+  checkTarget('target', target, servers)
+  return request
 }
 
-function expectedTarget(targets: readonly string[]): string {
-  const more = targets.length - maxListedTargets
-  const listed = `[${targets.slice(0, maxListedTargets).join(', ')}]`
-  return more > 0
-    ? `a role or server of this cluster, such as ${listed} (and ${more} more)`
-    : `one of ${listed}`
+/** Throws invalidInput with some known targets if a target is not one of them. */
+function checkTarget(field: string, target: string, known: readonly string[]): void {
+  if (known.includes(target)) return
+  const more = known.length - maxListedTargets
+  const listed = `[${known.slice(0, maxListedTargets).join(', ')}]`
+  throw refuse(
+    field,
+    target,
+    more > 0 ? `a role or server of this cluster, such as ${listed} (and ${more} more)` : `one of ${listed}`,
+  )
 }
 
 /** Returns the fault for a request, active from `now`. */
@@ -117,10 +136,14 @@ export function faultsAt(faults: readonly Fault[], now: number): Fault[] {
   return faults.filter(({ until }) => until === null || now < until)
 }
 
-/** Returns the faults that target a server. */
+/** Returns the faults that target a server, no matter which server calls it. */
 export function faultsAimedAt(faults: readonly Fault[], { role, name }: FaultAim): Fault[] {
-  return faults.filter(({ target }) => target === role || target === name)
+  return faults.filter(({ target, from }) => from === null && (target === role || target === name))
 }
+
+/** Returns the faults that affect only the requests from one server to another, given by host and port. */
+export const faultsBetween = (faults: readonly Fault[], caller: string, called: string): Fault[] =>
+  faults.filter(({ target, from }) => from === caller && target === called)
 
 /** Returns the total delay in milliseconds. `random` returns a number from 0 to 1 for each fault of this kind. */
 export function waitOf(
@@ -140,5 +163,7 @@ export function isCut(faults: readonly Fault[], random: () => number): boolean {
 
 /** Reads the list of stored faults. Returns an empty list if the value is not such a list. */
 export function readFaults(json: unknown): readonly Fault[] {
-  return Array.isArray(json) && json.every(isJsonObject) ? (json as unknown as Fault[]) : []
+  if (!Array.isArray(json) || !json.every(isJsonObject)) return []
+  // Earlier versions stored faults without `from`.
+  return (json as unknown as Fault[]).map((fault) => ({ ...fault, from: fault.from ?? null }))
 }

@@ -196,31 +196,30 @@ export class PlacementPlanner {
         key: JSON.stringify(['broadcast', able, this.brokers.map(({ server }) => server.name)]),
       }
     }
-    const named = [...wanted.tieredReplicants].map(([name, count]) => ({
-      name,
-      count,
-      tier: this.tiersByName.get(name),
-    }))
-    for (const { tier } of named) if (tier) isNamed[tier.place] = 1
-    const required = named.flatMap(({ tier, count }) =>
+    // A rule may name thousands of tiers without servers, which affect no decision.
+    const tiersWithoutServers: (readonly [tier: string, copies: number])[] = []
+    const tiersWithTooFewServers: (readonly [tier: string, copies: number])[] = []
+    const required: { readonly tier: Tier; readonly required: number }[] = []
+    const named: string[] = []
+    for (const [name, count] of wanted.tieredReplicants) {
+      const tier = this.tiersByName.get(name)
+      if (tier === undefined) {
+        tiersWithoutServers.push([name, count])
+        continue
+      }
+      isNamed[tier.place] = 1
+      named.push(name)
       // If all servers of a tier are decommissioning, the tier keeps its replicas.
-      tier === undefined || tier.active.length === 0
-        ? []
-        : [{ tier, required: Math.min(count, tier.active.length) }],
-    )
+      if (tier.active.length === 0) continue
+      required.push({ tier, required: Math.min(count, tier.active.length) })
+      if (count > tier.active.length) tiersWithTooFewServers.push([name, count - tier.active.length])
+    }
     return {
       wanted,
-      key: JSON.stringify([
-        'load',
-        named.map(({ name, tier }) => [name, tier !== undefined]),
-        required.map((one) => [one.tier.name, one.required]),
-      ]),
-      wantsNoCopy: named.every(({ tier }) => tier === undefined),
-      tiersWithoutServers: named.flatMap(({ name, count, tier }) => (tier ? [] : [[name, count] as const])),
-      tiersWithTooFewServers: required.flatMap(({ tier, required: loaded }) => {
-        const missing = (wanted.tieredReplicants.get(tier.name) ?? 0) - loaded
-        return missing > 0 ? [[tier.name, missing] as const] : []
-      }),
+      key: JSON.stringify(['load', named, required.map((one) => [one.tier.name, one.required])]),
+      wantsNoCopy: named.length === 0,
+      tiersWithoutServers,
+      tiersWithTooFewServers,
       required,
       isNamed,
     }

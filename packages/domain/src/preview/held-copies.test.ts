@@ -20,7 +20,13 @@ const segments: PreviewSegments = {
 }
 
 test('counts the replicas of visible and overshadowed segments', () => {
-  const server = { name: 'a', type: 'historical', tier: 'hot', maxSizeBytes: 100, decommissioning: false } as const
+  const server = {
+    name: 'a',
+    type: 'historical',
+    tier: 'hot',
+    maxSizeBytes: 100,
+    decommissioning: false,
+  } as const
   const held = finish(heldRunsOf(segments, finish(columnsOf(segments)), [server]))
   assert.deepEqual(
     held.copies.map(({ byTier }) => [...byTier]),

@@ -24,26 +24,27 @@ export interface DatasourceLoadStatus {
 
 /** What a rule requires for each of its segments, and the number of its segments. */
 interface Demand {
+  readonly wanted: WantedCopies
   readonly copies: number
+  /** Only these tiers are looked at for each segment: a rule may name thousands of tiers without servers. */
   readonly withServers: readonly (readonly [tier: string, copies: number])[]
-  /** Counted once for all segments of the rule, because there may be thousands of such tiers. */
-  readonly withoutServers: readonly (readonly [tier: string, copies: number])[]
   segments: number
 }
 
 function demandBy(wanted: WantedCopies, byTier: ReadonlyMap<string, readonly LoadingServer[]>): Demand {
-  const required: (readonly [string, number])[] =
-    wanted.action === 'load'
-      ? [...wanted.tieredReplicants]
-      : wanted.action === 'broadcast'
-        ? [...byTier].map(([tier, members]) => [tier, members.length])
-        : []
-  return {
-    copies: required.reduce((sum, [, count]) => sum + count, 0),
-    withServers: required.filter(([tier]) => byTier.has(tier)),
-    withoutServers: required.filter(([tier]) => !byTier.has(tier)),
-    segments: 0,
-  }
+  const withServers = [...byTier].flatMap(([tier, members]) => {
+    const copies =
+      wanted.action === 'load'
+        ? wanted.tieredReplicants.get(tier)
+        : wanted.action === 'broadcast'
+          ? members.length
+          : undefined
+    return copies === undefined ? [] : [[tier, copies] as const]
+  })
+  let copies = 0
+  if (wanted.action === 'load') for (const count of wanted.tieredReplicants.values()) copies += count
+  else for (const [, count] of withServers) copies += count
+  return { wanted, copies, withServers, segments: 0 }
 }
 
 /**
@@ -104,9 +105,13 @@ export function loadStatusOf(
       }
     })
   }
-  for (const [tier, count] of copiesWithoutServers(demands.values())) {
-    requiredTiers.add(tier)
-    add(missingCopies, tier, count)
+  for (const { wanted, segments: count } of demands.values()) {
+    if (wanted.action !== 'load' || count === 0) continue
+    for (const [tier, copies] of wanted.tieredReplicants) {
+      if (byTier.has(tier)) continue
+      requiredTiers.add(tier)
+      add(missingCopies, tier, copies * count)
+    }
   }
   return {
     dataSource,
@@ -118,12 +123,6 @@ export function loadStatusOf(
     requiredTiers,
     servedCopies,
   }
-}
-
-/** Yields how many replicas tiers without servers require. A tier may occur several times. */
-function* copiesWithoutServers(demands: Iterable<Demand>): Generator<[tier: string, copies: number]> {
-  for (const { segments, withoutServers } of demands)
-    if (segments > 0) for (const [tier, count] of withoutServers) yield [tier, count * segments]
 }
 
 /** Counts the replicas of a segment that historicals serve, by tier. Replaces the content of `served`. */

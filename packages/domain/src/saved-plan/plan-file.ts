@@ -1,4 +1,5 @@
 import { canonicalJson } from '../json/index.ts'
+import type { AnsweredEffects } from '../preview/index.ts'
 
 /** A difference between the declared configuration and that of a cluster. */
 export interface PlannedChange<Kind extends string = string> {
@@ -16,8 +17,22 @@ export interface PlannedChange<Kind extends string = string> {
 export interface Loss {
   /** Segments that are queryable now and no longer afterward. */
   readonly unqueryable: number
+  /** The size of all segments that are not queryable afterward, including those that no server has loaded yet. */
+  readonly unqueryableBytes: number
   readonly unused: number
+  readonly unusedBytes: number
 }
+
+/** Returns what a datasource loses, from the effects in a preview. */
+export const lossOf = ({ unqueryable, unused }: AnsweredEffects): Loss => ({
+  unqueryable: unqueryable.queryableBefore,
+  unqueryableBytes: unqueryable.bytes,
+  unused: unused.segments,
+  unusedBytes: unused.bytes,
+})
+
+/** Whether a datasource loses segments. */
+export const losesSegments = ({ unqueryable, unused }: Loss): boolean => unqueryable + unused > 0
 
 /** What a plan changes, in which cluster, and what it was computed from. */
 export interface PlanContents<Kind extends string = string> {
@@ -50,8 +65,11 @@ export const keyOf = (path: readonly string[]): string => JSON.stringify(path)
 export const digestOf = (value: unknown, sha256: (text: string) => string): string =>
   shortDigest(sha256(canonicalJson(value)))
 
+/** The number of characters of the ID of a plan. */
+export const planIdLength = 16
+
 /** Returns the part of a SHA-256 that plans contain. */
-export const shortDigest = (sha256: string): string => sha256.slice(0, 16)
+export const shortDigest = (sha256: string): string => sha256.slice(0, planIdLength)
 
 /** Returns the text of a file. */
 export const planText = (plan: PlanFile): string => `${JSON.stringify(plan, null, 1)}\n`

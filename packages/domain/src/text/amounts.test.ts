@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatBytes, formatList } from './amounts.ts'
+import { formatBytes, formatCount, formatList } from './amounts.ts'
 import { formatDuration } from './format-duration.ts'
 
 test('formats bytes in a suitable unit', () => {
@@ -33,4 +33,12 @@ test('formats durations in two units', () => {
     [100 * 3_600_000, '4 d 4 h'],
   ]
   for (const [ms, text] of cases) assert.equal(formatDuration(ms), text)
+})
+
+test('formats 20,000 numbers in much less than a second', () => {
+  const startedAt = process.threadCpuUsage()
+  const texts = Array.from({ length: 20_000 }, (_, index) => formatCount(index))
+  const { user, system } = process.threadCpuUsage(startedAt)
+  assert.deepEqual([texts[999], texts[1000], texts.at(-1)], ['999', '1,000', '19,999'])
+  assert.ok((user + system) / 1000 < 300, `${(user + system) / 1000} ms`)
 })

@@ -43,8 +43,8 @@ export interface ServiceClientOptions {
   readonly escalator?: Escalator
   /** Records the calls. */
   readonly journal?: CallJournal
-  /** Whether an injected fault cuts a call to this path. */
-  readonly cuts?: (path: string) => boolean
+  /** Applies injected faults to a call. Throws if they cut it. */
+  readonly applyFaults?: (baseUrl: string, path: string) => Promise<void>
 }
 
 /**
@@ -56,11 +56,11 @@ export function createServiceClient(
   from: () => string,
   discovery: Discovery,
   stores: FollowedStores,
-  { escalator = createEscalator(settings), journal, cuts }: ServiceClientOptions = {},
+  { escalator = createEscalator(settings), journal, applyFaults }: ServiceClientOptions = {},
 ): ServiceClient {
   const connections = openConnections(stores)
   const record = sentCallRecorder(from, escalator, journal)
-  const send = createSender(from, escalator, connections, record, cuts)
+  const send = createSender(from, escalator, connections, record, applyFaults)
 
   async function call<Answer>(baseUrl: string, request: ServiceCall): Promise<Answer> {
     const { timeoutMs = 10_000, signal } = request
@@ -117,15 +117,14 @@ function createSender(
   escalator: Escalator,
   connections: Connections,
   record: RecordCall,
-  cuts: ServiceClientOptions['cuts'],
+  applyFaults: ServiceClientOptions['applyFaults'],
 ): Send {
   return async (baseUrl, call, signal) => {
     const { method, path, body } = call
-    if (cuts?.(path)) {
-      const error = new Error('an injected fault cut off the calling server')
+    await applyFaults?.(baseUrl, path).catch((error: unknown) => {
       record(baseUrl, call, { error })
       throw error
-    }
+    })
     const authorization = escalator.header()
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const headers = {

@@ -176,6 +176,16 @@ export const properties = {
     'PT5S',
   ),
 
+  'svc.server.http.maxConnections': property(
+    integer(1, 1_000_000),
+    'max number of open connections from clients, with and without TLS; more are closed immediately',
+    '2000',
+  ),
+  'svc.server.http.maxConnectionsPerAddress': property(
+    integer(1, 1_000_000),
+    'max number of open connections from one IP address, or from one IPv6 network (/64)',
+    '500',
+  ),
   'svc.server.https.keyStoreType': onlyWhere(
     conditions.servesTls,
     property(storeTypes, 'type of the key store', 'jks'),
@@ -814,7 +824,7 @@ export const properties = {
   ),
   'svc.ingestion.http.allowedHosts': property(
     textList,
-    'hosts from which ingestion may fetch files, as host or host:port',
+    'hosts from which ingestion may fetch files, as host:port, or as host for the ports 80 (http) and 443 (https)',
     '[]',
   ),
   'svc.ingestion.http.idleTimeout': property(
@@ -867,6 +877,7 @@ export const properties = {
   'svc.query.memoryLimitPerCaller': property(
     sizeBytesFrom(64 * 2 ** 20),
     'maximum memory for the running queries of one caller, where each query counts as [svc.query.memoryLimit]; further queries wait, but one query of each caller may always run',
+    '2g',
   ),
   'svc.query.maxConcurrent': property(
     integer(1, 1000),

@@ -252,7 +252,7 @@ describe('an election', () => {
     }
     const one = { role: 'coordinator', holder: 'machine deaf', node: 'deaf', baseUrl: 'http://deaf' }
     const change = { onGain: () => undefined, onLoss: () => undefined }
-    const election = startElection(deaf as Database, one, leaseMs, change, recordingLogger())
+    const election = startElection(deaf as unknown as Database, one, leaseMs, change, recordingLogger())
     context.after(election.stop)
     await waitUntil('it has the lease', async () => (await loadLeases(database)).length > 0)
     const other = await candidate(context, 'other')

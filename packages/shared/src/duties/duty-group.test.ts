@@ -152,6 +152,47 @@ describe('a group of duties', () => {
   })
 })
 
+describe('the last runs of a group', () => {
+  it('have what each duty did, why it failed, and what became of its requests by now', async (scope) => {
+    let answered = 0
+    const duties = [
+      {
+        name: 'loads',
+        run: async () => ({ loads: 2 }),
+        requestsOf: () => ({ decided: 2, sent: 2, retried: 0, answered, failed: 0 }),
+      },
+      {
+        name: 'fails',
+        run: async () => {
+          throw new Error('it broke')
+        },
+      },
+    ]
+    const group = createDutyGroup('SomeDuties', 1_000_000, duties, recordingLogger())
+    scope.after(() => group.stop())
+    assert.deepEqual(group.runs(5), [])
+    group.start(1)
+    await waitUntil('a run', () => group.status().runs === 1)
+    answered = 2
+    await group.runNow(1)
+    const [newest, first] = group.runs(5)
+    assert.deepEqual(group.runs(1), [newest])
+    assert.ok(newest!.startedAt >= first!.startedAt && newest!.durationMs >= 0)
+    assert.deepEqual(
+      first!.duties.map(({ durationMs: _, ...run }) => run),
+      [
+        {
+          duty: 'loads',
+          did: { loads: 2 },
+          error: null,
+          requests: { decided: 2, sent: 2, retried: 0, answered: 2, failed: 0 },
+        },
+        { duty: 'fails', did: null, error: 'it broke' },
+      ],
+    )
+  })
+})
+
 describe('a frequent duty', () => {
   it('counts every failure, logs the first one, and logs when it works again', async (scope) => {
     let isBroken = true

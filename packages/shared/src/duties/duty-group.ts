@@ -1,5 +1,12 @@
-import { type Logger, type Loop, startLoop } from '../runtime/index.ts'
-import { type Duty, type DutyRun, type DutyTimes, type WatchedDuty, watchDuty } from './run-duty.ts'
+import { LastEntries, type Logger, type Loop, startLoop } from '../runtime/index.ts'
+import {
+  type Duty,
+  type DutyRun,
+  type DutyTimes,
+  type RequestCounts,
+  type WatchedDuty,
+  watchDuty,
+} from './run-duty.ts'
 
 /** Statistics about the runs of a group, as the duties endpoint shows them. */
 export interface DutyGroupStatus {
@@ -14,6 +21,17 @@ export interface DutyGroupStatus {
   readonly failures: Readonly<Record<string, number>>
 }
 
+/** One run of the duties of a group. */
+export interface GroupRun {
+  /** ISO 8601. */
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly duties: readonly (DutyRun & { readonly requests?: RequestCounts })[]
+}
+
+/** How many of its last runs a group remembers. */
+export const rememberedRuns = 100
+
 /** Duties that run one after the other, once per period, while this server is the leader. */
 export interface DutyGroup {
   readonly name: string
@@ -24,6 +42,8 @@ export interface DutyGroup {
   wake(): void
   stop(): Promise<void>
   status(): DutyGroupStatus
+  /** Returns its last runs, newest first, at most `count`. */
+  runs(count: number): GroupRun[]
   /** Returns the time until the next run of a period; half a period if none has begun yet. */
   untilNextRunMs(): number
   times(): readonly DutyTimes[]
@@ -70,6 +90,7 @@ export function createDutyGroup(
       await stopped
     },
     times: () => watched.map((duty) => duty.times()),
+    runs: group.runs,
     untilNextRunMs: () =>
       periodBeganAtMs === undefined
         ? periodMs / 2
@@ -86,6 +107,29 @@ export function createDutyGroup(
   }
 }
 
+/** A run, with its times in milliseconds of the monotonic clock of this process. */
+interface RememberedRun {
+  readonly startedAt: string
+  readonly startMs: number
+  readonly endMs: number
+  readonly done: readonly DutyRun[]
+}
+
+/** Returns a run, with what has become of its requests by now. */
+function describeRun(
+  { startedAt, startMs, endMs, done }: RememberedRun,
+  duties: readonly WatchedDuty[],
+): GroupRun {
+  return {
+    startedAt,
+    durationMs: Math.round(endMs - startMs),
+    duties: done.map((run) => {
+      const requests = duties.find(({ name }) => name === run.duty)?.requestsOf?.(startMs, endMs)
+      return { ...run, ...(requests === undefined ? {} : { requests }) }
+    }),
+  }
+}
+
 /** Runs all duties of a group. Both the period and users start runs, but only one is in progress at a time. */
 function createGroupRuns(duties: readonly WatchedDuty[]) {
   let lastRun: Promise<unknown> = Promise.resolve()
@@ -94,6 +138,7 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
   let lastRunMs = 0
   let lastRunStart: Date | null = null
   let lastRunEnd: Date | null = null
+  const remembered = new LastEntries<RememberedRun>(rememberedRuns)
 
   const runAll = async (term: number, mayContinue: () => boolean): Promise<DutyRun[]> => {
     const startedAt = performance.now()
@@ -103,8 +148,10 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
       if (!mayContinue()) break
       done.push(await duty.run(term))
     }
-    lastRunMs = performance.now() - startedAt
+    const endMs = performance.now()
+    lastRunMs = endMs - startedAt
     lastRunEnd = new Date()
+    remembered.add({ startedAt: lastRunStart.toISOString(), startMs: startedAt, endMs, done })
     runs += 1
     totalMs += lastRunMs
     return done
@@ -116,6 +163,11 @@ function createGroupRuns(duties: readonly WatchedDuty[]) {
       return turn
     },
     lastRunMs: () => lastRunMs,
+    runs: (count: number): GroupRun[] =>
+      remembered
+        .newestFirst()
+        .slice(0, count)
+        .map((run) => describeRun(run, duties)),
     lastRunEnded: async (): Promise<void> => {
       await lastRun
     },

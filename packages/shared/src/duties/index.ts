@@ -1,5 +1,5 @@
 /** Periodic jobs of a leader, in groups with a period each, with their status, metrics, and endpoints. */
-export { createDutyGroup, type DutyGroup } from './duty-group.ts'
+export { createDutyGroup, type DutyGroup, rememberedRuns } from './duty-group.ts'
 export { registerDutyMetrics } from './duty-metrics.ts'
 export { type LeaderView, leaderAndDutyRoutes } from './leader-and-duty-routes.ts'
-export type { Duty } from './run-duty.ts'
+export type { Duty, RequestCounts } from './run-duty.ts'

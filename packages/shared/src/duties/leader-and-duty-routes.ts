@@ -1,12 +1,14 @@
+import { omittable } from '@svc/domain/validation'
 import { z } from 'zod'
 import type { Discovery, LeadingRole } from '../discovery/index.ts'
 import { jsonAnswer, open, Reply, type Route, route, state, textAnswer } from '../http/index.ts'
-import type { DutyGroup } from './duty-group.ts'
+import { positiveCount } from '../wire/index.ts'
+import { type DutyGroup, rememberedRuns } from './duty-group.ts'
 
 /** What the endpoints about the leader of a role need. */
 export interface LeaderView {
   readonly discovery: Pick<Discovery, 'leader'>
-  readonly dutyGroups: readonly Pick<DutyGroup, 'status'>[]
+  readonly dutyGroups: readonly Pick<DutyGroup, 'name' | 'status' | 'runs'>[]
   /** Returns the fencing number while this server is the leader, or undefined. */
   term(): number | undefined
 }
@@ -26,6 +28,39 @@ const dutyGroupShape = z
   })
   .meta({ title: 'DutyGroup' })
 
+const requestsShape = z
+  .object({
+    decided: z.int(),
+    sent: z.int(),
+    retried: z.int().describe('Sent requests that repeat one that a server failed'),
+    answered: z.int().describe('Requests that servers have completed by now'),
+    failed: z.int(),
+  })
+  .describe('The requests of the run to other servers, and what has become of them')
+const groupRunsShape = z
+  .object({
+    name: z.string(),
+    runs: z.array(
+      z.object({
+        startedAt: z.string().describe('Not a time of a simulated clock'),
+        durationMs: z.int(),
+        duties: z.array(
+          z.object({
+            duty: z.string(),
+            durationMs: z.int(),
+            did: z.looseObject({}).nullable().describe('What the run did; null if there was nothing to do'),
+            error: z.string().nullable(),
+            requests: requestsShape.optional(),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ title: 'DutyGroupRuns' })
+
+const defaultRuns = 20
+const runsQuery = { count: omittable(positiveCount(rememberedRuns), defaultRuns) }
+
 /** Returns the endpoints about the leader of a role and its duties, below `base`. */
 export function leaderAndDutyRoutes(
   role: LeadingRole,
@@ -33,6 +68,7 @@ export function leaderAndDutyRoutes(
   { discovery, dutyGroups, term }: LeaderView,
 ): Route[] {
   return [
+    ...dutyRoutes(role, base, dutyGroups),
     route({
       method: 'GET',
       path: `${base}/leader`,
@@ -55,13 +91,28 @@ export function leaderAndDutyRoutes(
         return new Reply(leader ? 200 : 404, { leader })
       },
     }),
-    route({
-      method: 'GET',
-      path: `${base}/duties`,
-      access: state('READ'),
-      summary: `Get statistics about the ${role} duty runs`,
-      answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
-      handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
-    }),
   ]
 }
+
+/** The endpoints about the duties of the role. */
+const dutyRoutes = (role: LeadingRole, base: string, dutyGroups: LeaderView['dutyGroups']): Route[] => [
+  route({
+    method: 'GET',
+    path: `${base}/duties`,
+    access: state('READ'),
+    summary: `Get statistics about the ${role} duty runs`,
+    answers: [jsonAnswer(z.object({ dutyGroups: z.array(dutyGroupShape) }))],
+    handle: () => ({ dutyGroups: dutyGroups.map((group) => group.status()) }),
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/duties/runs`,
+    access: state('READ'),
+    summary: `List the most recent ${role} duty runs of each group, newest first: what they did, how long they took, and what became of their requests`,
+    query: runsQuery,
+    answers: [jsonAnswer(z.object({ dutyGroups: z.array(groupRunsShape) }))],
+    handle: ({ query: { count } }) => ({
+      dutyGroups: dutyGroups.map((group) => ({ name: group.name, runs: group.runs(count) })),
+    }),
+  }),
+]

@@ -4,9 +4,25 @@ import { createTroubleLog, type Logger } from '../runtime/index.ts'
 /** A periodic job of a leader. Each run returns what it did, for the log. */
 export interface Duty {
   readonly name: string
-  /** Whether it runs so often that repeated failures must not be logged each time. */
+  /** Whether it runs so often that what it did, and repeated failures, must not be logged each time. */
   readonly isFrequent?: boolean
   run(term: number): Promise<object | undefined>
+  /**
+   * Returns what became of the requests that a run sent to other servers. The run started and ended at these times, in
+   * milliseconds of the monotonic clock of this process.
+   */
+  requestsOf?(startMs: number, endMs: number): RequestCounts | undefined
+}
+
+/** Requests of one run of a duty to other servers, and what has become of them so far. */
+export interface RequestCounts {
+  readonly decided: number
+  readonly sent: number
+  /** Those of the sent ones that repeat a request that a server failed. */
+  readonly retried: number
+  /** Requests that servers have completed. */
+  readonly answered: number
+  readonly failed: number
 }
 
 /** Statistics about the runs of one duty since this server started, in milliseconds. */
@@ -32,6 +48,7 @@ export interface WatchedDuty {
   readonly name: string
   run(term: number): Promise<DutyRun>
   times(): DutyTimes
+  readonly requestsOf: Duty['requestsOf']
 }
 
 /** Adds logs and statistics to a duty. A failed run is logged and counted; its promise resolves. */
@@ -43,7 +60,7 @@ export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
   const attempt = async (term: number): Promise<Pick<DutyRun, 'did' | 'error'>> => {
     try {
       const did = await duty.run(term)
-      if (did) logger.info('Duty completed', { duty: name, ...did })
+      if (did && !duty.isFrequent) logger.info('Duty completed', { duty: name, ...did })
       trouble.over('Duty recovered')
       return { did: did ?? null, error: null }
     } catch (error) {
@@ -64,6 +81,7 @@ export function watchDuty(duty: Duty, logger: Logger): WatchedDuty {
   return {
     name,
     times: () => times,
+    requestsOf: duty.requestsOf?.bind(duty),
     run: async (term) => {
       const startedAt = performance.now()
       const outcome = await attempt(term)

@@ -5,6 +5,7 @@ import {
   type FaultAim,
   faultsAimedAt,
   faultsAt,
+  faultsBetween,
   isCut,
   readFaults,
   waitOf,
@@ -44,8 +45,8 @@ export interface ServerFaults {
 export interface Faults {
   /** Delays a request to `path` as the faults say. Returns `cut` if the connection must be cut. */
   applyFaults(path: string): Promise<'cut' | undefined>
-  /** Whether to cut a request from this server to `path` on another server. */
-  cutsCall(path: string): boolean
+  /** Delays a request from this server to another one as the faults say. Throws if the faults cut it. */
+  applyToCall(baseUrl: string, path: string): Promise<void>
   /** How long to delay a disk access now, in milliseconds. */
   diskDelayMs(): number
   /** The faults that affect one virtual server of this process. */
@@ -60,7 +61,7 @@ export interface Faults {
 /** No faults, as on every cluster that is not a simulation. */
 export const noFaults: Faults = {
   applyFaults: async () => undefined,
-  cutsCall: () => false,
+  applyToCall: async () => undefined,
   diskDelayMs: () => 0,
   at: () => ({ isCut: () => false, requestDelayMs: () => 0, diskDelayMs: () => 0 }),
   onKill: () => undefined,
@@ -143,7 +144,14 @@ export function followFaults(
       await wait(waitOf(active, 'latency', Math.random))
       return undefined
     },
-    cutsCall: (path) => !isSpared(path) && isCut(on(), Math.random),
+    applyToCall: async (baseUrl, path) => {
+      const self = aim()
+      if (all.length === 0 || !self || isSpared(path)) return
+      const between = faultsBetween(faultsAt(all, Date.now()), self.name, serverAt(baseUrl))
+      if (isCut([...on(self), ...between], Math.random))
+        throw new Error('an injected fault cut the connection')
+      await wait(waitOf(between, 'latency', Math.random))
+    },
     diskDelayMs: () => waitOf(on(), 'slow-disk', Math.random),
     at: (name) => ({
       isCut: () => isCut(on({ name }), Math.random),
@@ -157,6 +165,9 @@ export function followFaults(
     stop: () => loop.stop(),
   }
 }
+
+/** Returns the server at a URL, by host and port; an IPv6 address has no brackets there. */
+const serverAt = (baseUrl: string): string => new URL(baseUrl).host.replaceAll(/[[\]]/g, '')
 
 const isSpared = (path: string): boolean =>
   path === ownCallPath ||

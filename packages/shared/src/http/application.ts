@@ -38,7 +38,7 @@ import { peerSubject } from './client-certificates.ts'
 import { errorBody, statusOf } from './error-body.ts'
 import { JsonPieces, sendPieces } from './json-pieces.ts'
 import { type Budgets, createBudgets, readJsonBody, type Sender } from './read-json-body.ts'
-import { drain, hasBody } from './receive-body.ts'
+import { hasBody } from './receive-body.ts'
 import type { RefusedRequest } from './refusals.ts'
 import { type AuditInfo, Reply, type Route, type RouteInput, streamed } from './route.ts'
 
@@ -497,7 +497,6 @@ function answerError(
     response.destroy()
     return
   }
-  drain(request)
   if (failure.code === 'requestTimedOut') response.setHeader('Connection', 'close')
   if (failure.code === 'busy' && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '1')
   if (failure.code === 'unauthorized')

@@ -2,9 +2,9 @@ import { randomUUID, type X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Server } from 'node:https'
 import type { TLSSocket } from 'node:tls'
-import { cutText } from '@svc/domain/validation'
 import type { Settings } from '../config/index.ts'
-import type { RefusedCertificate, RefusedHandshake } from './refusals.ts'
+import { type DescribedCertificate, describeCertificate } from '../tls/index.ts'
+import type { RefusedHandshake } from './refusals.ts'
 
 /** What a server requires of client certificates. */
 export interface ClientCertificateRules {
@@ -82,7 +82,7 @@ interface HandshakeProblem {
 const refusalOf = (
   socket: TLSSocket,
   { code, reason }: HandshakeProblem,
-  certificate: RefusedCertificate | null,
+  certificate: DescribedCertificate | null,
 ): RefusedHandshake => ({
   id: randomUUID(),
   time: new Date().toISOString(),
@@ -108,23 +108,6 @@ async function problemOf(
   return {
     code: 'WRONG_HOST',
     reason: `certificate [${name}] is not valid for the client's host [${address}]`,
-  }
-}
-
-// A certificate may contain megabytes of names.
-const maxTextLength = 1000
-
-function describeCertificate(certificate: X509Certificate): RefusedCertificate {
-  const text = (value: string | undefined): string => cutText(value ?? '', maxTextLength)
-  const onOneLine = (value: string | undefined): string => text(value?.replaceAll('\n', ', '))
-  return {
-    subject: onOneLine(certificate.subject),
-    issuer: onOneLine(certificate.issuer),
-    serialNumber: text(certificate.serialNumber),
-    names: text(certificate.subjectAltName),
-    validFrom: new Date(certificate.validFrom).toISOString(),
-    validTo: new Date(certificate.validTo).toISOString(),
-    fingerprint: certificate.fingerprint256,
   }
 }
 

@@ -4,6 +4,7 @@ export { type ApplicationOptions, createApplication, type Forbidden } from './ap
 export { maxBodyBytes } from './body-limits.ts'
 export type { Call } from './call.ts'
 export { peerSubject } from './client-certificates.ts'
+export type { RefusedConnection } from './connection-limits.ts'
 export {
   type AnswerDescription,
   describeEndpoint,
@@ -20,7 +21,7 @@ export {
   jsonObjectOf,
   jsonOf,
 } from './json-pieces.ts'
-export { createPace, drain, hasBody } from './receive-body.ts'
+export { createPace, hasBody } from './receive-body.ts'
 export { createRefusals, type Refusals, type RefusedHandshake, type RefusedRequest } from './refusals.ts'
 export { createRequestGate, type RequestGate } from './request-gate.ts'
 export * from './route.ts'

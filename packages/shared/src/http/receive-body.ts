@@ -15,12 +15,6 @@ const graceMs = 10_000
 const minBytesPerSecond = 32 * 1024
 // RFC 9659: a larger window is not allowed for content that is sent over HTTP.
 const maxZstdWindowLog = 23
-// How long the rest of a request is read after an early response. Otherwise, the sender may not see the response.
-const drainMs = 10_000
-// All requests together are drained at 40 MiB per second.
-const drainTickMs = 50
-const drainBytesPerTick = 2 * 1024 * 1024
-
 type Decompressor = ReturnType<typeof createGunzip>
 const decompressors: Readonly<Record<string, () => Decompressor>> = {
   gzip: () => createGunzip(),
@@ -106,43 +100,6 @@ export const unreadableEncoding = () =>
   unsupportedMediaType(
     'Unsupported encoding of the body: expected UTF-8, uncompressed or compressed with gzip, deflate, br, or zstd',
   )
-
-/** Reads the rest of a request that was answered early, for a limited time. */
-export function drain(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
-  const timer = setTimeout(() => request.socket.destroy(), drainMs)
-  timer.unref()
-  const stop = () => clearTimeout(timer)
-  request.once('end', stop).once('close', stop)
-  // Without a listener for data, an iterator that ends later leaves the request paused.
-  request.on('data', (chunk: Buffer) => drainPace.drained(request, chunk.length)).resume()
-}
-
-/** Limits how fast all requests together are drained: reading many of them at once would delay all other requests. */
-function createDrainPace() {
-  const paused = new Set<IncomingMessage>()
-  let leftBytes = drainBytesPerTick
-  let isTicking = false
-  const tick = () => {
-    isTicking = false
-    leftBytes = drainBytesPerTick
-    const resumed = [...paused]
-    paused.clear()
-    for (const request of resumed) request.resume()
-  }
-  return {
-    drained(request: IncomingMessage, bytes: number): void {
-      leftBytes -= bytes
-      if (!isTicking) setTimeout(tick, drainTickMs).unref()
-      isTicking = true
-      if (leftBytes > 0) return
-      request.pause()
-      paused.add(request)
-    },
-  }
-}
-
-const drainPace = createDrainPace()
 
 /** Detects bytes that arrive too slowly. */
 export function createPace() {

@@ -1,18 +1,5 @@
 import { LastEntries } from '../runtime/index.ts'
-
-/** A client certificate, as text. Times are ISO 8601. */
-export interface RefusedCertificate {
-  /** Who it is for, such as `CN=broker`. */
-  readonly subject: string
-  /** The authority that signed it. */
-  readonly issuer: string
-  readonly serialNumber: string
-  /** The names and addresses that it is valid for, such as `DNS:broker`. */
-  readonly names: string
-  readonly validFrom: string
-  readonly validTo: string
-  readonly fingerprint: string
-}
+import type { DescribedCertificate } from '../tls/index.ts'
 
 /** A TLS handshake that this server refused, or that failed. */
 export interface RefusedHandshake {
@@ -23,7 +10,7 @@ export interface RefusedHandshake {
   readonly code: string
   readonly reason: string
   /** Null if the client sent none, or if the handshake failed before. */
-  readonly certificate: RefusedCertificate | null
+  readonly certificate: DescribedCertificate | null
 }
 
 /** A request that was refused because of its login or a missing permission. */

@@ -1,46 +1,26 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request as plainRequest, type RequestListener } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as tlsConnect } from 'node:tls'
-import { fileURLToPath } from 'node:url'
-import type { Settings } from '../config/index.ts'
-import { freePort, testSettings, waitUntil } from '../testing/index.ts'
-import { fixedStores, loadTlsStores } from '../tls/index.ts'
-import { type Listeners, listen as listenWith } from './index.ts'
+import {
+  storesAuthority as authority,
+  freePort,
+  listenWithStores,
+  openPorts,
+  testSettings,
+  waitUntil,
+  withTls,
+} from '../testing/index.ts'
 
-const stores = fileURLToPath(new URL('../../../../test/fixtures/stores/', import.meta.url))
-const authority = readFileSync(`${stores}authority.pem`)
-const withTls = (store: string): Record<string, string> => ({
-  'svc.enableTlsPort': 'true',
-  'svc.enablePlaintextPort': 'false',
-  'svc.server.https.keyStorePath': `${stores}${store}`,
-  'svc.server.https.keyStorePassword': 'changeit',
-})
 const hello: RequestListener = (_request, response) => response.end('hello')
 
-/** Opens the ports with the current stores of the settings. */
-async function listen(settings: Settings, handler: RequestListener): Promise<Listeners> {
-  const loaded = await loadTlsStores(settings, Date.now())
-  if (loaded.kind === 'faulty') throw new Error(loaded.problems.join('\n'))
-  return await listenWith(settings, handler, fixedStores(loaded.stores))
-}
-
-async function open(
+const open = (
   context: TestContext,
-  properties: Record<string, string> = {},
+  properties: Readonly<Record<string, string>> = {},
   handler: RequestListener = hello,
-): Promise<Listeners> {
-  const ports = {
-    'svc.plaintextPort': String(await freePort()),
-    'svc.tlsPort': String(await freePort()),
-  }
-  const listeners = await listen(testSettings('router', { ...ports, ...properties }), handler)
-  context.after(() => listeners.close(0))
-  return listeners
-}
+) => openPorts(context, properties, handler)
 
 function requestText(port: number | undefined, options: object = {}): Promise<string> {
   const secure = 'ca' in options
@@ -216,7 +196,7 @@ describe('the ports', () => {
       'svc.enablePlaintextPort': 'true',
       'svc.plaintextPort': String(port),
     })
-    await assert.rejects(listen(settings, hello), {
+    await assert.rejects(listenWithStores(settings, hello), {
       problems: [`Cannot open port [${port}], set by [svc.plaintextPort], on [127.0.0.1] (EADDRINUSE)`],
     })
     await assert.rejects(requestText(tlsPort, { ca: authority }), { code: 'ECONNREFUSED' })
@@ -233,7 +213,7 @@ describe('the ports', () => {
   it('cannot be opened on an address of another machine', async () => {
     const settings = testSettings('router', { 'svc.host': '192.0.2.1' })
     await assert.rejects(
-      listen(settings, hello),
+      listenWithStores(settings, hello),
       /^ConfigurationError: .*Cannot open port \[.*\], set by .*, on \[192\.0\.2\.1\] \(EADDRNOTAVAIL\)/s,
     )
   })

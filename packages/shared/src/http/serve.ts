@@ -1,5 +1,5 @@
 import { constants } from 'node:crypto'
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -12,8 +12,9 @@ import {
   refuseBadClients,
   reportFailedHandshakes,
 } from './client-certificates.ts'
+import { ConnectionGuard, guardOf } from './connection-guard.ts'
+import { ConnectionLimits, type RefusedConnection } from './connection-limits.ts'
 import { errorBody } from './error-body.ts'
-import { refuseForeignProtocols } from './request-line.ts'
 
 /** The listening sockets of a server. */
 export interface Listeners {
@@ -24,10 +25,10 @@ export interface Listeners {
 }
 
 // How long a client may take for a TLS handshake, and for the headers of its first request or of one that it has begun.
-const handshakeTimeoutMs = 10_000
+const handshakeTimeoutMs = 5_000
 const requestLimits = {
-  headersTimeout: 15_000,
-  connectionsCheckingInterval: 5_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 2_500,
   // The application rejects a missing host with the usual error body.
   requireHostHeader: false,
 }
@@ -36,6 +37,8 @@ const requestLimits = {
 export interface ListenOptions {
   /** Called when a TLS handshake was refused or failed. */
   readonly onRefusedClient?: OnRefusedHandshake
+  /** Called when a connection was refused because too many are open. */
+  readonly onRefusedConnection?: (refused: RefusedConnection) => void
 }
 
 /**
@@ -46,23 +49,22 @@ export async function listen(
   settings: Settings,
   handler: RequestListener,
   stores: FollowedStores,
-  { onRefusedClient = () => undefined }: ListenOptions = {},
+  { onRefusedClient = () => undefined, onRefusedConnection = () => undefined }: ListenOptions = {},
 ): Promise<Listeners> {
+  const limits = new ConnectionLimits(settings, onRefusedConnection)
   const servers: Server[] = []
   const problems: string[] = []
   const start = async (server: Server, wanted: WantedPort): Promise<number> => {
     servers.push(server)
     server.on('clientError', answerBrokenRequest)
-    server.on(wanted.property === 'svc.tlsPort' ? 'secureConnection' : 'connection', (socket: Socket) =>
-      refuseForeignProtocols(socket, () => answerDirectly(socket, '400 Bad Request', foreignProtocol)),
-    )
-    server.on('connect', (_request, socket) =>
+    guardConnections(server, wanted)
+    server.on('connect', ({ socket }) =>
       answerDirectly(socket, '405 Method Not Allowed', noTunnel, ['Allow:']),
     )
     // RFC 9110 10.1.1: a server may ignore an unknown expectation.
-    server.on('checkExpectation', handler)
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.keepAliveTimeout = 65_000
-    server.prependListener('request', parseDuringPause)
+    limits.apply(server)
     const problem = await openPort(server, settings, wanted)
     if (problem !== undefined) problems.push(problem)
     return problem === undefined ? (server.address() as AddressInfo).port : wanted.port
@@ -89,6 +91,13 @@ export async function listen(
       await Promise.all(servers.map((server) => closeServer(server, graceMs)))
     },
   }
+}
+
+function guardConnections(server: Server, { property }: WantedPort): void {
+  server.on(property === 'svc.tlsPort' ? 'secureConnection' : 'connection', (socket: Socket) => {
+    new ConnectionGuard(socket, (failure) => answerDirectly(socket, '400 Bad Request', failure))
+  })
+  server.prependListener('request', (request, response) => guardOf(request.socket)?.begin(request, response))
 }
 
 interface WantedPort {
@@ -199,18 +208,6 @@ const brokenRequests: Readonly<Record<string, { readonly status: string; readonl
   },
 }
 
-/**
- * Lets the parser of a connection continue while Node.js has paused the connection, because a request has begun before the
- * previous response was flushed. Node.js pauses the parser, too, and then fails with HPE_PAUSED for bytes that it has already
- * decrypted: the caller loses its connection. Nothing more is read until the response is flushed.
- */
-function parseDuringPause({ socket }: IncomingMessage): void {
-  const paused = socket as typeof socket & { _paused?: boolean }
-  if (!paused._paused || !socket.writableNeedDrain) return
-  paused._paused = false
-  socket.once('drain', () => socket.resume())
-}
-
 /** Answers an unreadable HTTP request with the usual error body. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Without a handshake, a response would never be sent.
@@ -225,10 +222,6 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   answerDirectly(socket, status, failure)
 }
 
-const foreignProtocol = invalidInput(
-  'Unsupported protocol in the request line: expected [HTTP/1.1] or [HTTP/1.0]',
-)
-
 const noTunnel = new Failure(
   'methodNotAllowed',
   'Unsupported method [CONNECT]: this server does not tunnel connections',
@@ -242,17 +235,18 @@ function answerDirectly(
   headers: readonly string[] = [],
 ): void {
   const body = JSON.stringify(errorBody(failure))
-  socket.end(
-    [
-      `HTTP/1.1 ${status}`,
-      ...headers,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
+  const response = [
+    `HTTP/1.1 ${status}`,
+    ...headers,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+  const guard = guardOf(socket)
+  if (guard) guard.close(response)
+  else socket.end(response)
 }
 
 // A connection whose request completes during shutdown would otherwise stay open for the next one.

@@ -47,7 +47,10 @@ export function checkLocal(
   })
 }
 
-/** Returns whether a URI may be read: HTTP or HTTPS, no credentials, an allowed host and port. */
+/**
+ * Returns whether a URI may be read: HTTP or HTTPS, no credentials, an allowed host and port. A host without a port allows only the
+ * default port, because other ports of a host may belong to other services.
+ */
 export function isAllowedUri(uri: string, allowedHosts: readonly string[]): boolean {
   if (!URL.canParse(uri)) return false
   const url = new URL(uri)
@@ -64,7 +67,7 @@ export function checkHttp(uris: readonly string[], allowedHosts: readonly string
   const allowed =
     allowedHosts.length === 0
       ? 'no URI, because [svc.ingestion.http.allowedHosts] is empty'
-      : `a URI such as [https://host/file] without credentials, whose host is one of [${allowedHosts.join(', ')}]`
+      : `a URI such as [https://host/file] without credentials, whose host and port are one of [${allowedHosts.join(', ')}], where a host without a port means port 80 (http) or 443 (https)`
   uris.forEach((uri, index) => {
     if (!isAllowedUri(uri, allowedHosts))
       throw refuse(`${sourceField}.uris[${index}]`, withoutCredentials(uri), allowed)

@@ -359,7 +359,7 @@ describe('an invalid task', () => {
     ].map(([name, uri, shown]) => ({
       name: `over HTTP: ${name}`,
       given: taskWith(http(uri)),
-      expect: `Invalid value [${shown ?? uri}] for [spec.ioConfig.inputSource.uris[0]]: expected a URI such as [https://host/file] without credentials, whose host is one of [data.example.com, other.example.com:8443]`,
+      expect: `Invalid value [${shown ?? uri}] for [spec.ioConfig.inputSource.uris[0]]: expected a URI such as [https://host/file] without credentials, whose host and port are one of [data.example.com, other.example.com:8443], where a host without a port means port 80 (http) or 443 (https)`,
     })),
     {
       name: 'both appendToExisting and dropExisting',

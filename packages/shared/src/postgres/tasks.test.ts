@@ -301,15 +301,22 @@ describe('unclaimed tasks', () => {
 })
 
 describe('all tasks', () => {
-  it('come page by page, however many there are', async () => {
+  it('come in pages of at most 500, however many there are', async () => {
     await database.query(sql`
       INSERT INTO tasks (id, group_id, type, datasource, priority, payload, created_at, submitted_by, state)
       SELECT 't' || n, '', 'kill', CASE WHEN n % 2 = 0 THEN 'wiki' ELSE 'koalas' END, 0, '{}', now(), '', 'PENDING'
       FROM generate_series(1, 11000) n`)
     const ids = new Set<string>()
-    for await (const page of pagesOfReadableTasks(database, (dataSource) => dataSource === 'wiki'))
+    for await (const page of pagesOfReadableTasks(database, (dataSource) => dataSource === 'wiki')) {
+      assert.ok(page.length <= 500)
       for (const { id } of page) ids.add(id)
+    }
     assert.equal(ids.size, 5500)
+    for await (const page of pagesOfNewestTasks(database, {}, () => true)) {
+      assert.ok(page.length <= 500)
+      for (const { id } of page) ids.add(id)
+    }
+    assert.equal(ids.size, 11_000)
   })
 })
 

@@ -89,6 +89,26 @@ export async function countRunningTasks(queries: Queries): Promise<number> {
   return found?.count ?? 0
 }
 
+/** Returns the number of pending tasks that start before a pending task if nothing else holds them back. */
+export async function countTasksAhead(
+  queries: Queries,
+  { id, priority, createdAt }: Pick<StoredTask, 'id' | 'priority' | 'createdAt'>,
+): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(sql`
+    SELECT count(*)::int AS count FROM tasks WHERE state = 'PENDING' AND NOT waiting AND id <> ${id}
+      AND (priority > ${priority} OR (priority = ${priority}
+        AND created_at < to_timestamp(${createdAt}::float8 / 1000)))`)
+  return found?.count ?? 0
+}
+
+/** Returns the number of running tasks of a type. */
+export async function countRunningOfType(queries: Queries, type: string): Promise<number> {
+  const [found] = await queries.query<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM tasks WHERE state = 'RUNNING' AND type = ${type}`,
+  )
+  return found?.count ?? 0
+}
+
 /** Returns the number of unfinished tasks of a type by datasource. */
 export async function countUnfinishedTasks(queries: Queries, type: string): Promise<Map<string, number>> {
   const rows = await queries.query<{ dataSource: string; count: number }>(sql`
@@ -156,8 +176,8 @@ async function selectTasks<Task>(
 export const loadTasks = (queries: Queries, query: TaskQuery): Promise<StoredTask[]> =>
   selectTasks(queries, taskColumns, query)
 
-// Tasks per page.
-const tasksOfPage = 5000
+// Tasks per page. A page must take only a few milliseconds, because other requests wait for it.
+const tasksOfPage = 500
 
 /**
  * Yields the newest tasks of datasources that the caller may read, page by page; other tasks do not count toward the

@@ -72,6 +72,12 @@ describe('a header without a login', () => {
     `Basic ${encode('ann:')}`,
     `Basic ${encode(':')}`,
     'ann:secret',
+    `Basic ${encode('ann:xy')}=`,
+    `Basic ${encode('ann:x')}AAAA`,
+    `Basic ${encode('ann:x')}=AAAA`,
+    `Basic ${encode('ann:x')}==`,
+    `Basic ${encode('ann:xyz')}A`,
+    `Basic =${encode('ann:xyz')}`,
     `Negotiate Basic ${encode('ann:x')}`,
   ]
   for (const header of rows) {

@@ -2,13 +2,16 @@ import { isUtf8 } from 'node:buffer'
 
 const colon = 0x3a
 
+// Base64 with either alphabet, with or without padding, and nothing after the padding.
+const basicLogin = /^Basic ((?:[\w+/-]{4})*(?:[\w+/-]{2}(?:==)?|[\w+/-]{3}=?)?) *$/
+
 /**
  * Returns the user name and password of an Authorization header (RFC 7617, UTF-8); undefined if it contains none. The
  * scheme must be exactly `Basic` and one space, as in Druid 37. In a name or password that is not valid UTF-8, bytes
  * above 0x7f become unpaired surrogates, which no stored name or password contains. The length is not limited.
  */
 export function readBasicHeader(header: string | undefined): { user: string; password: string } | undefined {
-  const match = header !== undefined && /^Basic ([\w+/=-]+) *$/.exec(header)
+  const match = header !== undefined && basicLogin.exec(header)
   if (!match) return undefined
   const bytes = Buffer.from(match[1] as string, 'base64')
   const end = bytes.indexOf(colon)

@@ -54,14 +54,17 @@ export function createContext(
   const escalator = createEscalator(settings, reread)
   const name = () => `${role} ${started.node?.name ?? ''}`
   const faults = openFaults(settings, coordination, logger, started)
-  const cuts = (path: string) => faults.cutsCall(path)
   const context: LastingContext = {
     settings,
     logger,
     database,
     coordination,
     discovery,
-    client: createServiceClient(settings, name, discovery, stores, { escalator, journal, cuts }),
+    client: createServiceClient(settings, name, discovery, stores, {
+      escalator,
+      journal,
+      applyFaults: faults.applyToCall,
+    }),
     escalator,
     stores,
     readiness,

@@ -1,4 +1,4 @@
-import type { RefusedHandshake } from '../http/index.ts'
+import type { RefusedConnection, RefusedHandshake } from '../http/index.ts'
 import { createTroubleLog, type Logger } from '../runtime/index.ts'
 import type { LoginOrigin, RefusalReason } from '../security/index.ts'
 
@@ -13,6 +13,16 @@ export function refusedClientLog(logger: Logger) {
     troubles.set(address, trouble)
     trouble.report(`Rejected client at [${address}]: ${reason}`, { handshakeId: id })
   }
+}
+
+/** Logs connections that were closed because too many were open, each limit at growing intervals. */
+export function refusedConnectionLog(logger: Logger) {
+  const troubles = { address: createTroubleLog(logger), total: createTroubleLog(logger) }
+  const texts = {
+    address: 'Closed a new connection: its address has as many as [svc.server.http.maxConnectionsPerAddress]',
+    total: 'Closed a new connection: this server has as many as [svc.server.http.maxConnections]',
+  }
+  return ({ address, limit }: RefusedConnection): void => troubles[limit].report(texts[limit], { address })
 }
 
 // More servers than any cluster has.

@@ -57,7 +57,7 @@ export async function runService(
     gate.open(createApplication(applicationOf(created, work, routes(), security, audit)))
   reset = createReset({ ...created, started, gate, audit, throttle, work: () => work, renewWork, openGate })
   openGate()
-  const listeners = await openPorts(context, gate.handle, created.refusals)
+  const listeners = await openPorts(context, () => work.context.metrics, gate.handle, created.refusals)
   started.node = describeNode(configuration.settings, listeners, work.part.details ?? {})
   const watches: Watch[] = []
   stopOnSignals({ context, stopping, work: () => work, listeners, audit, throttle, watches })

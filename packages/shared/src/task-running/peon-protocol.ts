@@ -4,7 +4,7 @@ import type { WorkTools, Written } from '../tasks/index.ts'
 /** The only message to a peon: its work. */
 export interface PeonOrder
   extends Pick<WorkTools, 'workDirectory' | 'pathPrefix' | 'memoryLimitBytes' | 'threads'> {
-  /** As users see it. */
+  /** As users see it. Tasks of other datasources may have the same one. */
   readonly taskId: string
   readonly attempt: number
   /** The type of the task, whose `work` the peon does. */

@@ -171,7 +171,8 @@ async function workInProcess(attempt: Attempt, order: unknown, threads: number):
   }
   try {
     await files.begin(own)
-    const log = await openGrowingLog(logs, peonOrder, logger)
+    // Under the unique ID: tasks of other datasources may have the same shown ID.
+    const log = await openGrowingLog(logs, { ...own, workDirectory: peonOrder.workDirectory }, logger)
     try {
       return await runPeon(peonOrder, log.file, onProgress, signal)
     } finally {

@@ -5,7 +5,7 @@ import type { Settings } from '../config/index.ts'
 import { type FileStore, openStore, safeFileName, taskLogConfig } from '../deep-storage/index.ts'
 import { type Logger, startLoop } from '../runtime/index.ts'
 
-/** Returns the name of a task's log in the store of task logs. */
+/** Returns the name of a task's log in the store of task logs. `taskId` is the unique ID. */
 export const taskLogName = (taskId: string): string => `${safeFileName(taskId)}.log`
 
 /** Returns the path of a task's log in a folder. */

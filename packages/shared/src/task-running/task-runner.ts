@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { describeError, Failure } from '@svc/domain/failure'
+import { describeError } from '@svc/domain/failure'
 import { deepStorageConfig, openDeepStorage } from '../deep-storage/index.ts'
 import { slowedBy } from '../faults/index.ts'
 import type { InputAccess } from '../ingestion/index.ts'
@@ -9,14 +9,13 @@ import {
   loadTaskPayload,
   releaseClaims,
   type StoredTask,
-  type TaskNeeds,
 } from '../postgres/index.ts'
 import { receiveTasks, type TaskReceiver } from '../redis/index.ts'
 import type { ServiceContext } from '../service/index.ts'
-import { taskTypeOf } from '../tasks/index.ts'
 import { createAttemptFiles } from './attempt-files.ts'
 import { type ClaimedTask, claimMs, runAttempt, type Workplace } from './run-attempt.ts'
 import { openTaskLogs } from './task-logs.ts'
+import { taskNeedsOf } from './task-needs.ts'
 
 /** Runs tasks in this server's task slots. */
 export interface TaskRunner {
@@ -119,26 +118,10 @@ async function claim(
   const payload = await loadTaskPayload(database, taskId)
   const { name, host, plaintextPort, tlsPort } = node()
   const worker = { name, host, port: plaintextPort, tlsPort }
-  const maxRunning = settings.get('svc.indexer.task.mostRunningByType').get(task.type)
-  const needs: TaskNeeds = {
-    lock: lockOf(task, payload, access),
-    limit: maxRunning === undefined ? undefined : { type: task.type, maxRunning },
-  }
+  const needs = taskNeedsOf(task, payload, { settings, access })
   const claimed = await claimTaskWithNeeds(database, taskId, worker, claimMs, needs)
   if (claimed.kind !== 'claimed') return undefined
   const { attempt, preempted } = claimed
   logger.info('Task started', { task: taskId, attempt, ...(preempted.length > 0 ? { preempted } : {}) })
   return { task, payload, attempt, controller: new AbortController() }
-}
-
-/** Returns the lock that a task needs; undefined if it needs none, or if it is invalid and fails as soon as it runs. */
-function lockOf({ type, dataSource, priority }: StoredTask, payload: unknown, access: InputAccess) {
-  try {
-    const taskType = taskTypeOf(type)
-    const interval = taskType.lock?.(taskType.parse(payload, access))
-    return interval && { dataSource, interval, priority }
-  } catch (error) {
-    if (error instanceof Failure) return undefined
-    throw error
-  }
 }

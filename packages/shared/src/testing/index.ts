@@ -20,6 +20,7 @@ export {
   type SentRequest,
 } from './http-client.ts'
 export { indexTask, rowsOf, rowsText } from './index-task.ts'
+export { listenWithStores, openPorts, storesAuthority, withTls } from './open-ports.ts'
 export { recordingLogger } from './recording-logger.ts'
 export { startReportTaker } from './report-taker.ts'
 export { type S3Fault, type S3Request, type S3StandIn, standInBucket, startS3StandIn } from './s3-stand-in.ts'

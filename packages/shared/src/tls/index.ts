@@ -1,7 +1,9 @@
 /** Key stores, trust stores, and certificate revocation lists of servers and clients. */
 export * from './certificate-ends.ts'
+export * from './describe-certificate.ts'
 export * from './follow-stores.ts'
 export * from './key-store.ts'
+export * from './presented-certificate.ts'
 export * from './read-store-entries.ts'
 export * from './revocation-lists.ts'
 export type { StoreEntries } from './store-entries.ts'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { Failure, tooLarge } from '@svc/domain/failure'
+import { startCpuMeter } from './cpu-meter.ts'
 import type { QueryProcess } from './process-pool.ts'
 import type { QueryCommand, QueryMessage } from './query-protocol.ts'
 
@@ -13,6 +14,8 @@ export interface ConversationOptions {
   readonly signal: AbortSignal
   /** Max memory of the process. */
   readonly maxBytes: number
+  /** Max CPU time of parsing; unlimited by default. */
+  readonly maxParseCpuMs?: number
   /** Is called before the first byte of the result. Returns the stream to write to. */
   readonly onBegin?: () => Writable
 }
@@ -31,6 +34,7 @@ class Conversation {
   private readonly used: QueryProcess
   private readonly options: ConversationOptions
   private readonly answer = Promise.withResolvers<QueryMessage>()
+  private readonly cpuMs: () => number | undefined
   private guard: NodeJS.Timeout | undefined
   private sink: Writable | undefined
   private bytes = 0
@@ -39,11 +43,12 @@ class Conversation {
   constructor(used: QueryProcess, options: ConversationOptions) {
     this.used = used
     this.options = options
+    this.cpuMs = startCpuMeter(used.child.pid)
   }
 
   answerTo(command: QueryCommand): Promise<QueryMessage> {
     const { child, answers } = this.used
-    this.guard = setInterval(this.checkMemory, guardMs)
+    this.guard = setInterval(this.checkLimits, guardMs)
     child.on('message', this.onMessage)
     child.once('exit', this.onExit)
     answers.on('data', this.onData)
@@ -118,13 +123,24 @@ class Conversation {
     this.fail(new Failure('internalServerError', 'The query process ended before the result was complete'))
   }
 
-  // DuckDB enforces its own limit. This guard catches memory that DuckDB does not count, such as one huge string.
-  private readonly checkMemory = (): void => {
-    const { child } = this.used
-    if (residentBytes(child.pid) <= this.options.maxBytes) return
+  // DuckDB enforces its own limit of memory. This guard catches memory that DuckDB does not count, such as one huge string, and texts
+  // for which DuckDB's parser takes quadratic or cubic time, such as a long row of plus signs.
+  private readonly checkLimits = (): void => {
+    const { maxBytes, maxParseCpuMs = Number.POSITIVE_INFINITY } = this.options
+    if (residentBytes(this.used.child.pid) > maxBytes)
+      this.kill(tooLarge('The query needs more memory than [svc.query.memoryLimit] allows'))
+    else if ((this.cpuMs() ?? 0) > maxParseCpuMs)
+      this.kill(
+        tooLarge(
+          `Parsing the query takes more than [${maxParseCpuMs}] ms of CPU time: expected a query with fewer operators, comments, and clauses`,
+        ),
+      )
+  }
+
+  private kill(failure: Failure): void {
     this.used.isUsable = false
-    child.kill('SIGKILL')
-    this.fail(tooLarge('The query needs more memory than [svc.query.memoryLimit] allows'))
+    this.used.child.kill('SIGKILL')
+    this.fail(failure)
   }
 
   private readonly onAbort = (): void => {

@@ -27,6 +27,8 @@ export interface QueryProcessesOptions {
   readonly memoryLimitPerCallerBytes?: number | undefined
   /** Max total run time of all running and suspended queries of one caller, in milliseconds. */
   readonly maxRunMsPerCaller: number
+  /** Max CPU time for parsing one query, in milliseconds (default: 5000). */
+  readonly maxParseCpuMs?: number
   readonly spillDirectory: string
   onReject?(reason: RejectionReason): void
 }
@@ -62,6 +64,8 @@ export interface QueryProcesses {
 const shortMs = 250
 // Time that a long query runs before a query of another caller can get its process.
 const turnMs = 2000
+// More than any useful query takes. Without this limit, a text of a few kilobytes could use a process for minutes.
+const maxParseCpuMsByDefault = 5000
 // Memory of Node.js and of DuckDB's code, in addition to the memory that DuckDB counts.
 const baseMemoryBytes = 512 * 2 ** 20
 
@@ -76,7 +80,10 @@ function maxActivePerCaller({
 
 /** Creates the query processes. None is started yet. */
 export function createQueryProcesses(options: QueryProcessesOptions): QueryProcesses {
-  const maxBytes = options.memoryLimitBytes + baseMemoryBytes
+  const limits = {
+    maxBytes: options.memoryLimitBytes + baseMemoryBytes,
+    maxParseCpuMs: options.maxParseCpuMs ?? maxParseCpuMsByDefault,
+  }
   const scheduler = createQueryScheduler({
     ...options,
     maxActivePerCaller: maxActivePerCaller(options),
@@ -89,7 +96,7 @@ export function createQueryProcesses(options: QueryProcessesOptions): QueryProce
     acquire: async (owner, signal) => {
       if (pool.isStopped) throw unavailable('This server is stopping')
       const turn = await scheduler.enter(owner, signal)
-      return openSession(pool, turn, AbortSignal.any([signal, turn.signal]), maxBytes)
+      return openSession(pool, turn, AbortSignal.any([signal, turn.signal]), limits)
     },
     count: (state, lane) => scheduler.count(state, lane),
     untilIdle: (maxMs) => pool.untilUnused(maxMs),
@@ -105,7 +112,7 @@ function openSession(
   pool: ProcessPool,
   turn: QueryTurn,
   signal: AbortSignal,
-  maxBytes: number,
+  { maxBytes, maxParseCpuMs }: { readonly maxBytes: number; readonly maxParseCpuMs: number },
 ): QuerySession {
   const used = pool.take()
   const pause = createPause(used)
@@ -125,7 +132,7 @@ function openSession(
   return {
     signal,
     read: async (text) => {
-      const message = await converse(used, { kind: 'read', ...text }, { signal, maxBytes })
+      const message = await converse(used, { kind: 'read', ...text }, { signal, maxBytes, maxParseCpuMs })
       if (message.kind === 'read') return message.statement
       throw unexpected(message)
     },

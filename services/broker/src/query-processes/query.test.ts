@@ -559,6 +559,21 @@ describe('queries of several callers', () => {
     for (const one of [first, second, other]) one.release()
   })
 
+  it('end if parsing takes long', async (scope) => {
+    const { acquire, state } = open(scope, { maxParseCpuMs: 200 })
+    const session = await acquire('ann')
+    const slow = { ...reads, sql: `SELECT ${'+'.repeat(10_000)}1` }
+    await assert.rejects(session.read(slow), {
+      code: 'tooLarge',
+      message: /^Parsing the query takes more than \[200\] ms of CPU time: /,
+    })
+    session.release()
+    assert.deepEqual(state(), [0, 0, 0])
+    const next = await acquire('ann')
+    await next.read(reads)
+    next.release()
+  })
+
   it('can have individual time limits', async (scope) => {
     const { acquire } = open(scope)
     const session = await acquire('ann', 100)

@@ -1,5 +1,6 @@
 /** Parts of answers that several endpoints share. */
 export { fullHistoryEntry, fullHistoryEntryShape, historyEntry, historyEntryShape } from './history-entry.ts'
+export { keepFor } from './keep-for.ts'
 export { continued, fullDatasource, payloadTextPages } from './payload-pieces.ts'
 export { payloadsWithStatus } from './segment-status.ts'
 export { createServedReader, idsOf, type ServedReader, sizesByInterval } from './served-reader.ts'

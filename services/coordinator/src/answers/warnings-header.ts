@@ -7,10 +7,8 @@ const maxBytes = 4096
  * Returns the value of the warnings header: JSON of at most 4 KiB with the number of warnings and the first of them. If
  * there may be more warnings than are listed at most, `isAtLeast` is true.
  */
-export function warningsHeader(
-  warnings: readonly { readonly type: string; readonly message: string }[],
-): string {
-  const count = { count: warnings.length, ...(warnings.length >= maxWarnings ? { isAtLeast: true } : {}) }
+export function warningsHeader(warnings: readonly object[], total = warnings.length): string {
+  const count = { count: total, ...(total >= maxWarnings ? { isAtLeast: true } : {}) }
   const maxLength = maxBytes - JSON.stringify({ ...count, warnings: [] }).length
   const first = fittingItems(warnings, maxLength, (warning) => jsonInAscii(JSON.stringify(warning)))
   return jsonInAscii(JSON.stringify({ ...count, warnings: first }))

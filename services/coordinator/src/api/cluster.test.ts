@@ -148,6 +148,22 @@ describe('the load status', () => {
     assert.deepEqual(await loadStatus('?full&simple'), { wiki: 1 })
   })
 
+  it('is found quickly if rules require thousands of tiers', async () => {
+    const tiers = Object.fromEntries(Array.from({ length: 19_000 }, (_, index) => [`t${index}`, 1]))
+    await store(...Array.from({ length: 20 }, (_, index) => segment('wiki', index)))
+    await setRules('wiki', { ...tiers, hot: 1 })
+    await report(reportOf('h1', 'hot', [segment('wiki', 1)]))
+    const startedAt = process.cpuUsage()
+    for (const query of ['?full', '?full&computeUsingClusterView', '']) {
+      const answer = await request(`/svc/coordinator/v1/loadstatus${query}`)
+      const { count } = JSON.parse(answer.headers['x-svc-warnings'] as string) as { count: number }
+      assert.equal(count, 19_000)
+      if (query === '?full') assert.deepEqual((answer.json as { hot: object }).hot, { wiki: 19 })
+    }
+    const { user, system } = process.cpuUsage(startedAt)
+    assert.ok((user + system) / 1000 < 5000, `${(user + system) / 1000} ms`)
+  })
+
   it('includes tiers that serve segments although no rule requires it', async () => {
     await store(segment('wiki', 1))
     await setRules('wiki', { hot: 1 })

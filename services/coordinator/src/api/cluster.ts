@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { unavailable } from '@svc/domain/failure'
+import { jsonObjectOfTexts, memberText } from '@svc/domain/json'
 import type { LoadingServer } from '@svc/domain/loading'
+import { ascending } from '@svc/domain/order'
 import { type DatasourceLoadStatus, loadStatusOf, serversThatCannotHold } from '@svc/domain/retention'
 import { defaultRulesName, type RulesByName } from '@svc/domain/rules'
+import { sortInSteps } from '@svc/domain/steps'
 import { countOf } from '@svc/domain/text'
 import type { Interval } from '@svc/domain/time'
 import { omittable } from '@svc/domain/validation'
@@ -11,6 +14,7 @@ import { serverPartsOf } from '@svc/shared/coordinator-config'
 import { leaderAndDutyRoutes } from '@svc/shared/duties'
 import { datasource, jsonAnswer, noContent, Reply, type Route, route, state } from '@svc/shared/http'
 import type { ServiceContext } from '@svc/shared/service'
+import { finishInSlices } from '@svc/shared/slices'
 import { presence, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
 import { warningsHeader } from '../answers/index.ts'
@@ -117,7 +121,8 @@ async function loadStatus(
   isShown: (dataSource: string) => boolean,
   only?: { readonly dataSource: string; readonly within: Interval | undefined },
 ): Promise<{
-  readonly status: object
+  /** As JSON. */
+  readonly status: string
   readonly headers: Record<string, string>
   /** Whether no datasource has used segments in the interval. */
   readonly isEmpty: boolean
@@ -141,67 +146,98 @@ async function loadStatus(
     // Takes a few milliseconds per datasource, so let other requests run in between.
     await setImmediate()
   }
-  const warnings = loadWarnings(statuses, currentRules, loadingServers)
-  const headers = { 'X-Svc-Warnings': warningsHeader(warnings) }
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Svc-Warnings': loadWarnings(statuses, currentRules, loadingServers),
+  }
   return {
-    status: describeStatuses(statuses, query),
+    status: await describeStatuses(statuses, query),
     headers,
     isEmpty: statuses.length === 0,
   }
 }
 
-/** Returns warnings about replicas that rules require and that no server can load. */
+// More warnings than fit into the header are only counted: rules may name thousands of tiers.
+const maxDescribedWarnings = 100
+
+/** Returns the header with warnings about replicas that rules require and that no server can load. */
 function loadWarnings(
   statuses: readonly DatasourceLoadStatus[],
   rules: RulesByName,
   servers: readonly LoadingServer[],
-) {
+): string {
   const tiers = new Set(servers.filter(({ type }) => type === 'historical').map(({ tier }) => tier))
-  const withoutServers = statuses.flatMap(({ dataSource, missingCopies }) =>
-    [...missingCopies]
-      .filter(([tier]) => !tiers.has(tier))
-      .map(([tier, copies]) => ({
-        type: 'tierWithoutServers',
-        dataSource,
-        tier,
-        copies,
-        message: `Datasource [${dataSource}] needs ${countOf(copies, 'replica')} in tier [${tier}], which has no servers`,
-      })),
-  )
   const unable = serversThatCannotHold(rules, servers).map(({ name, type }) => ({
     type: 'serverCannotHoldSegments',
     server: name,
     message: `The ${type} [${name}] cannot load broadcast segments because it has no segment cache; set [svc.segmentCache.locations] on this server`,
   }))
-  return [...withoutServers, ...unable]
+  const withoutServers: object[] = []
+  let count = unable.length
+  for (const { dataSource, missingCopies } of statuses)
+    for (const [tier, copies] of missingCopies) {
+      if (tiers.has(tier)) continue
+      count += 1
+      if (withoutServers.length >= maxDescribedWarnings) continue
+      withoutServers.push({
+        type: 'tierWithoutServers',
+        dataSource,
+        tier,
+        copies,
+        message: `Datasource [${dataSource}] needs ${countOf(copies, 'replica')} in tier [${tier}], which has no servers`,
+      })
+    }
+  return warningsHeader([...withoutServers, ...unable], count)
 }
 
-function describeStatuses(statuses: readonly DatasourceLoadStatus[], query: LoadStatusQuery): object {
+/** Returns the load status as JSON. */
+async function describeStatuses(
+  statuses: readonly DatasourceLoadStatus[],
+  query: LoadStatusQuery,
+): Promise<string> {
   // Like Druid 37, simple takes precedence.
-  if (query.full && !query.simple) {
-    const tiersOf = ({ requiredTiers, servedCopies }: DatasourceLoadStatus) => [
-      ...new Set([...requiredTiers, ...servedCopies.keys()]),
-    ]
-    // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
-    const tiers = [...new Set(statuses.flatMap(tiersOf))].sort()
-    const missingOf = ({ missingCopies, loadableCopies }: DatasourceLoadStatus) =>
-      query.computeUsingClusterView ? loadableCopies : missingCopies
-    const missingIn = (tier: string) =>
-      Object.fromEntries(
-        statuses
-          .filter((status) => tiersOf(status).includes(tier))
-          .map((status) => [status.dataSource, missingOf(status).get(tier) ?? 0]),
-      )
-    return Object.fromEntries(tiers.map((tier) => [tier, missingIn(tier)]))
-  }
-  return Object.fromEntries(
-    statuses.map((status) => {
-      if (query.simple) return [status.dataSource, status.unavailableSegments]
-      const { wantedSegments, unavailableSegments } = status
-      return [
-        status.dataSource,
-        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments,
-      ]
+  if (query.full && !query.simple)
+    return await finishInSlices(missingByTier(statuses, query.computeUsingClusterView))
+  return jsonObjectOfTexts(
+    statuses.map(({ dataSource, wantedSegments, unavailableSegments }) => {
+      const percent =
+        wantedSegments === 0 ? 100 : (100 * (wantedSegments - unavailableSegments)) / wantedSegments
+      return [dataSource, String(query.simple ? unavailableSegments : percent)]
     }),
   )
+}
+
+// Tiers to read or describe between two pauses. This takes about a millisecond.
+const tiersPerStep = 1000
+
+/**
+ * Returns the missing replicas by tier and datasource as JSON. Pauses regularly and composes the text, because rules may name
+ * thousands of tiers, whose objects would take megabytes. `onlyLoadable` omits replicas for which a tier has too few servers.
+ */
+function* missingByTier(
+  statuses: readonly DatasourceLoadStatus[],
+  onlyLoadable: boolean,
+): Generator<undefined, string> {
+  const byTier = new Map<string, string>()
+  let read = 0
+  for (const { dataSource, requiredTiers, servedCopies, missingCopies, loadableCopies } of statuses) {
+    const missing = onlyLoadable ? loadableCopies : missingCopies
+    for (const tiers of [requiredTiers, servedCopies.keys()])
+      for (const tier of tiers) {
+        read += 1
+        if (read % tiersPerStep === 0) yield
+        if (tiers !== requiredTiers && requiredTiers.has(tier)) continue
+        const member = memberText([dataSource, String(missing.get(tier) ?? 0)])
+        const before = byTier.get(tier)
+        byTier.set(tier, before === undefined ? member : `${before},${member}`)
+      }
+  }
+  // Sort the tiers, because the order in which servers were first seen changes with every start and clients compare responses.
+  const tiers = yield* sortInSteps([...byTier.keys()], ascending)
+  const members: string[] = []
+  for (const tier of tiers) {
+    members.push(memberText([tier, `{${byTier.get(tier)}}`]))
+    if (members.length % tiersPerStep === 0) yield
+  }
+  return `{${members.join(',')}}`
 }

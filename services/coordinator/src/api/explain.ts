@@ -77,6 +77,7 @@ const usedShape = z
       .describe('Earlier rules, each with the reason why it does not apply'),
     omittedRules: z.int(),
     tiers: z.array(tierShape),
+    omittedTiers: z.int().describe('Number of tiers without servers that are not listed'),
     servers: z.array(serverShape),
     omittedServers: z.int(),
     next: z.array(

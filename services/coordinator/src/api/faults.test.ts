@@ -127,13 +127,37 @@ describe('a server', () => {
     await waitUntil('its own fault is active', faults.diskDelayMs, (waitMs) => waitMs === 7)
   })
 
+  const other = 'https://10.0.0.1:8083'
+  const isCalled = (to = other, called = path) =>
+    faults.applyToCall(to, called).then(
+      () => true,
+      () => false,
+    )
+
   it('makes no calls while it is cut off, except those that clear the fault', async () => {
     await request('POST', '', { kind: 'cut', target: self.name })
-    await waitUntil('its calls fail', () => faults.cutsCall(path))
-    assert.equal(faults.cutsCall('/svc/simulation/v1/faults/1'), false)
-    assert.equal(faults.cutsCall(`${directoryPath}?version=1`), false)
+    await waitUntil('its calls fail', async () => !(await isCalled()))
+    assert.equal(await isCalled(other, '/svc/simulation/v1/faults/1'), true)
+    assert.equal(await isCalled(other, `${directoryPath}?version=1`), true)
     await request('DELETE')
-    await waitUntil('its calls succeed', () => !faults.cutsCall(path))
+    await waitUntil('its calls succeed', () => isCalled())
+  })
+
+  it('is cut off from one other server, or calls it more slowly', async () => {
+    const between = { target: '10.0.0.1:8083', from: self.name }
+    const answer = await request('POST', '', { kind: 'cut', ...between })
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal((answer.json as { from: string }).from, self.name)
+    await waitUntil('its calls fail', async () => !(await isCalled()))
+    assert.equal(await isCalled('https://10.0.0.2:8083'), true)
+    assert.equal(await faults.applyFaults(path), undefined)
+    assert.equal(faults.at('10.0.0.1:8083').isCut(), false)
+    await request('DELETE')
+    await request('POST', '', { kind: 'latency', delayMs: 50, ...between })
+    await waitUntil('its calls wait', async () => {
+      const began = performance.now()
+      return (await isCalled()) && performance.now() - began >= 49
+    })
   })
 
   it('can be the only one with a fault among several virtual servers in a process', async () => {
@@ -154,7 +178,7 @@ describe('a server', () => {
     await waitUntil('the server is killed', () => deaths.length > 0)
     assert.deepEqual([faulty.isCut(), faulty.requestDelayMs(), faulty.diskDelayMs()], [true, 50, 7])
     assert.deepEqual([other.isCut(), other.requestDelayMs(), other.diskDelayMs()], [false, 0, 0])
-    assert.deepEqual([deaths, killed, faults.cutsCall(path), faults.diskDelayMs()], [[target], 0, false, 0])
+    assert.deepEqual([deaths, killed, await isCalled(), faults.diskDelayMs()], [[target], 0, true, 0])
   })
 
   it('is killed once or repeatedly for some time', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { forbidden, notFound } from '@svc/domain/failure'
 import {
   type Fault,
+  type FaultTargets,
   faultKinds,
   faultRequestSchema,
   faultsAt,
@@ -9,7 +10,7 @@ import {
   switchOn,
 } from '@svc/domain/faults'
 import { formatInstant } from '@svc/domain/time'
-import { roles } from '@svc/shared/config'
+import { type Role, roles } from '@svc/shared/config'
 import { faultsConfigName, faultsPath, loadFaults } from '@svc/shared/faults'
 import { type AuditInfo, jsonAnswer, jsonBody, type Route, readLater, route, state } from '@svc/shared/http'
 import { saveConfig } from '@svc/shared/postgres'
@@ -25,6 +26,7 @@ const faultShape = z
     id: z.string(),
     kind: z.enum(faultKinds),
     target: z.string(),
+    from: z.string().nullable(),
     probability: z.number(),
     delayMs: z.int(),
     since: z.string(),
@@ -76,14 +78,14 @@ function injectionRoutes(
   servers: Pick<ServerInventory, 'servers'>,
 ): Route[] {
   /** Includes virtual servers, which are not processes, and the targets of active faults, which may be unreachable now. */
-  const targets = (faults: readonly Fault[]): string[] => [
-    ...new Set([
-      ...roles,
+  const targets = (faults: readonly Fault[]): FaultTargets => {
+    const known = [
       ...roles.flatMap((role) => discovery.nodes(role).map(({ name }) => name)),
       ...servers.servers().map(({ name }) => name),
-      ...faults.map(({ target }) => target),
-    ]),
-  ]
+      ...faults.flatMap(({ target, from }) => [target, from ?? target]),
+    ]
+    return { roles, servers: [...new Set(known)].filter((name) => !roles.includes(name as Role)) }
+  }
   return [
     route({
       method: 'GET',
@@ -101,7 +103,7 @@ function injectionRoutes(
       path: faultsPath,
       access: state('WRITE'),
       summary:
-        'Inject a fault into one server or all servers of a role: `latency`, `cut`, `kill`, or `slow-disk`',
+        'Inject a fault into one server or all servers of a role: `latency`, `cut`, `kill`, or `slow-disk`. With `from`, it affects only the requests from one server to another',
       body: jsonBody(readLater(faultRequestSchema())),
       answers: [jsonAnswer(faultShape)],
       failures: ['conflict'],

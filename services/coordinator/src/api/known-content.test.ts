@@ -47,6 +47,7 @@ before(async () => {
   await serve({ context, segments, servers })
 })
 
+const sumsOf = (server: string) => (server === 'hot:1' ? { ms: 2000, segments: 8, bytes: 6000 } : undefined)
 const rateOf = (server: string) => (server === 'hot:1' ? { msPerSegment: 50, msPerByte: 1 / 4 } : undefined)
 
 async function serve(
@@ -56,7 +57,7 @@ async function serve(
   await given.context.serve({
     routes: [
       ...clusterRoutes(view),
-      ...serverRoutes(view, rateOf),
+      ...serverRoutes(view, { rateOf, sumsOf }),
       ...datasourceRoutes(view),
       ...metadataRoutes(view),
       ...dynamicConfigRoutes(given.context),
@@ -411,6 +412,13 @@ describe('a change of the cluster', () => {
       'cold:2': counts(1, 1, 200),
       'hot:1': counts(2, 0, 10_200, 2 * 50 + 10_200 / 4),
       'broker:1': counts(0, 0, 0),
+    })
+    const idle = { bytesPerSecond: null, segmentsPerSecond: null, failedLoads: 0, lastError: null }
+    assert.deepEqual((await requestAt('/servers/activity')).json, {
+      'cold:1': idle,
+      'cold:2': idle,
+      'hot:1': { ...idle, bytesPerSecond: 3000, segmentsPerSecond: 4 },
+      'broker:1': idle,
     })
     const queues = (await requestAt('/loadqueue')).json as Record<
       string,

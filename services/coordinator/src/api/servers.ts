@@ -21,6 +21,7 @@ import { z } from 'zod'
 import { payloadTextPages, sizeAndCountShape, sizesByInterval } from '../answers/index.ts'
 import type { ClusterView } from '../cluster-view.ts'
 import {
+  type LoadMeter,
   type QueueSize,
   type SegmentInventory,
   type ServedTogether,
@@ -64,13 +65,30 @@ const loadQueueSizeShape = z
   })
   .meta({ title: 'LoadQueueSize' })
 
-/** Returns how fast a server loads segments, or undefined if that has not been measured. */
-type RateOf = (server: string) => LoadRate | undefined
+const activityShape = z
+  .record(
+    z.string(),
+    z.object({
+      bytesPerSecond: z
+        .int()
+        .nullable()
+        .describe(
+          'How fast the server loaded segments while it had loads, recently; null if it was not measured',
+        ),
+      segmentsPerSecond: z.number().nullable(),
+      failedLoads: z.int().describe('Segments that the server recently failed to load'),
+      lastError: z.string().nullable(),
+    }),
+  )
+  .meta({ title: 'ServerActivity' })
+
+/** How fast servers load segments; undefined if that has not been measured. */
+type Measured = Pick<LoadMeter, 'rateOf' | 'sumsOf'>
 
 /** Returns the endpoints for data servers, tiers, and load queues. */
 export function serverRoutes(
   { context, leadership, segments, servers }: ClusterView,
-  rateOf: RateOf,
+  measured: Measured,
 ): Route[] {
   const isShown = (id: string, caller: Caller): boolean =>
     caller.sees(segments.get(id)?.dataSource ?? dataSourceOfId(id))
@@ -78,7 +96,8 @@ export function serverRoutes(
     ...serverListRoutes(context.database, servers, isShown),
     ...segmentsOfServerRoutes(context.database, servers, isShown),
     ...tierRoutes(segments, servers),
-    loadQueueRoute(servers, isShown, rateOf),
+    loadQueueRoute(servers, isShown, measured.rateOf),
+    activityRoute(servers, isShown, measured.sumsOf),
   ].map((one) => atLeader(leadership, context, one))
 }
 
@@ -222,7 +241,7 @@ function tierRoutes(segments: SegmentInventory, servers: ServerInventory): Route
 }
 
 /** The load queues of all data servers. */
-const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: RateOf): Route =>
+const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: Measured['rateOf']): Route =>
   route({
     method: 'GET',
     path: `${base}/loadqueue`,
@@ -238,6 +257,34 @@ const loadQueueRoute = (servers: ServerInventory, isShown: IsShown, rateOf: Rate
               .servers()
               .map((server) => [server.name, describeQueue(server, (id) => isShown(id, caller))]),
           ),
+  })
+
+/** How fast the data servers load, and what they failed to load. */
+const activityRoute = (servers: ServerInventory, isShown: IsShown, sumsOf: Measured['sumsOf']): Route =>
+  route({
+    method: 'GET',
+    path: `${base}/servers/activity`,
+    access: state('READ'),
+    summary: 'Get how fast each data server loads segments, and how many loads it recently failed',
+    answers: [jsonAnswer(activityShape)],
+    handle: ({ caller }) => {
+      const failedOf = new Map(
+        servers.failedLoads((id) => isShown(id, caller)).map((failed) => [failed.name, failed]),
+      )
+      return Object.fromEntries(
+        servers.servers().map(({ name }) => {
+          const { ms = 0, segments = 0, bytes = 0 } = sumsOf(name) ?? {}
+          const { count = 0, lastError } = failedOf.get(name) ?? {}
+          const activity = {
+            bytesPerSecond: ms > 0 ? Math.round((1000 * bytes) / ms) : null,
+            segmentsPerSecond: ms > 0 ? Math.round((100_000 * segments) / ms) / 100 : null,
+            failedLoads: count,
+            lastError: lastError ?? null,
+          }
+          return [name, activity]
+        }),
+      )
+    },
   })
 
 function knownServer(servers: ServerInventory, name: string | undefined): ServerState {
@@ -277,7 +324,7 @@ function describeQueue({ pending }: ServerState, isShown: (id: string) => boolea
   return { segmentsToLoad: idsOf('load'), segmentsToDrop: idsOf('drop') }
 }
 
-function queueSizes(servers: ServerInventory, rateOf: RateOf) {
+function queueSizes(servers: ServerInventory, rateOf: Measured['rateOf']) {
   const queues = servers.queues()
   return Object.fromEntries(
     servers

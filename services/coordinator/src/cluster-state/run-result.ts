@@ -37,45 +37,48 @@ export interface Shortage extends TierShortage {
 export function shortagesOf(
   run: Pick<RetentionRun, 'unplaced' | 'tiersWithoutServers' | 'tiersWithTooFewServers'>,
 ): Shortage[] {
-  return [
-    ...run.unplaced().map(
-      ({ tier, reason, copies }): Shortage => ({
-        tier,
-        kind: 'do not load all replicas',
-        text: unplacedText(reason, tier, countOf(copies, 'replica')),
-      }),
+  const unplaced = run
+    .unplaced()
+    .map(({ tier, reason, copies }) =>
+      shortage(tier, 'do not load all replicas', () => unplacedText(reason, countOf(copies, 'replica'))),
+    )
+  const withoutServers = [...run.tiersWithoutServers()].map(([tier, copies]) =>
+    shortage(tier, 'have no servers', () => `has no servers for ${countOf(copies, 'replica')}`),
+  )
+  const withTooFewServers = [...run.tiersWithTooFewServers()].map(([tier, copies]) =>
+    shortage(
+      tier,
+      'have too few servers',
+      () =>
+        `has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
     ),
-    ...[...run.tiersWithoutServers()].map(
-      ([tier, copies]): Shortage => ({
-        tier,
-        kind: 'have no servers',
-        text: `Tier [${tier}] has no servers for ${countOf(copies, 'replica')}`,
-      }),
-    ),
-    ...[...run.tiersWithTooFewServers()].map(
-      ([tier, copies]): Shortage => ({
-        tier,
-        kind: 'have too few servers',
-        text: `Tier [${tier}] has too few servers for ${countOf(copies, 'replica')}: a server loads at most one replica of a segment`,
-      }),
-    ),
-  ]
+  )
+  return [...unplaced, ...withoutServers, ...withTooFewServers]
 }
 
-function unplacedText(reason: Unplaced['reason'], tier: string, replicas: string): string {
+function unplacedText(reason: Unplaced['reason'], replicas: string): string {
   switch (reason) {
     case 'noRoom':
-      return `Tier [${tier}] has no space for ${replicas}`
+      return `has no space for ${replicas}`
     case 'loadFailed':
-      return `Tier [${tier}] does not load ${replicas} because the servers that have space failed to load them`
+      return `does not load ${replicas} because the servers that have space failed to load them`
     case 'beingDropped':
-      return `Tier [${tier}] loads ${replicas} once its servers have dropped their old copies`
+      return `loads ${replicas} once its servers have dropped their old copies`
     case 'queueFull':
-      return `Tier [${tier}] does not load ${replicas} yet because the load queues are full`
+      return `does not load ${replicas} yet because the load queues are full`
     case 'replicationThrottled':
-      return `Tier [${tier}] does not load ${replicas} yet because each run loads at most [replicationThrottleLimit] additional replicas`
+      return `does not load ${replicas} yet because each run loads at most [replicationThrottleLimit] additional replicas`
   }
 }
+
+/** Rules may name thousands of tiers without servers, and few sentences are ever shown, so they are created on demand. */
+const shortage = (tier: string, kind: Shortage['kind'], describe: () => string): Shortage => ({
+  tier,
+  kind,
+  get text() {
+    return `Tier [${tier}] ${describe()}`
+  },
+})
 
 // Maximum number of tiers to list. Rules may name thousands.
 const maxTiers = 20

@@ -35,6 +35,7 @@ export function createDutyGroups(
     | 'leaderSinceMs'
     | 'reportedServers'
     | 'clusterState'
+    | 'requestJournal'
   >,
 ): DutyGroups {
   const { settings, logger, clock, database } = context

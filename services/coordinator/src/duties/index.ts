@@ -2,4 +2,5 @@
 export { createDutyGroups, type DutyGroups } from './create-duty-groups.ts'
 export { killAuditLog } from './kill-audit-log.ts'
 export { killUnusedSegments } from './kill-unused-segments.ts'
+export { RequestJournal } from './request-journal.ts'
 export { runRules } from './run-rules.ts'

@@ -28,6 +28,8 @@ export interface RequestStamp {
   /** Whether that leader is still the leader. Servers that know a later leader ignore its requests. */
   isLeader(): boolean
   readonly turbo?: ReadonlySet<string>
+  /** Called after requests were sent, of which `retried` repeat failed ones. */
+  onSent?(requests: number, retried: number): void
 }
 
 /** Number of loads and drops that were requested from the servers. */
@@ -55,7 +57,7 @@ const serversAtOnce = 16
  */
 export async function queueRequests(
   requests: Requests,
-  { term, isLeader, turbo }: RequestStamp,
+  { term, isLeader, turbo, onSent }: RequestStamp,
   database: Database,
   servers: ServerInventory,
   sender: RequestSender,
@@ -77,7 +79,7 @@ export async function queueRequests(
       const sentAtMs = performance.now()
       // Record the requests before sending them, because the server may answer before this process sees that they are
       // queued.
-      servers.note(name, pendingRequests(batch, sentAtMs))
+      const retried = servers.note(name, pendingRequests(batch, sentAtMs))
       try {
         await sender.send(server.process, {
           term,
@@ -88,6 +90,7 @@ export async function queueRequests(
           ...(turbo?.has(name) ? { turbo: true } : {}),
         })
         for (const { request } of batch) request.action === 'load' ? loads++ : drops++
+        onSent?.(batch.length, retried)
       } catch (error) {
         firstError ??= error
         // The server may still get the batch. If it were forgotten now, the next run could drop the replica on another server too.

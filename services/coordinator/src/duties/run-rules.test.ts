@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it, type TestContext } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
-import { acquireLease, createDatabase, saveConfig, saveRules, sql } from '@svc/shared/postgres'
+import { acquireLease, createDatabase, releaseLease, saveConfig, saveRules, sql } from '@svc/shared/postgres'
 import {
   createRequestSender,
   openProducerConnection,
@@ -19,7 +19,7 @@ import {
 } from '@svc/shared/testing'
 import { type RunResult, shortageSentences } from '../cluster-state/index.ts'
 import { createSegmentInventory, followRules, ServerInventory } from '../inventory/index.ts'
-import { runRules } from './index.ts'
+import { RequestJournal, runRules } from './index.ts'
 
 const stores = await createTestStores({ after })
 const { database } = stores
@@ -96,6 +96,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
   const waits: string[] = []
   const awaited: { name: string; tier: string }[] = []
   const results: object[] = []
+  const requestJournal = new RequestJournal()
   const duty = runRules({
     database: gated,
     clock: { now: () => now },
@@ -120,6 +121,7 @@ async function setUp(scope: TestContext, ...served: Segment[]) {
       },
       awaited: () => awaited,
     },
+    requestJournal,
   })
   const batches: RequestBatch[] = []
   const receive = async () => {
@@ -193,7 +195,11 @@ describe('a run of the rules', () => {
     assert.deepEqual(await duty.run(1), { loads: 1, drops: 0, markedUnused: 0 })
     assert.deepEqual(requested(), [`load ${segment(1).id}`])
     assert.deepEqual(waits, ['waited'])
+    const startMs = performance.now()
     assert.equal(await duty.run(1), undefined, 'the requests are already pending')
+    const sent = { decided: 1, sent: 1, retried: 0, answered: 0, failed: 0 }
+    assert.deepEqual(duty.requestsOf?.(0, startMs), sent)
+    assert.equal(duty.requestsOf?.(startMs, performance.now()), undefined)
     await receive()
     await waitUntil('the request', () => batches.length === 1)
     assert.equal(batches[0]?.term, 1)
@@ -216,6 +222,7 @@ describe('a run of the rules', () => {
     await store(segment(1), segment(10))
     await setRules(...recentOnly)
     const { duty, requested } = await setUp(scope, segment(10))
+    await releaseLease(database, leader)
     await lead()
     await assert.rejects(duty.run(1), {
       code: 'unavailable',
@@ -406,7 +413,7 @@ describe('a run of the rules', () => {
     const noRoom = 'Not enough capacity in tier'
     assert.deepEqual(
       logger.having(noServer).map(({ details }) => details),
-      [{ tiers: { icy: 4 } }],
+      [{ tiers: { icy: 4 }, tierCount: 1 }],
     )
     assert.equal(logger.having(noRoom).length, 1)
     const [unplaced] = (logger.having(noRoom)[0]?.details.unplaced ?? []) as {

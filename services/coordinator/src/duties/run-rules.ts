@@ -23,6 +23,7 @@ import {
 } from '../inventory/index.ts'
 import { addQueued, applyDecisions, copiesOf } from './apply-decisions.ts'
 import { queueRequests, type RequestStamp, type Requests } from './queue-requests.ts'
+import type { RequestJournal } from './request-journal.ts'
 import { createRunWarnings } from './warn-after-run.ts'
 
 /** Dependencies of the duty. */
@@ -47,6 +48,8 @@ export interface RunRulesInput {
   readonly clusterState: Pick<ClusterStateTracker, 'beginRun'>
   /** Which servers of the cluster have reported to this leader. */
   readonly reportedServers: Pick<ReportedServers, 'awaited' | 'reported'>
+  /** Records the requests of each run. */
+  readonly requestJournal: RequestJournal
 }
 
 /**
@@ -55,14 +58,16 @@ export interface RunRulesInput {
  * the next leader completes the work.
  */
 export function runRules(input: RunRulesInput): Duty {
-  const { database, clock, logger, segments, servers, sender } = input
+  const { database, clock, logger, segments, servers, requestJournal } = input
   const { table } = segments
   const planner = new RetentionPlanner(table)
   const checkQueues = createQueueCheck(input)
   const warnAfterRun = createRunWarnings(logger, servers, table)
   return {
     name: 'runRules',
+    requestsOf: (startMs, endMs) => requestJournal.between(startMs, endMs),
     run: async (term) => {
+      requestJournal.begin(performance.now())
       await input.reportedServers.reported()
       await checkQueues()
       const [snapshot, config] = await Promise.all([
@@ -87,8 +92,13 @@ export function runRules(input: RunRulesInput): Duty {
         servers: [...loadingServers, ...servers.unknownServers(input.reportedServers.awaited())],
         limits,
       })
-      const stamp: RequestStamp = { term, isLeader, turbo: new Set(config.turboLoadingNodes) }
-      const queue = (requests: Requests) => queueRequests(requests, stamp, database, servers, sender)
+      const stamp: RequestStamp = {
+        term,
+        isLeader,
+        turbo: new Set(config.turboLoadingNodes),
+        onSent: (requests, retried) => requestJournal.noteSent(requests, retried),
+      }
+      const queue = createQueue(input, stamp)
       const waitMs = overshadowedWaitMs(config, input.waitsByDefault)
       const leftMs = waitMs - (performance.now() - input.leaderSinceMs())
       const applied = await applyDecisions(
@@ -114,6 +124,14 @@ export function runRules(input: RunRulesInput): Duty {
     },
   }
 }
+
+/** Returns a function that queues requests for their servers, and records them. */
+const createQueue =
+  ({ database, servers, sender, requestJournal }: RunRulesInput, stamp: RequestStamp) =>
+  (requests: Requests) => {
+    requestJournal.noteDecided(requests.loads.length + requests.drops.length)
+    return queueRequests(requests, stamp, database, servers, sender)
+  }
 
 /** Returns a function that requests everything again if the queues were lost since its last call. */
 function createQueueCheck({

@@ -6,6 +6,9 @@ import type { Logger } from '@svc/shared/runtime'
 import type { ServerInventory } from '../inventory/index.ts'
 import { ChangeNotice } from './change-notice.ts'
 
+// Rules may name thousands of tiers.
+const maxLoggedTiers = 20
+
 /** A run of the rules that has been applied. */
 interface AppliedRun {
   readonly run: RetentionRun
@@ -28,7 +31,10 @@ export function createRunWarnings(
   return ({ run, rules, loadingServers, replicantLifetime }) => {
     const withoutServers = run.tiersWithoutServers()
     if (tiers.changes([...withoutServers.keys()]))
-      logger.warn('Rules reference tiers without servers', { tiers: Object.fromEntries(withoutServers) })
+      logger.warn('Rules reference tiers without servers', {
+        tiers: Object.fromEntries([...withoutServers].slice(0, maxLoggedTiers)),
+        tierCount: withoutServers.size,
+      })
     const unplaced = run.unplaced().filter(({ reason }) => reason === 'noRoom')
     if (fullTiers.changes(unplaced.map(({ tier }) => tier))) {
       logger.warn('Not enough capacity in tier', {

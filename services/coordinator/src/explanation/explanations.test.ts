@@ -9,6 +9,7 @@ import {
   markUnused,
   saveConfig,
   saveRules,
+  scopedTaskId,
   sql,
   type UnusedCause,
 } from '@svc/shared/postgres'
@@ -223,6 +224,7 @@ describe('the explanation of a segment', () => {
       [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
       [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it unused/],
       [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it unused/],
+      [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it unused/],
     ]
     const list = causes.map((_, index) => segment(index))
     await storeSegments(database, list)

@@ -17,6 +17,7 @@ import {
   missingReplicas,
   type PlacedRule,
   type RunForecast,
+  SegmentExplainer,
   type SegmentExplanation,
   type ServerFinding,
   type ServerWork,
@@ -28,7 +29,7 @@ import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
-import { type DropRuleCause, loadUnused, type UnusedCause } from '@svc/shared/postgres'
+import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
 import { createSlices, finishInSlices } from '@svc/shared/slices'
@@ -303,7 +304,8 @@ async function clusterOf({
 
 /** The answer of an explanation. Callers who may not read servers see only those that have the segment. */
 function answerOf(explained: SegmentExplanation, canReadServers: boolean): ExplanationAnswer {
-  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, rules } = explained
+  const { segment, dataSource, interval, sizeBytes, state, summary, causes, tiers, omittedTiers, rules } =
+    explained
   const { matched, passed, omitted } = rules
   const servers = canReadServers ? explained.servers : explained.servers.filter(hasSegment)
   return {
@@ -318,6 +320,7 @@ function answerOf(explained: SegmentExplanation, canReadServers: boolean): Expla
     earlierRules: passed.map((rule) => ({ ...placed(rule), text: rule.text })),
     omittedRules: omitted,
     tiers: tiers.map(({ candidates, ...tier }) => ({ ...tier, ...(canReadServers ? { candidates } : {}) })),
+    omittedTiers,
     servers: servers.map(serverAnswer),
     omittedServers: explained.omittedServers + explained.servers.length - servers.length,
     next: explained.next
@@ -362,6 +365,7 @@ function* explainInterval(
   interval: Interval,
 ): Generator<undefined, object> {
   const { table } = cluster
+  const explainer = new SegmentExplainer(cluster, forecast)
   const number = table.datasourceNumber(dataSource)
   const states: Record<string, number> = {}
   const listed: object[] = []
@@ -374,7 +378,7 @@ function* explainInterval(
     count += rows.length
     for (const row of rows.slice(0, Math.max(0, maxExplained - explainedCount))) {
       yield
-      const { segment, state, summary, causes } = explainSegment(cluster, row, forecast)
+      const { segment, state, summary, causes } = explainer.stateOf(row)
       explainedCount += 1
       states[state] = (states[state] ?? 0) + 1
       if (state !== 'loaded' && listed.length < maxListed) listed.push({ segment, state, summary, causes })
@@ -424,7 +428,7 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case 'request':
       return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it unused`
     case 'task':
-      return `task [${cause.taskId}] marked it unused`
+      return `task [${shownTaskId(cause.taskId)}] marked it unused`
   }
 }
 

@@ -25,6 +25,9 @@ describe('the load meter', () => {
     noteLoads(meter, 'two', 10)
     assert.equal(Math.round(meter.rateOf('one')!.msPerByte * megabyte), 250)
     assert.equal(Math.round(meter.rateOf('two')!.msPerByte * megabyte), 100)
+    const { ms, segments, bytes } = meter.sumsOf('two')!
+    assert.deepEqual([Math.round(segments / (ms / 1000)), Math.round(bytes / ms / 1000)], [10, 10])
+    assert.equal(meter.sumsOf('three'), undefined)
     // Idle time does not count.
     meter.note({ server: 'one', sizeBytes: megabyte, sentAtMs: 500_000, nowMs: 500_250 })
     assert.equal(Math.round(meter.rateOf('one')!.msPerByte * megabyte), 250)

@@ -17,6 +17,8 @@ export interface LoadMeter {
   note(load: CompletedLoad): void
   /** Returns the rate of a server, or undefined if it has not been measured. */
   rateOf(server: string): LoadRate | undefined
+  /** Returns what a server loaded while it was measured, with recent loads counting more; undefined if it was not. */
+  sumsOf(server: string): Pick<LoadSums, 'ms' | 'segments' | 'bytes'> | undefined
   /** Reads what earlier leaders have measured. */
   restart(): Promise<void>
   /** Stores what was measured since the last call. */
@@ -80,6 +82,10 @@ export function createLoadMeter(database: Database, logger: Logger): LoadMeter {
       close(server)
       const known = sums.get(server)
       return known && rateOf(known)
+    },
+    sumsOf: (server) => {
+      close(server)
+      return sums.get(server)
     },
     restart: async () => {
       for (const [server, stored] of await loadLoadRates(database))

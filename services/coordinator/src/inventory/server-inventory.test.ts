@@ -81,7 +81,9 @@ const requested = (action: 'load' | 'drop', sentAtMs = 0, sizeBytes = 5): Pendin
 function setUp(...ids: string[]) {
   const failures: string[] = []
   const changes: string[] = []
+  const answers: string[] = []
   const inventory = new ServerInventory(silenceMs, {
+    onAnswer: (sentAtMs, isFailed) => answers.push(`${sentAtMs} ${isFailed ? 'failed' : 'done'}`),
     onFailure: ({ name }, { id, message }) => failures.push(`${name} ${id} ${message}`),
     onCopyChange: ({ name }, { id }, change) => changes.push(`${name} ${id} ${change}`),
   })
@@ -103,7 +105,7 @@ function setUp(...ids: string[]) {
       dropping: withFlags(copyFlag.dropping | copyFlag.refused),
     }
   }
-  return { inventory, server, failures, changes, state, planned }
+  return { inventory, server, failures, changes, answers, state, planned }
 }
 
 describe('a report', () => {
@@ -288,6 +290,41 @@ describe('requests', () => {
       assert.deepEqual([...state().pending.keys()], ['asked since'])
       assert.equal(inventory.voidPending(), 1)
     })
+})
+
+describe('the answer to a request', () => {
+  it('is reported once, with the time at which the request was sent', () => {
+    const { inventory, server, answers } = setUp('old')
+    inventory.note('a', new Map([['new', requested('load', 10)]]))
+    inventory.note('a', new Map([['old', requested('drop', 20)]]))
+    inventory.note('a', new Map([['broken', requested('load', 30)]]))
+    server.served.add('new')
+    server.served.remove('old')
+    server.log.noteFailure({ id: 'broken', action: 'load', message: 'no' })
+    server.send(inventory, 1, 100, 'answer')
+    server.sync(inventory, 1, 100)
+    assert.deepEqual(answers, ['10 done', '20 done', '30 failed'])
+  })
+
+  it('is reported if a complete list shows it', () => {
+    const { inventory, server, answers } = setUp()
+    inventory.note('a', new Map([['new', requested('load', 10)]]))
+    server.served.add('new')
+    server.sync(inventory, 1, 100)
+    assert.deepEqual(answers, ['10 done'])
+  })
+
+  it('counts as retried if a server failed the same segment before', () => {
+    const { inventory, server } = setUp()
+    const other = new Reporter('b')
+    other.sync(inventory, 1)
+    const load = (name: string) => inventory.note(name, new Map([['s', requested('load')]]))
+    assert.equal(load('a'), 0)
+    server.log.noteFailure({ id: 's', action: 'load', message: 'no' })
+    server.send(inventory, 1, 0)
+    assert.equal(load('b'), 1)
+    assert.equal(load('a'), 1)
+  })
 })
 
 describe('a failure', () => {

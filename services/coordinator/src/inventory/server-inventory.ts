@@ -61,6 +61,8 @@ export interface ChangedCopy {
 export interface ServerInventoryEvents {
   onFailure?(server: ServerState, failure: RequestFailure): void
   onCopyChange?(server: ServerState, segment: ChangedCopy, change: CopyChange): void
+  /** A server has completed or failed a request, which was sent at that time of the clock of the reports. */
+  onAnswer?(sentAtMs: number, isFailed: boolean): void
 }
 
 /** Sorts historicals before brokers, then by name. */
@@ -216,15 +218,26 @@ export class ServerInventory {
     return this.reportedChanges
   }
 
-  private noteServed(server: MutableServer, id: string, row?: number): void {
+  private noteServed(server: MutableServer, id: string, row = this.table.rowOf(id)): void {
     this.reportedChanges += 1
+    this.noteAnswer(server, row, loading, false)
     this.table.changeCopy(id, server.number, served, loading | moving | refused, row)
     server.failed.delete(id)
   }
 
-  private noteGone({ number }: MutableServer, id: string, row?: number): void {
+  private noteGone(server: MutableServer, id: string, row = this.table.rowOf(id)): void {
     this.reportedChanges += 1
-    this.table.changeCopy(id, number, 0, served | dropping | leaving, row)
+    this.noteAnswer(server, row, dropping, false)
+    this.table.changeCopy(id, server.number, 0, served | dropping | leaving, row)
+  }
+
+  /** Reports the answer to a pending request before its flag is cleared. */
+  private noteAnswer({ number }: MutableServer, row: number, flag: number, isFailed: boolean): void {
+    if (row < 0 || this.events.onAnswer === undefined) return
+    const { copies } = this.table
+    const entry = copies.find(row, number)
+    if (entry < 0 || (copies.flagsOf[entry]! & flag) === 0) return
+    this.events.onAnswer(copies.sentAtOf[entry]!, isFailed)
   }
 
   /** Removes the pending requests that the report answers, in addition to those that its changes answered. */
@@ -234,6 +247,7 @@ export class ServerInventory {
       const flag = failure.action === 'load' ? loading : dropping
       const row = table.rowOf(failure.id)
       if (row < 0 || (table.copies.flags(row, server.number) & flag) === 0) continue
+      this.noteAnswer(server, row, flag, true)
       server.failed.addFailure(failure.id, failure.message, nowMs)
       table.changeRow(row, server.number, refused, flag | moving)
       this.events.onFailure?.(server, failure)
@@ -242,16 +256,19 @@ export class ServerInventory {
       const row = table.rowOf(id)
       const flags = row < 0 ? 0 : table.copies.flags(row, server.number)
       if ((flags & loading) !== 0 && (flags & served) !== 0) this.noteServed(server, id)
-      if ((flags & dropping) !== 0 && (flags & served) === 0) table.changeRow(row, server.number, 0, dropping)
+      if ((flags & dropping) === 0 || (flags & served) !== 0) continue
+      this.noteAnswer(server, row, dropping, false)
+      table.changeRow(row, server.number, 0, dropping)
     }
     server.doubtful.clear()
   }
 
-  /** Records requests that are about to be sent. */
-  note(name: string, requests: ReadonlyMap<string, PendingRequest>): void {
+  /** Records requests that are about to be sent. Returns how many of them repeat requests that a server failed. */
+  note(name: string, requests: ReadonlyMap<string, PendingRequest>): number {
     const server = this.byName.get(name)
-    if (!server) return
+    if (!server) return 0
     const { table } = this
+    let retried = 0
     for (const [id, { action, sizeBytes, sentAtMs, replaces }] of requests) {
       const isLoad = action === 'load'
       const entry = table.changeCopy(
@@ -265,9 +282,19 @@ export class ServerInventory {
       const replaced = replaces === undefined ? undefined : this.byName.get(replaces)
       if (replaced && (table.copies.flags(row, replaced.number) & served) !== 0)
         table.changeRow(row, replaced.number, leaving, 0)
+      if (server.failed.get(id) !== undefined || (isLoad && this.isRefused(row))) retried += 1
       if (isLoad) table.noteSize(row, sizeBytes)
       if ((((table.copies.flagsOf[entry] as number) & served) !== 0) === isLoad) server.doubtful.add(id)
     }
+    return retried
+  }
+
+  /** Whether a server recently failed a request about a segment. */
+  private isRefused(row: number): boolean {
+    const { copies } = this.table
+    for (let entry = copies.firstOf[row]!; entry >= 0; entry = copies.nextOf[entry]!)
+      if ((copies.flagsOf[entry]! & refused) !== 0) return true
+    return false
   }
 
   /**
@@ -394,7 +421,7 @@ export class ServerInventory {
    */
   failedLoads(
     isShown: (id: string) => boolean,
-    isMissing: (id: string, server: number) => boolean,
+    isMissing: (id: string, server: number) => boolean = () => true,
   ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
     return this.servers().flatMap(({ name, number }) => {
       const failed = [...this.byName.get(name)!.failed].filter(([id]) => isMissing(id, number))

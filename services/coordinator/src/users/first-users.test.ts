@@ -86,7 +86,7 @@ describe('the initial users', () => {
       })
       await assert.rejects(createFirstUsers(short), {
         code: 'invalidInput',
-        message: `Invalid value for [svc.auth.authenticator.A.${property}] ([7] characters): expected 8 to 1024 characters without control characters.`,
+        message: `Invalid value for [svc.auth.authenticator.A.${property}] ([7] characters): expected 8 to 1024 characters without control characters, and not only spaces.`,
       })
       const longer = await createTestContext(scope, testStores, 'coordinator', properties)
       await createFirstUsers(longer)

@@ -56,7 +56,7 @@ const keep = (list: readonly object[]) =>
 const requestFault = (request: Pick<FaultRequest, 'kind'> & Partial<FaultRequest>) =>
   keep([
     switchOn(
-      { target: 'a:1', probability: 1, delayMs: 1, forMs: null, ...request },
+      { target: 'a:1', from: null, probability: 1, delayMs: 1, forMs: null, ...request },
       `f${revision}`,
       Date.now(),
     ),

@@ -60,6 +60,10 @@ before(async () => {
       permission('.*', 'READ'),
       { resource: { type: 'STATE', name: 'STATE' }, action: 'WRITE' } as Permission,
     ],
+    stateReader: [
+      permission('wiki', 'READ'),
+      { resource: { type: 'STATE', name: 'STATE' }, action: 'READ' } as Permission,
+    ],
     config: [{ resource: { type: 'CONFIG', name: '.*' }, action: 'READ' } as Permission],
     [escalatorUser]: [permission('.*', 'WRITE')],
   }
@@ -170,7 +174,7 @@ describe('task lists without max', () => {
 
 describe('a task', () => {
   it('does not exist for users who may not read it', async () => {
-    for (const path of ['/task/of%20wiki', '/task/of%20wiki/status']) {
+    for (const path of ['/task/of%20wiki', '/task/of%20wiki/status', '/task/of%20wiki/explain']) {
       for (const user of ['all', 'reader']) assert.equal((await request(path, user)).status, 200)
       for (const user of ['writer', 'none']) {
         const [hidden, unknown] = [await request(path, user), await request(path.replace('of', 'no'), user)]
@@ -188,6 +192,35 @@ describe('a task', () => {
     assert.equal((await shutdown('of wiki', 'writer')).status, 200)
     const { json } = await request('/task/of%20wiki/status')
     assert.equal((json as { status: { errorMsg: string } }).status.errorMsg, 'Shut down by [writer]')
+  })
+
+  it('is explained: what a pending one waits for, and why another failed', async () => {
+    const sentences = async (id: string, user = 'stateReader') =>
+      ((await request(`/task/${encodeURIComponent(id)}/explain`, user)).json as { sentences: string[] })
+        .sentences
+    const noSlots = 'No server has task slots: set [svc.worker.capacity] on an overlord or worker'
+    assert.deepEqual(await sentences('of wiki'), ['The task is waiting', noSlots])
+    await save('running', 'wiki')
+    await claimTask(database, 'running', { name: 'w:1', host: 'w', port: 1, tlsPort: null }, 60_000)
+    await database.query(sql`INSERT INTO task_locks (task_id, datasource, start_ms, end_ms, priority)
+      VALUES ('running', 'wiki', 0, 86400000, 75)`)
+    const kill = { type: 'kill', dataSource: 'wiki', interval: '1970-01-01/1970-01-03' }
+    const { json } = await request('/task', 'all', { method: 'POST', body: kill })
+    const { task } = json as { task: string }
+    const waiting = await sentences(task)
+    assert.match(
+      waiting[1]!,
+      /^Task \[running\] has locked \[1970-01-01.*\/1970-01-02.*\] with priority \[75\]/,
+    )
+    assert.match(waiting.at(-1)!, /^2 pending tasks .* start first$/)
+    // Only readers of the state learn how many tasks of others are ahead.
+    assert.deepEqual(await sentences(task, 'reader'), waiting.slice(0, -1))
+    assert.match((await sentences('running'))[0]!, /^The task is running on \[w:1\] since /)
+    await shutdown('of wiki', 'writer')
+    assert.deepEqual(await sentences('of wiki'), [
+      'The task failed before a worker started it',
+      'Shut down by [writer]',
+    ])
   })
 
   it('may have a compaction context only if a server of the cluster submits it', async () => {

@@ -43,6 +43,7 @@ import type { ServiceContext } from '@svc/shared/service'
 import { openTaskLogs, type TaskRunner, taskLogName } from '@svc/shared/task-running'
 import { integerParameter, positiveCount, textParameter } from '@svc/shared/wire'
 import { z } from 'zod'
+import { explanationOf } from './explain-task.ts'
 import { submitTaskRoute } from './submit-task.ts'
 import { describeTask, describeTaskStatus, taskIdShape, taskShape, taskStatusShape } from './task-status.ts'
 
@@ -74,7 +75,7 @@ const listQuery = {
 const offset = integerParameter(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
 const logQuery = { offset: omittable(offset, 0) }
 
-type Context = Pick<ServiceContext, 'database' | 'settings' | 'logger'>
+type Context = Pick<ServiceContext, 'database' | 'settings' | 'logger' | 'discovery'>
 type Input = RouteInput<unknown, unknown>
 
 /** The endpoints of tasks. */
@@ -97,6 +98,7 @@ export const taskRoutes = (
   listRoute(context, 'completeTasks', 'List finished tasks', 'complete'),
   statusesRoute(context),
   ...readTaskRoutes(context),
+  explainRoute(context, access),
   shutDownRoute(context, runner),
 ]
 
@@ -216,6 +218,20 @@ function readTaskRoutes({ database, settings }: Context): Route[] {
     }),
   ]
 }
+
+const explainRoute = (context: Context, access: InputAccess): Route =>
+  route({
+    method: 'GET',
+    path: path('/task/:task/explain'),
+    access: readsOne,
+    summary:
+      'Explain a task: which locks, limits, and slots it waits for, where it is running, or why it failed',
+    answers: [jsonAnswer(z.object({ sentences: z.array(z.string()) }).meta({ title: 'TaskExplanation' }))],
+    handle: async (input) => {
+      const task = await taskOf(context.database, input, 'READ')
+      return { sentences: await explanationOf(context, access, task, input.caller) }
+    },
+  })
 
 const shutDownRoute = ({ database, logger }: Context, runner: Pick<TaskRunner, 'cancel'>): Route =>
   route({

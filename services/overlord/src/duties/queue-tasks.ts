@@ -12,12 +12,14 @@ export function queueTasks(database: Database, sender: TaskSender): Duty {
     name: 'queueTasks',
     isFrequent: true,
     run: async () => {
-      for (const task of await loadUnclaimedTasks(database, maxTasksPerRun)) await sender.send(task)
+      const tasks = await loadUnclaimedTasks(database, maxTasksPerRun)
+      for (const task of tasks) await sender.send(task)
       // The first tasks may all be waiting for a lock or a limit, so also queue the others in turn.
       const others = await loadUnclaimedTasksAfter(database, lastId, maxTasksPerRun)
       for (const task of others) await sender.send(task)
       lastId = others.length < maxTasksPerRun ? '' : others.at(-1)!.id
-      return undefined
+      const queued = new Set([...tasks, ...others].map(({ id }) => id)).size
+      return queued > 0 ? { queued } : undefined
     },
   }
 }

@@ -1,4 +1,4 @@
-import { permissionsOf } from '@svc/domain/access'
+import { internalNeeds, permissionsOf } from '@svc/domain/access'
 import { conflict, invalidInput } from '@svc/domain/failure'
 import { readName } from '@svc/domain/validation'
 import { storesUsers } from '@svc/shared/config'
@@ -22,13 +22,6 @@ export type ChangeSecurity = (
   payload: unknown,
   change: (transaction: Transaction) => Promise<void>,
 ) => Promise<void>
-
-// Servers need these permissions to call each other. Without them the cluster would stop working.
-const internalNeeds = [
-  { action: 'READ', type: 'STATE', name: 'STATE' },
-  { action: 'WRITE', type: 'STATE', name: 'STATE' },
-  { action: 'READ', type: 'CONFIG', name: 'CONFIG' },
-] as const
 
 export const emptyAuthorizer: AuthorizerDirectory = { users: {}, roles: {}, groupMappings: {} }
 

@@ -1,0 +1,26 @@
+import { Failure } from '@svc/domain/failure'
+import type { ClusterClient } from '../client/index.ts'
+
+/** The properties of a cluster that decide which users and passwords it accepts. */
+export interface ServerSettings {
+  /** The user as which servers call each other. */
+  readonly internalUser: string
+  /** Characters. Druid accepts passwords of any length. */
+  readonly minPasswordLength: number
+}
+
+/** Reads properties of the coordinator. Those that the user may not read have their defaults. */
+export async function readServerSettings(client: ClusterClient): Promise<ServerSettings> {
+  const name = client.interfaceName
+  const properties = await client
+    .send('GET', '/proxy/coordinator/status/properties')
+    .then((answer) => answer as Readonly<Record<string, string>>)
+    .catch((error: unknown) => {
+      if (!(error instanceof Failure) || !['forbidden', 'notFound'].includes(error.code)) throw error
+      return {} as Readonly<Record<string, string>>
+    })
+  return {
+    internalUser: properties[`${name}.escalator.internalClientUsername`] ?? `${name}_system`,
+    minPasswordLength: name === 'druid' ? 1 : Number(properties['svc.auth.credentials.minLength'] ?? 8),
+  }
+}

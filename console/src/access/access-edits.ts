@@ -1,0 +1,147 @@
+import type { Change, SentChange } from './change.ts'
+
+/** A permission of a role. The name of the resource is a regular expression. */
+interface PermissionJson {
+  readonly resource: { readonly type: string; readonly name: string }
+  readonly action: 'READ' | 'WRITE'
+}
+
+/** Users, roles, and group mappings, with the path at which they are changed. */
+interface Directory {
+  readonly accountsPath: string
+  /** Roles by user. */
+  readonly users: Readonly<Record<string, readonly string[]>>
+  readonly roles: Readonly<Record<string, readonly PermissionJson[]>>
+  readonly mappings: Readonly<Record<string, MappingEdit>>
+}
+
+/** A permission of a role in the form: the actions on one resource. */
+export interface PermissionRow {
+  readonly type: string
+  /** A regular expression. */
+  readonly name: string
+  readonly canRead: boolean
+  readonly canWrite: boolean
+}
+
+/** A group mapping in the form. */
+export interface MappingEdit {
+  readonly groupPattern: string
+  readonly roles: readonly string[]
+}
+
+/** Returns permissions as rows, one for each resource. */
+export function rowsOf(permissions: readonly PermissionJson[]): PermissionRow[] {
+  const byResource = Map.groupBy(permissions, ({ resource: { type, name } }) => `${type} ${name}`)
+  return [...byResource.values()].map((list) => {
+    const { type, name } = list[0]!.resource
+    const can = (action: PermissionJson['action']) => list.some((one) => one.action === action)
+    return { type, name, canRead: can('READ'), canWrite: can('WRITE') }
+  })
+}
+
+/** Returns the permissions of rows. Rows without an action have none. */
+export const permissionsOf = (rows: readonly PermissionRow[]): PermissionJson[] =>
+  rows.flatMap(({ type, name, canRead, canWrite }) => {
+    const resource = { type, name }
+    return [
+      ...(canRead ? [{ resource, action: 'READ' as const }] : []),
+      ...(canWrite ? [{ resource, action: 'WRITE' as const }] : []),
+    ]
+  })
+
+/** Returns a permission as text. */
+export const permissionText = ({ resource: { type, name }, action }: PermissionJson): string =>
+  type === name ? `${action} on ${type}` : `${action} on ${type} ${name}`
+
+/** Returns the users and group mappings that have a role. */
+export const holdersOf = ({ users, mappings }: Directory, role: string) => ({
+  users: Object.keys(users).filter((user) => users[user]!.includes(role)),
+  mappings: Object.keys(mappings).filter((mapping) => mappings[mapping]!.roles.includes(role)),
+})
+
+const rolePath = ({ accountsPath }: Directory, role: string): string =>
+  `${accountsPath}/roles/${encodeURIComponent(role)}`
+const mappingPath = ({ accountsPath }: Directory, mapping: string): string =>
+  `${accountsPath}/groupMappings/${encodeURIComponent(mapping)}`
+const assignment = (directory: Directory, kind: 'users' | 'groupMappings', name: string, role: string) =>
+  `${directory.accountsPath}/${kind}/${encodeURIComponent(name)}/roles/${encodeURIComponent(role)}`
+
+/** Returns the changes that create a role with permissions, or replace the permissions of an existing one. */
+export function saveRole(
+  directory: Directory,
+  role: string,
+  permissions: readonly PermissionJson[],
+): Change[] {
+  const path = rolePath(directory, role)
+  const before = directory.roles[role]
+  const store = (list: readonly PermissionJson[]): SentChange => ({
+    method: 'POST',
+    path: `${path}/permissions`,
+    body: list,
+  })
+  if (before !== undefined) return [{ ...store(permissions), undo: [store(before)] }]
+  return [{ method: 'POST', path, undo: [{ method: 'DELETE', path }] }, store(permissions)]
+}
+
+/** Returns the change that deletes a role, which can be undone with all its permissions, users, and group mappings. */
+export function deleteRole(directory: Directory, role: string): Change[] {
+  const { users, mappings } = holdersOf(directory, role)
+  const assign = (path: string): SentChange => ({ method: 'POST', path })
+  const undo = [
+    ...saveRole({ ...directory, roles: {} }, role, directory.roles[role] ?? []),
+    ...users.map((user) => assign(assignment(directory, 'users', user, role))),
+    ...mappings.map((mapping) => assign(assignment(directory, 'groupMappings', mapping, role))),
+  ]
+  return [{ method: 'DELETE', path: rolePath(directory, role), undo }]
+}
+
+/**
+ * Returns the changes that create a group mapping, or give an existing one other roles. A mapping with another pattern is
+ * created again, because its pattern cannot be changed.
+ */
+export function saveMapping(
+  directory: Directory,
+  mapping: string,
+  { groupPattern, roles }: MappingEdit,
+): Change[] {
+  const before = directory.mappings[mapping]
+  const path = mappingPath(directory, mapping)
+  const create = (edit: MappingEdit): SentChange => ({
+    method: 'POST',
+    path,
+    body: { name: mapping, ...edit },
+  })
+  const remove: SentChange = { method: 'DELETE', path }
+  if (before === undefined) return [{ ...create({ groupPattern, roles }), undo: [remove] }]
+  if (before.groupPattern !== groupPattern)
+    return [
+      { ...remove, undo: [create(before)] },
+      { ...create({ groupPattern, roles }), undo: [remove] },
+    ]
+  const change = (role: string, isAssigned: boolean): Change => {
+    const rolesPath = assignment(directory, 'groupMappings', mapping, role)
+    const [post, erase] = [
+      { method: 'POST', path: rolesPath },
+      { method: 'DELETE', path: rolesPath },
+    ] as const
+    return isAssigned ? { ...post, undo: [erase] } : { ...erase, undo: [post] }
+  }
+  return [
+    ...roles.filter((role) => !before.roles.includes(role)).map((role) => change(role, true)),
+    ...before.roles.filter((role) => !roles.includes(role)).map((role) => change(role, false)),
+  ]
+}
+
+/** Returns the change that deletes a group mapping, which can be undone. */
+export function deleteMapping(directory: Directory, mapping: string): Change[] {
+  const path = mappingPath(directory, mapping)
+  const { groupPattern = '', roles = [] } = directory.mappings[mapping] ?? {}
+  return [
+    {
+      method: 'DELETE',
+      path,
+      undo: [{ method: 'POST', path, body: { name: mapping, groupPattern, roles } }],
+    },
+  ]
+}

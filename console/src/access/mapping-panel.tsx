@@ -1,0 +1,157 @@
+import { isGroupPattern } from '@svc/domain/access'
+import { type FormEvent, useState } from 'react'
+import type { AccessDirectory } from '../cluster/index.ts'
+import { Name } from '../ui/index.ts'
+import { deleteMapping, type MappingEdit, saveMapping } from './access-edits.ts'
+import { ConfirmedButton } from './confirmed-button.tsx'
+import type { Changes } from './use-changes.ts'
+
+interface PanelInput {
+  readonly directory: AccessDirectory
+  readonly changes: Changes
+}
+
+/** One group mapping: which groups of the directory get which roles. */
+export function MappingPanel({
+  directory,
+  mapping,
+  changes,
+  onDeleted,
+}: PanelInput & { readonly mapping: string; onDeleted(): void }) {
+  const stored = directory.mappings[mapping]!
+  const [draft, setDraft] = useState<MappingEdit>()
+  const edit = draft ?? stored
+  const isEdited =
+    draft !== undefined &&
+    (draft.groupPattern !== stored.groupPattern ||
+      draft.roles.toSorted().join('\n') !== stored.roles.toSorted().join('\n'))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    void changes
+      .apply(`Changed the group mapping ${mapping}.`, saveMapping(directory, mapping, edit))
+      .then((isDone) => isDone && setDraft(undefined))
+  }
+  return (
+    <section className="review" aria-labelledby="mapping-title">
+      <h2 id="mapping-title">
+        Group mapping <Name>{mapping}</Name>
+      </h2>
+      <form className="review" onSubmit={submit}>
+        <MappingFields directory={directory} edit={edit} onChange={setDraft} />
+        {isEdited && (
+          <div className="row">
+            <button
+              type="submit"
+              className="primary"
+              disabled={!isGroupPattern(edit.groupPattern) || changes.isBusy}
+            >
+              Apply
+            </button>
+            <button type="button" onClick={() => setDraft(undefined)}>
+              Discard
+            </button>
+          </div>
+        )}
+      </form>
+      <ConfirmedButton
+        label="Delete this group mapping…"
+        question="Members of its groups lose its roles."
+        confirm="Delete group mapping"
+        isBusy={changes.isBusy}
+        onConfirm={() =>
+          void changes
+            .apply(`Deleted the group mapping ${mapping}.`, deleteMapping(directory, mapping))
+            .then((isDone) => isDone && onDeleted())
+        }
+      />
+    </section>
+  )
+}
+
+/** Creates a group mapping. */
+export function NewMappingForm({
+  directory,
+  changes,
+  onCreated,
+}: PanelInput & { onCreated(mapping: string): void }) {
+  const [name, setName] = useState('')
+  const [edit, setEdit] = useState<MappingEdit>({ groupPattern: '', roles: [] })
+  const isTaken = Object.hasOwn(directory.mappings, name)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    void changes
+      .apply(`Created the group mapping ${name}.`, saveMapping(directory, name, edit))
+      .then((isDone) => isDone && onCreated(name))
+  }
+  return (
+    <form className="review" onSubmit={submit} aria-labelledby="new-mapping-title">
+      <h2 id="new-mapping-title">New group mapping</h2>
+      <label>
+        Name
+        <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+      </label>
+      {isTaken && <p className="problem">There is already a group mapping with this name.</p>}
+      <MappingFields directory={directory} edit={edit} onChange={setEdit} />
+      <div className="row">
+        <button
+          type="submit"
+          className="primary"
+          disabled={name === '' || isTaken || !isGroupPattern(edit.groupPattern) || changes.isBusy}
+        >
+          Create group mapping
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function MappingFields({
+  directory,
+  edit,
+  onChange,
+}: {
+  readonly directory: AccessDirectory
+  readonly edit: MappingEdit
+  onChange(edit: MappingEdit): void
+}) {
+  const { groupPattern, roles } = edit
+  const isInvalid = groupPattern !== '' && !isGroupPattern(groupPattern)
+  return (
+    <>
+      <label>
+        Groups of the LDAP directory
+        <input
+          value={groupPattern}
+          spellCheck={false}
+          placeholder="cn=analysts,ou=groups,dc=example,dc=com"
+          aria-invalid={isInvalid}
+          onChange={(event) => onChange({ ...edit, groupPattern: event.target.value })}
+        />
+      </label>
+      <p className={isInvalid ? 'problem' : 'hint'}>
+        Expected a distinguished name, <code>*</code> for all groups, <code>*,suffix</code>, or{' '}
+        <code>prefix,*</code>.
+      </p>
+      <fieldset className="roles">
+        <legend>Roles</legend>
+        {Object.keys(directory.roles)
+          .sort()
+          .map((role) => (
+            <label key={role} className="check">
+              <input
+                type="checkbox"
+                checked={roles.includes(role)}
+                onChange={({ target }) =>
+                  onChange({
+                    ...edit,
+                    roles: target.checked ? [...roles, role] : roles.filter((name) => name !== role),
+                  })
+                }
+              />
+              <Name>{role}</Name>
+            </label>
+          ))}
+      </fieldset>
+    </>
+  )
+}

@@ -1,0 +1,262 @@
+import { resourceTypes } from '@svc/domain/access'
+import { countOf } from '@svc/domain/text'
+import { type FormEvent, useState } from 'react'
+import type { AccessDirectory, PermissionJson } from '../cluster/index.ts'
+import { useSession } from '../session/index.ts'
+import { Name, Notice } from '../ui/index.ts'
+import {
+  deleteRole,
+  holdersOf,
+  type PermissionRow,
+  permissionsOf,
+  permissionText,
+  rowsOf,
+  saveRole,
+} from './access-edits.ts'
+import { ConfirmedButton } from './confirmed-button.tsx'
+import type { Changes } from './use-changes.ts'
+
+interface PanelInput {
+  readonly directory: AccessDirectory
+  readonly changes: Changes
+}
+
+/** One role: its permissions, which can be edited, and who has it. */
+export function RolePanel({
+  directory,
+  role,
+  changes,
+  onDeleted,
+}: PanelInput & { readonly role: string; onDeleted(): void }) {
+  const stored = directory.roles[role] ?? []
+  // Undefined as long as nothing is edited: then the stored permissions are shown as they change.
+  const [draft, setDraft] = useState<readonly PermissionRow[]>()
+  const { users, mappings } = holdersOf(directory, role)
+  const permissions = draft && permissionsOf(draft)
+  const isEdited = permissions !== undefined && textsOf(permissions).join() !== textsOf(stored).join()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!permissions) return
+    void changes
+      .apply(`Changed the permissions of the role ${role}.`, saveRole(directory, role, permissions))
+      .then((isDone) => isDone && setDraft(undefined))
+  }
+  return (
+    <section className="review" aria-labelledby="role-title">
+      <h2 id="role-title">
+        Role <Name>{role}</Name>
+      </h2>
+      <Holders users={users} mappings={mappings} />
+      <form className="review" onSubmit={submit}>
+        <PermissionRows rows={draft ?? rowsOf(stored)} isDisabled={changes.isBusy} onChange={setDraft} />
+        {isEdited && (
+          <>
+            <Review directory={directory} role={role} before={stored} after={permissions} />
+            <div className="row">
+              <button type="submit" className="primary" disabled={!isComplete(draft) || changes.isBusy}>
+                Apply
+              </button>
+              <button type="button" onClick={() => setDraft(undefined)}>
+                Discard
+              </button>
+            </div>
+          </>
+        )}
+      </form>
+      <ConfirmedButton
+        label="Delete this role…"
+        question={
+          users.length + mappings.length === 0
+            ? 'Nobody has this role.'
+            : `${countOf(users.length, 'user')} and ${countOf(mappings.length, 'group mapping')} lose its permissions.`
+        }
+        confirm="Delete role"
+        isBusy={changes.isBusy}
+        onConfirm={() =>
+          void changes
+            .apply(`Deleted the role ${role}.`, deleteRole(directory, role))
+            .then((isDone) => isDone && onDeleted())
+        }
+      />
+    </section>
+  )
+}
+
+/** Creates a role with permissions. */
+export function NewRoleForm({
+  directory,
+  changes,
+  onCreated,
+}: PanelInput & { onCreated(role: string): void }) {
+  const [name, setName] = useState('')
+  const [rows, setRows] = useState<readonly PermissionRow[]>([newRow])
+  const isTaken = Object.hasOwn(directory.roles, name)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    void changes
+      .apply(`Created the role ${name}.`, saveRole(directory, name, permissionsOf(rows)))
+      .then((isDone) => isDone && onCreated(name))
+  }
+  return (
+    <form className="review" onSubmit={submit} aria-labelledby="new-role-title">
+      <h2 id="new-role-title">New role</h2>
+      <label>
+        Name
+        <input value={name} autoComplete="off" onChange={(event) => setName(event.target.value)} />
+      </label>
+      {isTaken && <p className="problem">There is already a role with this name.</p>}
+      <PermissionRows rows={rows} isDisabled={changes.isBusy} onChange={setRows} />
+      <div className="row">
+        <button
+          type="submit"
+          className="primary"
+          disabled={name === '' || isTaken || !isComplete(rows) || changes.isBusy}
+        >
+          Create role
+        </button>
+      </div>
+    </form>
+  )
+}
+
+const newRow: PermissionRow = { type: 'DATASOURCE', name: '', canRead: true, canWrite: false }
+// Resources of these types have one name.
+const onlyNames: Readonly<Record<string, readonly string[]>> = { STATE: ['STATE'] }
+
+const isComplete = (rows: readonly PermissionRow[] | undefined): boolean =>
+  rows?.every(({ name, canRead, canWrite }) => name !== '' && (canRead || canWrite)) === true
+
+/** The permissions of a role as rows of a form. */
+function PermissionRows({
+  rows,
+  isDisabled,
+  onChange,
+}: {
+  readonly rows: readonly PermissionRow[]
+  readonly isDisabled: boolean
+  onChange(rows: readonly PermissionRow[]): void
+}) {
+  const change = (index: number, fields: Partial<PermissionRow>) =>
+    onChange(rows.map((row, at) => (at === index ? { ...row, ...fields } : row)))
+  const chooseType = (index: number, type: string) => {
+    const [only] = onlyNames[type] ?? []
+    change(index, { type, ...(only === undefined ? {} : { name: only }) })
+  }
+  return (
+    <fieldset className="review permissions" disabled={isDisabled}>
+      <legend>Permissions</legend>
+      {rows.map((row, index) => (
+        <div key={index} className="permission">
+          <select
+            aria-label={`Type of resource ${index + 1}`}
+            value={row.type}
+            onChange={(event) => chooseType(index, event.target.value)}
+          >
+            {resourceTypes.map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </select>
+          <input
+            aria-label={`Name of resource ${index + 1}`}
+            placeholder="name or regular expression"
+            spellCheck={false}
+            value={row.name}
+            onChange={(event) => change(index, { name: event.target.value })}
+          />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={row.canRead}
+              onChange={(event) => change(index, { canRead: event.target.checked })}
+            />
+            read
+          </label>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={row.canWrite}
+              onChange={(event) => change(index, { canWrite: event.target.checked })}
+            />
+            write
+          </label>
+          <button
+            type="button"
+            className="quiet"
+            aria-label={`Remove permission ${index + 1}`}
+            onClick={() => onChange(rows.filter((_, at) => at !== index))}
+          >
+            ✕
+          </button>
+        </div>
+      ))}
+      {rows.length === 0 && <p className="dim">This role has no permissions.</p>}
+      <div className="row">
+        <button type="button" onClick={() => onChange([...rows, newRow])}>
+          Add permission
+        </button>
+      </div>
+    </fieldset>
+  )
+}
+
+const textsOf = (permissions: readonly PermissionJson[]): string[] => permissions.map(permissionText).sort()
+
+function Holders({
+  users,
+  mappings,
+}: {
+  readonly users: readonly string[]
+  readonly mappings: readonly string[]
+}) {
+  if (users.length + mappings.length === 0) return <p className="dim">Nobody has this role.</p>
+  return (
+    <p>
+      <span className="dim">Held by</span>{' '}
+      <Name>{[...users, ...mappings.map((mapping) => `${mapping} (group mapping)`)].join(', ')}</Name>
+    </p>
+  )
+}
+
+/** Which permissions are added and removed, and for whom. */
+function Review({
+  directory,
+  role,
+  before,
+  after,
+}: {
+  readonly directory: AccessDirectory
+  readonly role: string
+  readonly before: readonly PermissionJson[]
+  readonly after: readonly PermissionJson[]
+}) {
+  const { user } = useSession()
+  const { users, mappings } = holdersOf(directory, role)
+  const [old, next] = [textsOf(before), textsOf(after)]
+  const [added, removed] = [
+    next.filter((text) => !old.includes(text)),
+    old.filter((text) => !next.includes(text)),
+  ]
+  return (
+    <Notice kind="future" role="status">
+      <p>
+        Changes what {countOf(users.length, 'user')} and {countOf(mappings.length, 'group mapping')} may do.
+      </p>
+      <Texts title="Added" texts={added} />
+      <Texts title="Removed" texts={removed} />
+      {users.includes(user) && removed.length > 0 && (
+        <p>
+          <b>You have this role:</b> you may lose access to this page.
+        </p>
+      )}
+    </Notice>
+  )
+}
+
+function Texts({ title, texts }: { readonly title: string; readonly texts: readonly string[] }) {
+  if (texts.length === 0) return null
+  return (
+    <p>
+      {title}: <Name>{texts.join('; ')}</Name>
+    </p>
+  )
+}

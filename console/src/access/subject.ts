@@ -1,0 +1,4 @@
+/** What the panel next to the lists shows: a user, role, or group mapping, or the form of a new one. */
+export type Subject =
+  | { readonly kind: 'user' | 'role' | 'mapping'; readonly name: string }
+  | { readonly kind: 'newRole' | 'newMapping' }

@@ -1,0 +1,88 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ActiveFault, faultsPath } from '../cluster/index.ts'
+import { send } from '../session/index.ts'
+import { Name, Problem } from '../ui/index.ts'
+import { faultText, remainingText } from './fault-text.ts'
+
+/** The active faults, with buttons that end them. */
+export function FaultList({
+  faults,
+  now,
+  canEnd,
+}: {
+  readonly faults: readonly ActiveFault[]
+  readonly now: number
+  readonly canEnd: boolean
+}) {
+  const queries = useQueryClient()
+  const [problem, setProblem] = useState<string>()
+  const end = async (path: string) => {
+    setProblem(undefined)
+    try {
+      await send(path, { method: 'DELETE' })
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+    await queries.invalidateQueries({ queryKey: ['faults'] })
+  }
+  return (
+    <section aria-labelledby="faults-title">
+      <div className="row between">
+        <h2 id="faults-title">Active faults</h2>
+        {canEnd && faults.length > 1 && (
+          <button type="button" onClick={() => void end(faultsPath)}>
+            End all
+          </button>
+        )}
+      </div>
+      {problem && <Problem>{problem}</Problem>}
+      {faults.length === 0 && <p className="dim">None.</p>}
+      {faults.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>fault</th>
+              <th>affects</th>
+              <th>lasts</th>
+              <th>
+                <span className="unseen">End</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {faults.map((fault) => (
+              <tr key={fault.id}>
+                <th scope="row">{faultText(fault)}</th>
+                <td>
+                  <Affected fault={fault} />
+                </td>
+                <td>{remainingText(fault, now)}</td>
+                <td className="right">
+                  {canEnd && (
+                    <button
+                      type="button"
+                      aria-label={`End: ${faultText(fault)}, ${fault.target}`}
+                      onClick={() => void end(`${faultsPath}/${encodeURIComponent(fault.id)}`)}
+                    >
+                      End
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Affected({ fault: { target, from } }: { readonly fault: ActiveFault }) {
+  if (from === null) return <Name>{target}</Name>
+  return (
+    <>
+      calls from <Name>{from}</Name> to <Name>{target}</Name>
+    </>
+  )
+}

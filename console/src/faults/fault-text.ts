@@ -1,0 +1,54 @@
+import type { FaultKind } from '@svc/domain/faults'
+import { countOf } from '@svc/domain/text'
+import type { ActiveFault } from '../cluster/index.ts'
+import { formatSpan } from '../ui/index.ts'
+
+/** The kinds of faults, with what a user calls them and what they do to a server, to a virtual server, and to calls. */
+export const faultChoices: readonly {
+  readonly kind: FaultKind
+  readonly label: string
+  readonly effect: string
+  readonly virtualEffect: string
+}[] = [
+  {
+    kind: 'latency',
+    label: 'Slow',
+    effect: 'Each request to it waits.',
+    virtualEffect: 'Each of its loads and drops starts later.',
+  },
+  {
+    kind: 'cut',
+    label: 'Cut off',
+    effect: 'Connections to it and from it close without a response. Postgres and Redis stay reachable.',
+    virtualEffect: 'Its reports are lost.',
+  },
+  {
+    kind: 'kill',
+    label: 'Kill',
+    effect: 'Its process is killed, and restarts.',
+    virtualEffect: 'It does not respond for 2 s, and loses its pending requests.',
+  },
+  {
+    kind: 'slow-disk',
+    label: 'Slow disk',
+    effect: 'Each access to deep storage and to its cache waits.',
+    virtualEffect: 'Each of its loads takes longer.',
+  },
+]
+
+/** Returns what a fault does, in a few words. */
+export function faultText({ kind, delayMs, probability }: ActiveFault): string {
+  const text = {
+    latency: `${formatDelay(delayMs)} slower`,
+    'slow-disk': `disk ${formatDelay(delayMs)} slower`,
+    cut: 'cut off',
+    kill: 'killed',
+  }[kind]
+  return probability < 1 ? `${text}, ${Math.round(probability * 100)}%` : text
+}
+
+const formatDelay = (ms: number): string => (ms % 1000 === 0 ? countOf(ms / 1000, 's', 's') : `${ms} ms`)
+
+/** Returns how long a fault lasts from now on. */
+export const remainingText = ({ until }: ActiveFault, now: number): string =>
+  until === null ? 'until you end it' : `${formatSpan(Date.parse(until) - now)} left`

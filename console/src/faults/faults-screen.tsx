@@ -1,0 +1,163 @@
+import { countOf, formatBytes, formatCount } from '@svc/domain/text'
+import { useEffect, useMemo, useState } from 'react'
+import {
+  useCaller,
+  useCalls,
+  useClusterState,
+  useFaults,
+  useInventory,
+  useLoadQueues,
+} from '../cluster/index.ts'
+import { Empty } from '../ui/index.ts'
+import { FaultForm, type FaultPlace } from './fault-form.tsx'
+import { FaultList } from './fault-list.tsx'
+import { nameOf, Topology } from './topology.tsx'
+import { topologyOf } from './topology-layout.ts'
+import { type RecoveryEvent, useRecoveryEvents, useTopologyServers } from './use-observations.ts'
+
+/** The servers and their calls, faults to inject into them, and how the cluster recovers. */
+export function FaultsScreen() {
+  const { data: caller } = useCaller()
+  if (!caller) return <Empty title="Loading" />
+  if (!caller.simulation) return <NotSimulated />
+  if (!caller.state.read)
+    return (
+      <Empty title="Faults cannot be shown">
+        <p>This page requires READ on STATE.</p>
+      </Empty>
+    )
+  return <Loaded canWrite={caller.state.write} />
+}
+
+const NotSimulated = () => (
+  <Empty title="Faults can be injected only into a simulation">
+    <p>
+      This page makes servers slow, cuts them off, and kills them, to show how the cluster recovers. Try it on
+      a cluster without valuable data:
+    </p>
+    <pre>./svc up --home /tmp/rehearsal --port-offset 1000 --set svc.simulation.enabled=true</pre>
+  </Empty>
+)
+
+function Loaded({ canWrite }: { readonly canWrite: boolean }) {
+  const faults = useFaults(true)
+  const calls = useCalls(true)
+  const servers = useTopologyServers(true)
+  const events = useRecoveryEvents(servers, faults.data)
+  const [selected, setSelected] = useState<string>()
+  const now = useSeconds()
+  const topology = useMemo(() => topologyOf(servers ?? [], calls.data?.calls ?? []), [servers, calls.data])
+  if (faults.error && !faults.data)
+    return (
+      <Empty title="Faults cannot be shown">
+        <p>{faults.error.message}</p>
+      </Empty>
+    )
+  if (!servers || !faults.data) return <Empty title="Loading" />
+  const place = placeOf(topology, selected)
+  return (
+    <div className="datasource">
+      <div className="picture">
+        <h1>Faults</h1>
+        <State />
+        <section className="panel" aria-label="Servers and calls">
+          <Topology
+            topology={topology}
+            faults={faults.data}
+            selected={selected}
+            now={now}
+            onSelect={setSelected}
+          />
+        </section>
+        <FaultList faults={faults.data} now={now} canEnd={canWrite} />
+        <Events events={events} />
+      </div>
+      <aside aria-label="Fault">
+        {place ? (
+          <>
+            <h2>{place.kind === 'node' ? nameOf(place.node) : 'Calls between servers'}</h2>
+            {canWrite ? (
+              <FaultForm key={selected} place={place} />
+            ) : (
+              <p className="hint">Injecting faults requires WRITE on STATE.</p>
+            )}
+          </>
+        ) : (
+          <p className="dim">
+            {canWrite
+              ? 'Choose a server, or an arrow between two servers, to make it slow, cut it off, or kill it.'
+              : 'Injecting faults requires WRITE on STATE.'}
+          </p>
+        )}
+      </aside>
+    </div>
+  )
+}
+
+function placeOf(
+  { nodes, edges }: ReturnType<typeof topologyOf>,
+  selected: string | undefined,
+): FaultPlace | undefined {
+  const node = nodes.find(({ key }) => key === selected)
+  if (node) return { kind: 'node', node }
+  const edge = edges.find(({ key }) => key === selected)
+  return edge && { kind: 'edge', edge }
+}
+
+/** Returns the time of this browser, every second. Faults end in real time, also if the clock of the cluster is simulated. */
+function useSeconds(): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+/** Whether the cluster has what it needs, and what it is doing about what is missing. */
+function State() {
+  const { data: state } = useClusterState()
+  const { data: queues } = useLoadQueues()
+  const { data: inventory } = useInventory()
+  if (!state || !inventory) return <p className="sentence">&nbsp;</p>
+  const unserved = inventory.datasources.reduce((sum, one) => sum + one.unserved, 0)
+  const lacking = inventory.datasources.reduce((sum, one) => sum + one.underReplicated, 0)
+  const loads = Object.values(queues ?? {}).reduce((sum, one) => sum + one.segmentsToLoad, 0)
+  const bytes = Object.values(queues ?? {}).reduce((sum, one) => sum + one.segmentsToLoadSize, 0)
+  const parts = [
+    state.settled
+      ? 'The cluster is settled.'
+      : state.known
+        ? 'The cluster is changing.'
+        : 'The leader is waiting for servers to report.',
+    state.known &&
+      (unserved === 0
+        ? 'Every segment is served.'
+        : `${countOf(unserved, 'segment is', 'segments are')} not served.`),
+    lacking > 0 && `${formatCount(lacking)} more lack replicas.`,
+    loads > 0 && `Servers must still load ${countOf(loads, 'replica')} (${formatBytes(bytes)}).`,
+  ]
+  return (
+    <p className="sentence" role="status">
+      {parts.filter(Boolean).join(' ')}
+    </p>
+  )
+}
+
+/** What happened while the page was open. */
+const Events = ({ events }: { readonly events: readonly RecoveryEvent[] }) => (
+  <section aria-labelledby="events-title">
+    <h2 id="events-title">What happened while this page was open</h2>
+    {events.length === 0 && (
+      <p className="dim">Nothing yet. Inject a fault, and see here how the cluster recovers.</p>
+    )}
+    <ul className="recovery">
+      {events.map(({ id, at, text }) => (
+        <li key={id}>
+          <span className="dim numbers">{new Date(at).toISOString().slice(11, 19)}</span>
+          <span>{text}</span>
+        </li>
+      ))}
+    </ul>
+  </section>
+)

@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query'
+import { refreshMs } from '../cluster/index.ts'
+import { fetchJson } from '../session/index.ts'
+import type { DutyGroupRun } from './duty-run-rows.ts'
+
+const paths = { coordinator: '/svc/coordinator/v1/duties/runs', overlord: '/svc/indexer/v1/duties/runs' }
+const maxRuns = 100
+
+/** The last duty runs of a leader by group, newest first. */
+export const useDutyRuns = (role: keyof typeof paths) =>
+  useQuery({
+    queryKey: ['dutyRuns', role],
+    queryFn: async () => {
+      const { dutyGroups } = await fetchJson<{
+        readonly dutyGroups: readonly { readonly name: string; readonly runs: readonly DutyGroupRun[] }[]
+      }>(`${paths[role]}?count=${maxRuns}`)
+      return new Map(dutyGroups.map(({ name, runs }) => [name, runs]))
+    },
+    // A map cannot be shared with the previous one.
+    structuralSharing: false,
+    refetchInterval: refreshMs,
+  })
