@@ -80,7 +80,13 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: coordinatorRoutes(
       view,
       clusterState,
-      createExplanations({ ...view, reportedServers, clusterState, rateOf: loadMeter.rateOf }),
+      createExplanations({
+        ...view,
+        reportedServers,
+        clusterState,
+        rateOf: loadMeter.rateOf,
+        untilNextRunMs: dutyGroups.loading.untilNextRunMs,
+      }),
       loadMeter,
       planner,
       dutyGroups,

@@ -70,6 +70,11 @@ describe('the summary of compaction', () => {
       'Compaction of 1 interval failed or changed nothing, and will be retried later',
       'Compaction is waiting for locks on 1 interval, for example in [wiki]: task [index_1] holds a lock on [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
     ])
+    const own = locks.map((lock) => ({ ...lock, taskId: 'auto_compact_1', isCompaction: true }))
+    assert.deepEqual(summary({ cluster, locks: own }), [
+      '1 interval is being compacted, for example in [wiki]: task [auto_compact_1] is compacting [2026-01-01T00:00:00.000Z/2026-01-02T00:00:00.000Z]',
+      '2 intervals (200 B) await compaction; running tasks use 0 of 1 task slot',
+    ])
     assert.match(
       summary({ cluster: { compactionTaskSlotRatio: 0 } })[1]!,
       /too few task slots to compact 3 intervals/,
@@ -122,6 +127,24 @@ describe('the explanation of compaction', () => {
       { locks: [{ dataSource: 'wiki', interval: parseInterval(days[0]!), taskId: 'index_1' }] },
       [
         ['INTERVAL_LOCKED', undefined, undefined],
+        ['NEXT', 2, 100],
+        ['NEXT', 1, 0],
+      ],
+    ],
+    [
+      'a running compaction task',
+      {
+        locks: [
+          {
+            dataSource: 'wiki',
+            interval: parseInterval(days[0]!),
+            taskId: 'auto_compact_1',
+            isCompaction: true,
+          },
+        ],
+      },
+      [
+        ['BEING_COMPACTED', undefined, undefined],
         ['NEXT', 2, 100],
         ['NEXT', 1, 0],
       ],
@@ -228,6 +251,26 @@ describe('the explanation of compaction', () => {
             state.findings.skipped.length +
             state.findings.compactedIntervals.length,
         )
+        // Each code is the one that the decision recorded for the interval.
+        const decisions = [
+          ...state.findings.skipped.map((one) => [formatInterval(one.interval), one.code]),
+          ...state.findings.compactedIntervals.map((one) => [formatInterval(one.interval), 'UP_TO_DATE']),
+          ...state.plan.candidates
+            .filter((candidate) => !candidate.eligible)
+            .map((candidate) => [formatInterval(candidate.interval), candidate.code]),
+        ]
+        assert.deepEqual(
+          found
+            .filter(({ place }) => place === undefined)
+            .map(({ interval, code }) => `${formatInterval(interval)} ${code}`)
+            .sort(),
+          decisions.map((one) => one.join(' ')).sort(),
+        )
+        const submitted = new Set(
+          state.schedule.submissions.map(({ candidate }) => formatInterval(candidate.interval)),
+        )
+        for (const { interval, code } of awaiting)
+          assert.equal(code === 'NEXT', submitted.has(formatInterval(interval)))
         for (const { interval, code, reason } of found) {
           assert.ok(code.length > 0 && reason.length > 0)
           explainedIntervals += 1

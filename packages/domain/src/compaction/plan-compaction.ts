@@ -30,6 +30,8 @@ export interface LockedInterval {
   readonly dataSource: string
   readonly interval: Interval
   readonly taskId: string
+  /** Whether the task compacts the interval. */
+  readonly isCompaction?: boolean
 }
 
 /** The input of a plan. */
@@ -69,7 +71,9 @@ export interface CompactionCandidate {
 export type SkipCode =
   | 'SKIP_OFFSET_FROM_LATEST'
   | 'INPUT_TOO_LARGE'
+  /** A task other than a compaction task works on the interval. */
   | 'INTERVAL_LOCKED'
+  | 'BEING_COMPACTED'
   | 'PARTIAL_ETERNITY'
   | 'BUCKET_NOT_WHOLE'
   | 'NO_DATA_IN_SEGMENTS'
@@ -451,8 +455,17 @@ class Search {
     const compactionInterval = granularity === null ? interval : widen(interval, granularity)
     const lock = this.locks.find((one) => overlaps(one.interval, compactionInterval))
     if (lock !== undefined) {
-      const why = `task [${lock.taskId}] holds a lock on [${formatInterval(lock.interval)}]`
-      this.skip('INTERVAL_LOCKED', why, interval, figures, { groups, shared })
+      const where = formatInterval(lock.interval)
+      if (lock.isCompaction === true)
+        this.skip('BEING_COMPACTED', `task [${lock.taskId}] is compacting [${where}]`, interval, figures, {
+          groups,
+          shared,
+        })
+      else
+        this.skip('INTERVAL_LOCKED', `task [${lock.taskId}] holds a lock on [${where}]`, interval, figures, {
+          groups,
+          shared,
+        })
       this.enclosingIntervals.set(enclosing, 'locked')
       return
     }

@@ -20,10 +20,15 @@ export function summarizeCompaction(
   const seen = ({ dataSource }: { readonly dataSource: string }): boolean => sees(dataSource)
   const awaiting = plan.candidates.filter((candidate) => candidate.eligible && seen(candidate))
   const locked = plan.skipped.filter((skipped) => skipped.code === 'INTERVAL_LOCKED' && seen(skipped))
+  const compacting = plan.skipped.filter((skipped) => skipped.code === 'BEING_COMPACTED' && seen(skipped))
   const withoutSlots = awaiting.filter(({ demand }) => demand.floor > plan.slots).length
   const postponed = schedule.postponed.filter(({ candidate }) => seen(candidate)).length
   const bytes = awaiting.reduce((sum, { figures }) => sum + figures.bytes, 0)
   const sentences: string[] = []
+  if (compacting.length > 0)
+    sentences.push(
+      `${countOf(compacting.length, 'interval')} ${compacting.length === 1 ? 'is' : 'are'} being compacted, for example in [${compacting[0]!.dataSource}]: ${compacting[0]!.reason}`,
+    )
   if (awaiting.length > 0)
     sentences.push(
       `${countOf(awaiting.length, 'interval')} (${formatBytes(bytes)}) ${awaiting.length === 1 ? 'awaits' : 'await'} compaction; running tasks use ${schedule.slotsTaken} of ${countOf(plan.slots, 'task slot')}`,

@@ -79,6 +79,15 @@ const cases: [name: string, given: Partial<ClusterWork>, state: string, sentence
     ],
   ],
   [
+    'decommissioning servers',
+    { servers: [work('h1', 'hot', { decommissioning: true, usedSizeBytes: 5e6 })] },
+    'settled',
+    [
+      'Every segment has the replicas that the rules require; there is nothing to load or drop',
+      'Server [h1] is decommissioning; 5.0 MB of segments are left on it',
+    ],
+  ],
+  [
     'what it does later',
     { scheduled: ['2 segments will be marked unused at noon'] },
     'settled',

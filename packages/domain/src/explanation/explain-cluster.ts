@@ -36,7 +36,7 @@ export interface ClusterExplanation {
 }
 
 // A cluster may have thousands of servers.
-const maxFailing = 5
+const maxListed = 5
 
 /** Summarizes what a cluster is doing and what is holding it up, the most important first. */
 export function explainCluster(work: ClusterWork): ClusterExplanation {
@@ -44,28 +44,28 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
   const loads = [...Map.groupBy(servers, ({ server }) => server.tier)].flatMap(([tier, members]) =>
     queueSentences(tier, members),
   )
-  const failures = failureSentences(servers)
-  if (!known) return { state: 'unknown', sentences: [...reasons, ...loads, ...failures] }
+  const obstacles = [...failureSentences(servers), ...decommissioningSentences(servers)]
+  if (!known) return { state: 'unknown', sentences: [...reasons, ...loads, ...obstacles] }
   if (isPaused)
     return {
       state: 'paused',
       sentences: [
         'Coordination is paused: [pauseCoordination] is [true], so nothing new is loaded or dropped',
         ...loads,
-        ...failures,
+        ...obstacles,
       ],
     }
   if (!settled) {
     const why = loads.length > 0 ? [] : reasons
-    return { state: 'working', sentences: [...loads, ...failures, ...why, ...shortages] }
+    return { state: 'working', sentences: [...loads, ...obstacles, ...why, ...shortages] }
   }
-  if (shortages.length > 0 || failures.length > 0)
+  if (shortages.length > 0 || servers.some(({ failedLoads }) => failedLoads > 0))
     return {
       state: 'short',
       sentences: [
         'Replicas are missing, but nothing is being loaded or dropped',
         ...shortages,
-        ...failures,
+        ...obstacles,
         ...scheduled,
       ],
     }
@@ -73,6 +73,7 @@ export function explainCluster(work: ClusterWork): ClusterExplanation {
     state: 'settled',
     sentences: [
       'Every segment has the replicas that the rules require; there is nothing to load or drop',
+      ...obstacles,
       ...scheduled,
     ],
   }
@@ -193,12 +194,24 @@ function timeLeftMs(members: readonly ServerWork[]): number | undefined {
 
 function failureSentences(servers: readonly ServerWork[]): string[] {
   const failing = servers.filter(({ failedLoads }) => failedLoads > 0)
-  const named = failing.slice(0, maxFailing).map(({ server, failedLoads, lastError }) => {
+  const named = failing.slice(0, maxListed).map(({ server, failedLoads, lastError }) => {
     const error = lastError === undefined ? '' : ` (${lastError})`
     return `Server [${server.name}] failed to load ${countOf(failedLoads, 'segment')}${error} and will retry`
   })
   const more = failing.length - named.length
   return more > 0 ? [...named, `${countOf(more, 'more server')} failed to load segments`] : named
+}
+
+function decommissioningSentences(servers: readonly ServerWork[]): string[] {
+  const leaving = servers.filter(({ server }) => server.decommissioning)
+  const named = leaving
+    .slice(0, maxListed)
+    .map(
+      ({ server }) =>
+        `Server [${server.name}] is decommissioning; ${formatBytes(server.usedSizeBytes)} of segments are left on it`,
+    )
+  const more = leaving.length - named.length
+  return more > 0 ? [...named, `${countOf(more, 'more server')} decommissioning`] : named
 }
 
 const sum = (members: readonly ServerWork[], of: (one: ServerWork) => number): number =>

@@ -5,6 +5,7 @@ import { copyFlag } from '../inventory/index.ts'
 import { RetentionPlanner } from '../retention/index.ts'
 import { parseRules, type Rule, ruleBoundariesOf } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
+import { finish } from '../steps/index.ts'
 import {
   loadingServers,
   namedCopies,
@@ -12,7 +13,7 @@ import {
   simulatedServer,
   tableOf,
 } from '../testing/index.ts'
-import { type ExplainedCluster, explainSegment } from './index.ts'
+import { type ExplainedCluster, explainSegment, forecastRun } from './index.ts'
 
 const day = 86_400_000
 const now = Date.UTC(2026, 5, 15)
@@ -24,7 +25,7 @@ const key = {
   partitionNum: 0,
 }
 const segment = { ...key, id: segmentId(key), partitions: 1, sizeBytes: 100, totalRows: 1 }
-const failure = { error: 'disk full', at: now - 5000, retryAt: now + 5000 }
+const failure = { failures: 1, error: 'disk full', at: now - 5000, retryAt: now + 5000, isResting: true }
 
 /** What a test makes a server do with the segment. */
 const conditions = [
@@ -71,13 +72,29 @@ interface GivenTier {
   readonly servers: readonly Condition[]
 }
 
+/** The state of a cluster around the tiers. */
+interface Surroundings {
+  /** Rules before the one that requires the replicas of the tiers. */
+  readonly earlierRules?: readonly object[]
+  readonly replicationThrottleLimit?: number
+  readonly isPaused?: boolean
+  /** The tiers of servers that have not reported to the leader; undefined for one in an unknown tier. */
+  readonly awaitedTiers?: readonly (string | undefined)[]
+  readonly isOvershadowed?: boolean
+  /** Adds a clone that would have space to each tier. */
+  readonly hasClones?: boolean
+}
+
 /** Returns the state that the tiers describe, with a rule that requires their replicas. */
-function clusterOf(
-  tiers: readonly GivenTier[],
-  isThrottled = false,
-  more: readonly object[] = [],
-  replicationThrottleLimit = limits.replicationThrottleLimit,
-) {
+function clusterOf(tiers: readonly GivenTier[], surroundings: Surroundings = {}) {
+  const {
+    earlierRules = [],
+    replicationThrottleLimit = limits.replicationThrottleLimit,
+    isPaused = false,
+    awaitedTiers = [],
+    isOvershadowed = false,
+    hasClones = false,
+  } = surroundings
   const failing = new Set<string>()
   const servers = tiers.flatMap((tier, place) =>
     tier.servers.map((condition, index) => {
@@ -86,58 +103,70 @@ function clusterOf(
       return serverIn(`t${place}`, name, condition)
     }),
   )
-  const table = tableOf([segment], servers)
+  const cloneServers = hasClones ? tiers.map((_, place) => serverIn(`t${place}`, `c${place}`, 'free')) : []
+  const newer = { ...key, version: 'v2' }
+  const newerSegment = { ...segment, ...newer, id: segmentId(newer) }
+  const table = tableOf(isOvershadowed ? [segment, newerSegment] : [segment], [...servers, ...cloneServers])
+  table.settleTimeline()
   const tieredReplicants = Object.fromEntries(tiers.map(({ required }, place) => [`t${place}`, required]))
   const rules = new Map<string, readonly Rule[]>([
-    ['wiki', parseRules([...more, { type: 'loadForever', tieredReplicants }])],
+    ['wiki', parseRules([...earlierRules, { type: 'loadForever', tieredReplicants }])],
+    ['_default', parseRules([{ type: 'loadForever', tieredReplicants: { other: 3 } }])],
   ])
   servers.forEach(({ name }, number) => {
     if (failing.has(name)) table.changeCopy(segment.id, number, copyFlag.refused, 0)
   })
+  const numbered = loadingServers([...servers, ...cloneServers])
   const cluster: ExplainedCluster = {
     table,
     rules,
-    servers: loadingServers(servers),
-    clones: [],
+    servers: numbered.slice(0, servers.length),
+    clones: numbered
+      .slice(servers.length)
+      .map((target) => ({ target, source: undefined, sourceName: 'gone' })),
     limits: { ...limits, replicationThrottleLimit },
     now,
-    isPaused: false,
-    awaited: [],
-    lastUnplaced: isThrottled
-      ? tiers.map((_, place) => ({
-          tier: `t${place}`,
-          reason: 'replicationThrottled',
-          copies: 1,
-          exampleRow: 0,
-        }))
-      : [],
-    failureOf: (number) => (failing.has(servers[number]!.name) ? failure : undefined),
+    isPaused,
+    awaited: awaitedTiers.map((tier, index) => ({ name: `unknown-${index}`, tier })),
+    lost: [],
+    nextRun: { at: now + 3000, inMs: 3000 },
+    rateOf: () => ({ msPerSegment: 1000, msPerByte: 1 }),
+    failureOf: (number) => (failing.has(servers[number]?.name ?? '') ? failure : undefined),
   }
   return { cluster, servers, row: table.rowOf(segment.id) }
 }
 
+const explain = (cluster: ExplainedCluster, row: number) =>
+  explainSegment(cluster, row, finish(forecastRun(cluster)))
+
 /** The causes that a tier was built with. */
-function causesOfGiven({ required, servers }: GivenTier, isThrottled: boolean): string[] {
+function causesOfGiven(
+  { required, servers }: GivenTier,
+  { throttleLimit, isPaused, isAwaited }: { throttleLimit: number; isPaused: boolean; isAwaited: boolean },
+): string[] {
   const count = (...wanted: Condition[]) => servers.filter((each) => wanted.includes(each)).length
   const active = servers.length - count('leaving', 'leavingServes')
   if (required === 0 || count('serves') >= required) return []
-  if (servers.length === 0) return ['tierWithoutServers']
+  if (servers.length === 0) return isAwaited ? [] : ['tierWithoutServers']
   if (active === 0) return ['allDecommissioning']
   const missing = Math.min(required, active) - count('serves', 'loads')
   const obstacles: [string, number][] = [
-    ['loadFailed', count('loadFailed')],
     ['beingDropped', count('drops')],
     ['noSpace', count('noSpace')],
     ['queueFull', count('queueFull')],
   ]
   const present = obstacles.filter(([, servers]) => servers > 0).map(([code]) => code)
+  const able = Math.min(missing, count('free'))
+  // The first replica of a segment in a tier is not an additional one.
+  const isFirst = count('serves', 'loads', 'leavingServes') === 0
+  const planned = Math.min(able, throttleLimit + (isFirst ? 1 : 0))
   return [
     ...(active < required ? ['tooFewServers'] : []),
     ...(count('loads') > 0 ? ['loading'] : []),
+    ...(count('loadFailed') > 0 ? ['loadFailed'] : []),
     ...(missing > count('free') ? present : []),
-    ...(missing > 0 && count('free') > 0
-      ? [isThrottled && count('serves', 'loads') > 0 ? 'replicationThrottled' : 'nextRun']
-      : []),
+    ...(!isPaused && planned > 0 ? ['nextRun'] : []),
+    ...(!isPaused && planned < able ? ['replicationThrottled'] : []),
   ]
 }
 
@@ -149,58 +178,332 @@ const givenTiers = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
+/** Earlier rules, and whether they apply to the segment. */
+const earlierRules: readonly { readonly rules: readonly object[]; readonly drops: boolean }[] = [
+  { rules: [], drops: false },
+  { rules: [{ type: 'dropByInterval', interval: '2020-01-01/2021-01-01' }], drops: false },
+  { rules: [{ type: 'loadByPeriod', period: 'P1D', tieredReplicants: { t0: 9, t1: 9 } }], drops: false },
+  {
+    rules: [{ type: 'loadByPeriod', period: 'P1D', tieredReplicants: { t0: 9 } }, { type: 'dropForever' }],
+    drops: true,
+  },
+]
+
+const rarely = fc.oneof(
+  { weight: 5, arbitrary: fc.constant(false) },
+  { weight: 1, arbitrary: fc.constant(true) },
+)
+
+const givenSurroundings = fc.record({
+  rules: fc.oneof({ weight: 3, arbitrary: fc.constant(earlierRules[0]!) }, fc.constantFrom(...earlierRules)),
+  throttleLimit: fc.nat(3),
+  isPaused: rarely,
+  awaitedTiers: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<(string | undefined)[]>([]) },
+    fc.array(fc.constantFrom<string | undefined>('t0', 't1', 'elsewhere', undefined), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+  ),
+  isOvershadowed: rarely,
+  hasClones: fc.boolean(),
+})
+
+/** A segment among several, the newest first. */
+function competing(index: number) {
+  const interval = { start: now - (40 + index) * day, end: now - (39 + index) * day }
+  const one = { ...key, interval }
+  return { ...segment, ...one, id: segmentId(one) }
+}
+
+interface Competition {
+  readonly tiers: readonly (readonly { readonly maxSegments: number; readonly leaves: boolean }[])[]
+  readonly required: readonly number[]
+  /** What each server does with each segment, in turn. */
+  readonly segments: readonly (readonly ('serves' | 'loads' | 'drops' | 'nothing')[])[]
+}
+
+const competition: fc.Arbitrary<Competition> = fc.record({
+  tiers: fc.array(
+    fc.array(fc.record({ maxSegments: fc.integer({ min: 1, max: 4 }), leaves: rarely }), { maxLength: 3 }),
+    { minLength: 1, maxLength: 2 },
+  ),
+  required: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 2, maxLength: 2 }),
+  segments: fc.array(
+    fc.array(fc.constantFrom('serves', 'loads', 'drops', 'nothing', 'nothing', 'nothing'), {
+      minLength: 6,
+      maxLength: 6,
+    }),
+    { minLength: 2, maxLength: 12 },
+  ),
+})
+
+/** Returns a cluster in which segments compete for the queues and the space of servers. */
+function competitionOf({ tiers, required, segments }: Competition, throttleLimit: number, drops: boolean) {
+  const places = tiers.flatMap((members, tier) =>
+    members.map((member, index) => ({ ...member, tier, index })),
+  )
+  const servers = places.map(({ maxSegments, leaves, tier, index }, position) => {
+    const withState = (wanted: string) =>
+      new Set(segments.flatMap((does, number) => (does[position] === wanted ? [competing(number).id] : [])))
+    const [loading, dropping] = [withState('loads'), withState('drops')]
+    const served = new Set([...withState('serves'), ...dropping])
+    return simulatedServer({
+      name: `t${tier}-${index}`,
+      tier: `t${tier}`,
+      decommissioning: leaves,
+      maxSizeBytes: (maxSegments + served.size) * 100,
+      usedSizeBytes: served.size * 100,
+      loadingSizeBytes: loading.size * 100,
+      ...{ served, loading, dropping },
+    })
+  })
+  const table = tableOf(
+    segments.map((_, index) => competing(index)),
+    servers,
+  )
+  const tieredReplicants = Object.fromEntries(required.map((count, tier) => [`t${tier}`, count]))
+  const dropRule = { type: 'dropByInterval', interval: '2026-04-25/2026-05-01' }
+  const rules = parseRules([...(drops ? [dropRule] : []), { type: 'loadForever', tieredReplicants }])
+  const { cluster: any } = clusterOf([])
+  const cluster: ExplainedCluster = {
+    ...any,
+    table,
+    rules: new Map([['wiki', rules]]),
+    servers: loadingServers(servers),
+    limits: { maxLoadsPerServer: 3, replicationThrottleLimit: throttleLimit },
+  }
+  return { cluster, servers }
+}
+
 describe('the explanation of a segment', () => {
   it('names every cause that a state was built with, and no other', () => {
+    const seen = new Set<string>()
     fc.assert(
-      fc.property(givenTiers, fc.boolean(), (tiers, isThrottled) => {
-        const { cluster, row } = clusterOf(tiers, isThrottled)
-        const { causes, state } = explainSegment(cluster, row)
+      fc.property(givenTiers, givenSurroundings, (tiers, { rules, throttleLimit, ...given }) => {
+        const { cluster, row } = clusterOf(tiers, {
+          ...given,
+          earlierRules: rules.rules,
+          replicationThrottleLimit: throttleLimit,
+        })
+        const { causes, state } = explain(cluster, row)
         const found = causes.map(({ code, tier }) => (tier === undefined ? code : `${tier} ${code}`))
-        const expected = tiers.flatMap((tier, place) =>
-          causesOfGiven(tier, isThrottled).map((code) => `t${place} ${code}`),
+        for (const { code } of causes) seen.add(code)
+        const { isPaused, awaitedTiers, isOvershadowed } = given
+        const isMissing = tiers.some(
+          ({ required, servers }) => servers.filter((one) => one === 'serves').length < required,
+        )
+        const ofTiers = tiers.flatMap((tier, place) =>
+          causesOfGiven(tier, {
+            throttleLimit,
+            isPaused,
+            isAwaited: awaitedTiers.includes(`t${place}`),
+          }).map((code) => `t${place} ${code}`),
         )
         const wantsNone = tiers.every(({ required }) => required === 0)
-        assert.deepEqual(found.sort(), (wantsNone ? ['noReplicas'] : expected).sort())
-        assert.equal(state === 'unwanted', wantsNone)
-        if (!wantsNone) assert.equal(state === 'loaded', expected.length === 0)
+        const expected = isOvershadowed
+          ? ['overshadowed']
+          : rules.drops
+            ? ['dropRule']
+            : wantsNone
+              ? ['noReplicas']
+              : [
+                  ...ofTiers,
+                  ...(isMissing && isPaused ? ['paused'] : []),
+                  ...(isMissing && awaitedTiers.length > 0 ? ['serversUnknown'] : []),
+                ]
+        assert.deepEqual(found.sort(), expected.sort())
+        if (isOvershadowed) assert.equal(state, 'overshadowed')
+        else if (rules.drops || wantsNone) assert.equal(state, 'unwanted')
+        else assert.equal(state === 'loaded', !isMissing)
       }),
-      { numRuns: 2000 },
+      { numRuns: 2000, seed: 21 },
+    )
+    // All causes but `behindOthers`, which requires other segments.
+    assert.equal(seen.size, 15, [...seen].join())
+  })
+
+  it('says what the next run then does, while segments compete for servers', () => {
+    const codes = new Set<string>()
+    fc.assert(
+      fc.property(competition, fc.nat(3), fc.boolean(), (given, throttleLimit, drops) => {
+        const { cluster, servers } = competitionOf(given, throttleLimit, drops)
+        const { table } = cluster
+        const forecast = finish(forecastRun(cluster))
+        const rows = given.segments.map((_, index) => table.rowOf(competing(index).id))
+        const explained = rows.map((row) => explainSegment(cluster, row, forecast))
+        for (const { causes } of explained) for (const { code } of causes) codes.add(code)
+        const run = new RetentionPlanner(table).begin(cluster, true)
+        const done = { load: [] as string[], cancelLoad: [] as string[], drop: [] as string[] }
+        const markedRows = new Set<number>()
+        const queued = new Map(cluster.servers.map(({ name, queuedLoads }) => [name, queuedLoads]))
+        for (let part = run.next(); part !== undefined; part = run.next()) {
+          for (const { server, segmentId: id } of namedCopies(table, servers, part.loads)) {
+            queued.set(server, queued.get(server)! + 1)
+            done.load.push(`${id} ${server} ${queued.get(server)}`)
+          }
+          for (const { server, segmentId: id } of namedCopies(table, servers, part.cancelledLoads))
+            done.cancelLoad.push(`${id} ${server}`)
+          for (const { server, segmentId: id } of namedCopies(table, servers, part.drops))
+            done.drop.push(`${id} ${server}`)
+          for (const { rows } of part.markUnused) for (const row of rows) markedRows.add(row)
+        }
+        const said = { load: [] as string[], cancelLoad: [] as string[], drop: [] as string[] }
+        const waiting = new Map<string, number>()
+        for (const [index, { next, segment: id, tiers }] of explained.entries()) {
+          assert.equal(
+            next.some(({ code }) => code === 'markUnused'),
+            markedRows.has(rows[index]!),
+          )
+          for (const { code, text, place } of next) {
+            if (code === 'wait') {
+              const [, tier, of] = /Tier \[(.*?)\].* of \[(\d+)\]/.exec(text)!
+              waiting.set(tier!, Number(of))
+            }
+            if (code !== 'load' && code !== 'cancelLoad' && code !== 'drop') continue
+            for (const name of text.match(/t\d-\d/g) ?? [])
+              said[code].push(`${id} ${name}${place === undefined ? '' : ` ${place}`}`)
+          }
+          for (const tier of tiers) {
+            const planned = done.load.filter((one) => one.startsWith(`${id} ${tier.tier}-`)).length
+            const isSaid = explained[index]!.causes.some(
+              (cause) => cause.tier === tier.tier && cause.code === 'nextRun',
+            )
+            if (tier.required > tier.served) assert.equal(isSaid, planned > 0)
+          }
+        }
+        for (const code of ['load', 'cancelLoad', 'drop'] as const)
+          assert.deepEqual(said[code].sort(), done[code].sort())
+        for (const [tier, list] of Map.groupBy(run.unplaced(), (one) => one.tier))
+          assert.equal(
+            waiting.get(tier),
+            list.reduce((sum, { copies }) => sum + copies, 0),
+          )
+      }),
+      { numRuns: 1000, seed: 21 },
+    )
+    assert.ok(codes.has('behindOthers') && codes.has('replicationThrottled'), [...codes].join())
+  })
+
+  it('says which segments the next run assigns if 22 compete for two queues of one load', () => {
+    const servers = ['t0-0', 't0-1'].map((name) => simulatedServer({ name, tier: 't0', maxSizeBytes: 1e6 }))
+    const segments = Array.from({ length: 22 }, (_, index) => competing(index))
+    const table = tableOf(segments, servers)
+    const { cluster: any } = clusterOf([])
+    const cluster: ExplainedCluster = {
+      ...any,
+      table,
+      rules: new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { t0: 1 } }])]]),
+      servers: loadingServers(servers),
+      limits: { maxLoadsPerServer: 1, replicationThrottleLimit: 10 },
+    }
+    const forecast = finish(forecastRun(cluster))
+    const found = segments.map(({ id }) => explainSegment(cluster, table.rowOf(id), forecast))
+    // The newest first.
+    assert.deepEqual(
+      found.map(({ causes }) => causes.map(({ code }) => code).join()),
+      ['nextRun', 'nextRun', ...Array(20).fill('behindOthers')],
+    )
+    assert.equal(
+      found[2]!.summary,
+      'The segment is not available for queries: [t0] 0 of 1. Tier [t0]: 1 replica waiting for later runs; the next run uses the load queues for segments that come first',
+    )
+    assert.deepEqual(found[16]!.next, [
+      {
+        code: 'wait',
+        text: 'Tier [t0]: 1 replica waiting for later runs, as number [15] of [20]',
+        place: 15,
+      },
+    ])
+    assert.deepEqual(found[0]!.next, [
+      {
+        code: 'load',
+        at: now + 3000,
+        text: 'The next run assigns the segment to [t0-0], as number [1] in its load queue; it is expected to be loaded at 2026-06-15T00:00:04.100Z',
+        place: 1,
+        doneAt: now + 4100,
+      },
+    ])
+  })
+
+  it('says when a queued load is expected to end, and what is before it', () => {
+    const segments = [0, 1, 2].map(competing)
+    const server = simulatedServer({
+      name: 't0-0',
+      tier: 't0',
+      maxSizeBytes: 1e6,
+      loading: new Set(segments.map(({ id }) => id)),
+      loadingSizeBytes: 300,
+    })
+    const { cluster: any } = clusterOf([])
+    const table = tableOf(segments, [server])
+    const rules = new Map([['wiki', parseRules([{ type: 'loadForever', tieredReplicants: { t0: 1 } }])]])
+    const cluster = { ...any, table, rules, servers: loadingServers([server]) }
+    const rowOf = (index: number) => table.rowOf(segments[index]!.id)
+    // The oldest was requested first, the others later by the same run.
+    for (const index of [0, 1]) table.noteSent(table.copies.find(rowOf(index), 0), 5)
+    table.noteSent(table.copies.find(rowOf(2), 0), 1)
+    assert.deepEqual(
+      [2, 0, 1].map((index) => explain(cluster, rowOf(index)).next),
+      [1, 2, 3].map((place) => {
+        const doneAt = now + place * 1100
+        const text = `Server [t0-0] loads the segment, as number [${place}] of [3] in its load queue; it is expected to be loaded at ${new Date(doneAt).toISOString()}`
+        return [{ code: 'loaded', text, place, at: doneAt, doneAt }]
+      }),
     )
   })
 
-  it('says what the next run then does', () => {
-    fc.assert(
-      fc.property(givenTiers, fc.boolean(), fc.nat(3), (tiers, drops, throttleLimit) => {
-        const dropRules = drops ? [{ type: 'dropForever' }] : []
-        const { cluster, servers, row } = clusterOf(tiers, false, dropRules, throttleLimit)
-        const { next } = explainSegment(cluster, row)
-        const run = new RetentionPlanner(cluster.table).begin(cluster, true)
-        const done = { load: new Set<string>(), cancelLoad: new Set<string>(), drop: new Set<string>() }
-        let isMarked = false
-        for (let part = run.next(); part !== undefined; part = run.next()) {
-          const names = (list: typeof part.loads) =>
-            namedCopies(cluster.table, servers, list)
-              .filter(({ segmentId }) => segmentId === segment.id)
-              .map(({ server }) => server)
-          for (const name of names(part.loads)) done.load.add(name)
-          for (const name of names(part.cancelledLoads)) done.cancelLoad.add(name)
-          for (const name of names(part.drops)) done.drop.add(name)
-          isMarked ||= part.markUnused.some(({ rows }) => rows.includes(row))
-        }
-        for (const [code, expected] of Object.entries(done)) {
-          const event = next.find((one) => one.code === code)
-          const named = event?.text.match(/t\d-\d/g) ?? []
-          const more = Number(/ and (\d+) more/.exec(event?.text ?? '')?.[1] ?? 0)
-          assert.equal(named.length + more, expected.size, `${code}: ${event?.text}`)
-          for (const name of named) assert.ok(expected.has(name), `${code}: ${event?.text}`)
-        }
-        assert.equal(
-          next.some(({ code }) => code === 'markUnused'),
-          isMarked,
-        )
-      }),
-      { numRuns: 2000 },
-    )
+  it('shows failures until the segment is loaded, also when the load may be retried or the server is full', () => {
+    const given = (servers: Condition[]) => clusterOf([{ required: 1, servers }])
+    const earlier = { ...failure, failures: 4, isResting: false }
+    const explainWith = (servers: Condition[]) => {
+      const { cluster, row } = given(servers)
+      return explain({ ...cluster, failureOf: (number) => (number === 0 ? earlier : undefined) }, row)
+    }
+    const text =
+      'Failed to load the segment 4 times, last at 2026-06-14T23:59:55.000Z (disk full); a run may retry it now'
+    for (const [condition, before, causes] of [
+      ['free', 'Can load the segment: 1.0 kB of 1.0 kB free', ['loadFailed', 'nextRun']],
+      [
+        'noSpace',
+        'Not enough space: 99 B of 1.0 kB free, and the segment needs 100 B',
+        ['loadFailed', 'noSpace'],
+      ],
+      ['loads', 'Has the segment in its load queue (1 segment queued)', ['loading', 'loadFailed']],
+    ] as const) {
+      const found = explainWith([condition])
+      assert.deepEqual(
+        found.causes.map(({ code }) => code),
+        causes,
+      )
+      assert.deepEqual(
+        found.servers.map((server) => [server.text, server.failure]),
+        [[`${before}. ${text}`, earlier]],
+      )
+    }
+    assert.equal(explainWith(['serves']).servers[0]!.failure, undefined)
+  })
+
+  it('lists servers that have not reported or stopped reporting', () => {
+    const { cluster, row } = clusterOf([{ required: 1, servers: [] }], { awaitedTiers: ['t0', 'elsewhere'] })
+    const lost = [
+      { name: 'gone', tier: 't0', lastSeenAt: now - 1000 },
+      { name: 'other', tier: 'elsewhere', lastSeenAt: now },
+    ]
+    assert.deepEqual(explain({ ...cluster, lost }, row).servers, [
+      {
+        server: 'unknown-0',
+        tier: 't0',
+        state: 'unknown',
+        text: 'Has not reported its segments to this leader yet',
+      },
+      {
+        server: 'gone',
+        tier: 't0',
+        state: 'unknown',
+        text: 'Stopped reporting: it was last seen at 2026-06-14T23:59:59.000Z, and its replicas no longer count',
+      },
+    ])
   })
 
   it('says that a clone has it, or why it does not', () => {
@@ -211,7 +514,7 @@ describe('the explanation of a segment', () => {
       { target: third!, source: undefined, sourceName: 'gone' },
       { target: fourth!, source: first!.number, sourceName: first!.name },
     ]
-    const { servers, tiers } = explainSegment({ ...cluster, servers: [first!], clones }, row)
+    const { servers, tiers } = explain({ ...cluster, servers: [first!], clones }, row)
     assert.deepEqual(
       servers.map(({ server, obstacle, text }) => [server, obstacle, text]),
       [
@@ -233,7 +536,7 @@ describe('the explanation of a segment', () => {
     const { cluster: without, row: other } = clusterOf([{ required: 1, servers: ['free', 'free'] }])
     const [source, target] = without.servers
     const clone = { target: target!, source: source!.number, sourceName: source!.name }
-    const found = explainSegment({ ...without, servers: [source!], clones: [clone] }, other)
+    const found = explain({ ...without, servers: [source!], clones: [clone] }, other)
     assert.match(
       found.servers[1]!.text,
       /which does not have the segment: a clone loads only the segments of its source$/,
@@ -242,12 +545,14 @@ describe('the explanation of a segment', () => {
 
   it('names the rule that applies, why earlier ones do not, and when that changes', () => {
     const tiers: GivenTier[] = [{ required: 1, servers: ['serves'] }]
-    const { cluster, row } = clusterOf(tiers, false, [
-      { type: 'dropByInterval', interval: '2020-01-01/2021-01-01' },
-      { type: 'dropBeforeByPeriod', period: 'P2M' },
-      { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { t0: 1 } },
-    ])
-    const { rules, next, summary } = explainSegment(cluster, row)
+    const { cluster, row } = clusterOf(tiers, {
+      earlierRules: [
+        { type: 'dropByInterval', interval: '2020-01-01/2021-01-01' },
+        { type: 'dropBeforeByPeriod', period: 'P2M' },
+        { type: 'loadByPeriod', period: 'P1M', tieredReplicants: { t0: 1 } },
+      ],
+    })
+    const { rules, next, summary } = explain(cluster, row)
     assert.equal(rules.matched.rule.type, 'loadForever')
     assert.deepEqual(
       rules.passed.map(({ text }) => text),
@@ -287,7 +592,7 @@ describe('the explanation of a segment', () => {
         const rules = new Map<string, readonly Rule[]>([['wiki', parseRules(list)]])
         const table = tableOf([one], [])
         const { cluster } = clusterOf([])
-        const explained = explainSegment({ ...cluster, table, rules, servers: [] }, table.rowOf(one.id))
+        const explained = explain({ ...cluster, table, rules, servers: [] }, table.rowOf(one.id))
         const matchAt = (at: number) => ruleBoundariesOf(rules, 'wiki', at).match(given)
         const { matched, next } = explained.rules
         assert.equal(matchAt(now), matched.number)

@@ -1,5 +1,6 @@
-import { overshadowingVersions } from '../inventory/index.ts'
-import { type LoadingServer, PlacementPlanner, type Plan } from '../loading/index.ts'
+import { copyFlag, overshadowingVersions } from '../inventory/index.ts'
+import { meanRate, timeOf } from '../load-time/index.ts'
+import { type LoadingServer, PlacementPlanner } from '../loading/index.ts'
 import {
   describeWantedCopies,
   type RuleBoundaries,
@@ -7,7 +8,7 @@ import {
   type WantedCopies,
 } from '../rules/index.ts'
 import { countOf } from '../text/index.ts'
-import type { Interval } from '../time/index.ts'
+import { formatInstant, type Interval } from '../time/index.ts'
 import {
   describeRule,
   explainRules,
@@ -16,6 +17,8 @@ import {
   type RuleFindings,
 } from './explain-rules.ts'
 import { explainClone, explainServer, explainTier } from './explain-servers.ts'
+import type { ForecastLoad, RunForecast, SegmentForecast } from './forecast-run.ts'
+import { queuedLoads } from './queued-loads.ts'
 import type {
   Candidates,
   Cause,
@@ -24,6 +27,7 @@ import type {
   ServerFinding,
   TierFinding,
 } from './segment-explanation.ts'
+import { explainAwaited, explainLost, plannedServers } from './unreported-servers.ts'
 
 /** Whether a used segment has its replicas, and if not, why. */
 export interface SegmentState {
@@ -62,15 +66,20 @@ interface Demand {
   readonly omittedTiers: number
 }
 
-/** Explains the used segments of a cluster, given by their rows in the table. Changes nothing. */
+/**
+ * Explains the used segments of a cluster, given by their rows in the table, and by what the next run decides. Changes
+ * nothing.
+ */
 export class SegmentExplainer {
   private readonly cluster: ExplainedCluster
+  private readonly forecast: RunForecast
   private readonly byTier: ReadonlyMap<string, readonly LoadingServer[]>
   private readonly demands = new Map<WantedCopies, Demand>()
   private readonly boundaries = new Map<string, RuleBoundaries>()
 
-  constructor(cluster: ExplainedCluster) {
+  constructor(cluster: ExplainedCluster, forecast: RunForecast) {
     this.cluster = cluster
+    this.forecast = forecast
     this.byTier = Map.groupBy(cluster.servers.filter(isHistorical), ({ tier }) => tier)
   }
 
@@ -84,10 +93,10 @@ export class SegmentExplainer {
   explain(row: number): SegmentExplanation {
     const { cluster } = this
     const { table } = cluster
-    const { segment, dataSource, interval, state, summary, causes, tiers, demand } = this.examine(row)
+    const { segment, dataSource, interval, state, summary, causes, tiers, demand, decided } =
+      this.examine(row)
     const { wanted, omittedTiers } = demand
     const rules = explainRules(cluster.rules, dataSource, interval, cluster.now)
-    const plan = state === 'overshadowed' ? undefined : planOf(cluster, row, wanted)
     const listed = serverFindings(cluster, row, wanted, tiers)
     return {
       segment,
@@ -102,7 +111,7 @@ export class SegmentExplainer {
       causes,
       servers: listed.slice(0, maxServers),
       omittedServers: Math.max(0, listed.length - maxServers),
-      next: nextEvents(cluster, rules, wanted, plan, listed, cluster.servers),
+      next: nextEvents(cluster, row, { found: rules, wanted, decided, listed, tiers }),
     }
   }
 
@@ -117,13 +126,14 @@ export class SegmentExplainer {
     const { wanted, omittedTiers } = demand
     const version = table.hiddenOf[group] === 1 ? overshadowingVersions(table, [group]).get(group) : undefined
     const tiers = tierFindings(cluster, row, wanted, this.byTier)
+    const decided = cluster.isPaused || version !== undefined ? undefined : this.forecast.of(row)
     const causes =
       version === undefined
-        ? causesOf(cluster, matched, wanted, tiers, omittedTiers)
+        ? causesOf(cluster, matched, wanted, tiers, omittedTiers, decided)
         : [overshadowedBy(version)]
     const state = version === undefined ? stateOf(wanted, tiers) : 'overshadowed'
     const summary = summaryOf(state, tiers, causes)
-    return { segment: table.idOf(row), dataSource, interval, state, summary, causes, tiers, demand }
+    return { segment: table.idOf(row), dataSource, interval, state, summary, causes, tiers, demand, decided }
   }
 
   private boundariesOf(dataSource: string): RuleBoundaries {
@@ -146,8 +156,11 @@ export class SegmentExplainer {
 }
 
 /** Explains one used segment, given by its row in the table. */
-export const explainSegment = (cluster: ExplainedCluster, row: number): SegmentExplanation =>
-  new SegmentExplainer(cluster).explain(row)
+export const explainSegment = (
+  cluster: ExplainedCluster,
+  row: number,
+  forecast: RunForecast,
+): SegmentExplanation => new SegmentExplainer(cluster, forecast).explain(row)
 
 /** Returns what a rule requires in tiers with servers, and in the first tiers without servers. */
 function withoutOmittedTiers(wanted: WantedCopies, byTier: ReadonlyMap<string, unknown>): Demand {
@@ -199,11 +212,17 @@ function tierFindings(
 const canHold = ({ decommissioning, maxSizeBytes }: LoadingServer): boolean =>
   !decommissioning && maxSizeBytes > 0
 
-/** What a run would decide about this segment alone. */
-function planOf(cluster: ExplainedCluster, row: number, wanted: WantedCopies): Plan {
-  const planner = new PlacementPlanner(cluster.table, cluster.servers, cluster.limits)
-  planner.planSegment(row, planner.prepare(wanted))
-  return planner.take()
+/**
+ * Whether the next run may do something about a segment, given by row, or fail to. Then, its explanation needs a forecast of
+ * the run.
+ */
+export function awaitsRun(cluster: ExplainedCluster, row: number): boolean {
+  const { table, rules, now, limits } = cluster
+  const group = table.groupOf[row]!
+  const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+  const { matched } = explainRules(rules, table.datasourceNames[table.datasourceOf[group]!]!, interval, now)
+  const planner = new PlacementPlanner(table, plannedServers(cluster), limits)
+  return planner.mayChange(row, planner.prepare(describeWantedCopies(matched.rule)))
 }
 
 function causesOf(
@@ -212,44 +231,55 @@ function causesOf(
   wanted: WantedCopies,
   tiers: readonly TierFinding[],
   omittedTiers: number,
+  decided: SegmentForecast | undefined,
 ): Cause[] {
   const rule = describeRule(matched)
   if (wanted.action === 'drop')
     return [{ code: 'dropRule', text: `The segment matches ${rule}, which drops it` }]
   if (tiers.every(({ required }) => required === 0))
     return [{ code: 'noReplicas', text: `The segment matches ${rule}, which loads no replicas` }]
-  const causes = tiers.flatMap((tier) => causesInTier(cluster, tier))
+  const causes = tiers.flatMap((tier) => causesInTier(cluster, tier, decided))
   if (omittedTiers > 0)
     causes.push({ code: 'tierWithoutServers', text: `No servers in ${countOf(omittedTiers, 'more tier')}` })
-  if (causes.length === 0) return []
+  const isMissing = omittedTiers > 0 || tiers.some(({ required, served }) => served < required)
+  if (!isMissing) return []
   const { awaited, isPaused } = cluster
   if (isPaused) causes.push({ code: 'paused', text: 'Coordination is paused: [pauseCoordination] is [true]' })
   if (awaited.length > 0)
     causes.push({
       code: 'serversUnknown',
-      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]}]`,
+      text: `The leader is waiting for reports from ${countOf(awaited.length, 'server')}, for example [${awaited[0]!.name}]`,
     })
   return causes
 }
 
 const obstacleTexts: Readonly<
-  Record<Exclude<keyof Candidates, 'decommissioning' | 'clone' | 'canLoad'>, (servers: string) => string>
+  Record<
+    Exclude<keyof Candidates, 'decommissioning' | 'clone' | 'canLoad' | 'loadFailed'>,
+    (servers: string) => string
+  >
 > = {
-  loadFailed: (servers) => `${servers} failed to load the segment`,
   beingDropped: (servers) => `${servers} must finish dropping the segment first`,
   noSpace: (servers) => `not enough space on ${servers}`,
   queueFull: (servers) => `load queue full on ${servers}`,
 }
 
-function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] {
-  const { tier, required, served, loading, servers, activeServers, candidates } = finding
+function causesInTier(
+  { awaited }: ExplainedCluster,
+  finding: TierFinding,
+  decided: SegmentForecast | undefined,
+): Cause[] {
+  const { tier, required, served, loading, servers, activeServers, failedServers, candidates } = finding
   const cause = (code: Cause['code'], text: string): Cause => ({
     code,
     tier,
     text: `Tier [${tier}]: ${text}`,
   })
   if (required === 0 || served >= required) return []
-  if (servers === 0) return [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}`)]
+  if (servers === 0)
+    return awaited.some((server) => server.tier === tier)
+      ? []
+      : [cause('tierWithoutServers', `no servers for ${countOf(required, 'replica')}`)]
   if (activeServers === 0)
     return [cause('allDecommissioning', 'all servers are decommissioning, so none of them loads segments')]
   const causes: Cause[] = []
@@ -261,6 +291,8 @@ function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] 
       ),
     )
   if (loading > 0) causes.push(cause('loading', `${countOf(loading, 'replica')} in load queues`))
+  if (failedServers > 0)
+    causes.push(cause('loadFailed', `${countOf(failedServers, 'server')} failed to load the segment`))
   const missing = Math.min(required, activeServers) - served - loading
   if (missing <= 0) return causes
   const able = candidates.canLoad ?? 0
@@ -269,26 +301,38 @@ function causesInTier(cluster: ExplainedCluster, finding: TierFinding): Cause[] 
       const count = candidates[code as keyof typeof obstacleTexts] ?? 0
       if (count > 0) causes.push(cause(code as Cause['code'], text(countOf(count, 'server'))))
     }
-  if (able > 0) causes.push(nextCause(cluster, finding, Math.min(able, missing), cause))
+  if (able > 0 && decided !== undefined)
+    causes.push(...nextCauses(decided, { finding, able: Math.min(able, missing), cause }))
   return causes
 }
 
 /** Why replicas that servers could load are not in a queue yet. */
-function nextCause(
-  { lastUnplaced }: ExplainedCluster,
-  { tier, served, loading }: TierFinding,
-  count: number,
-  cause: (code: Cause['code'], text: string) => Cause,
-): Cause {
-  const isThrottled =
-    served + loading > 0 &&
-    lastUnplaced.some((one) => one.tier === tier && one.reason === 'replicationThrottled')
-  return isThrottled
-    ? cause(
-        'replicationThrottled',
-        `${countOf(count, 'additional replica')} waiting for later runs; each run loads at most [replicationThrottleLimit] additional replicas`,
-      )
-    : cause('nextRun', `the next run assigns ${countOf(count, 'replica')}`)
+function nextCauses(
+  { loads, waits }: SegmentForecast,
+  given: {
+    readonly finding: TierFinding
+    readonly able: number
+    readonly cause: (code: Cause['code'], text: string) => Cause
+  },
+): Cause[] {
+  const { finding, able, cause } = given
+  const planned = loads.filter(({ tier }) => tier === finding.tier).length
+  const causes = planned > 0 ? [cause('nextRun', `the next run assigns ${countOf(planned, 'replica')}`)] : []
+  const left = able - planned
+  const wait = waits.find(({ tier }) => tier === finding.tier)
+  if (left <= 0 || wait === undefined) return causes
+  causes.push(
+    wait.reason === 'replicationThrottled'
+      ? cause(
+          'replicationThrottled',
+          `${countOf(left, 'additional replica')} waiting for later runs; each run loads at most [replicationThrottleLimit] additional replicas`,
+        )
+      : cause(
+          'behindOthers',
+          `${countOf(left, 'replica')} waiting for later runs; the next run uses the ${wait.reason === 'queueFull' ? 'load queues' : 'space'} for segments that come first`,
+        ),
+  )
+  return causes
 }
 
 function stateOf(wanted: WantedCopies, tiers: readonly TierFinding[]): SegmentExplanation['state'] {
@@ -343,51 +387,145 @@ function serverFindings(
     ...cluster.servers.map((server) => ({ server, finding: explainServer(cluster, row, server) })),
     ...cluster.clones.map((clone) => ({ server: clone.target, finding: explainClone(cluster, row, clone) })),
   ]
-  const isInvolved = ({ state, obstacle }: ServerFinding): boolean =>
-    state === 'serves' || state === 'loads' || state === 'drops' || obstacle === 'loadFailed'
+  const isInvolved = ({ state, obstacle, failure }: ServerFinding): boolean =>
+    state === 'serves' ||
+    state === 'loads' ||
+    state === 'drops' ||
+    obstacle === 'loadFailed' ||
+    failure !== undefined
   const [involved, others] = [true, false].map((is) =>
     found.filter(({ finding }) => isInvolved(finding) === is),
   ) as [typeof found, typeof found]
-  return [...involved, ...others.filter(({ server }) => isAsked(server))].map(({ finding }) => finding)
+  const unreported = [...cluster.awaited.map(explainAwaited), ...cluster.lost.map(explainLost)]
+  return [
+    ...[...involved, ...others.filter(({ server }) => isAsked(server))].map(({ finding }) => finding),
+    ...unreported.filter(({ tier }) => tier === '' || named.has(tier) || wanted.action === 'broadcast'),
+  ]
 }
+
+/** What decides what happens next to a segment. */
+interface Outlook {
+  readonly found: RuleFindings
+  readonly wanted: WantedCopies
+  /** Undefined if the next run does nothing about the segment. */
+  readonly decided: SegmentForecast | undefined
+  readonly listed: readonly ServerFinding[]
+  readonly tiers: readonly TierFinding[]
+}
+
+// A segment may have replicas on thousands of servers.
+const maxNamed = 5
 
 function nextEvents(
   cluster: ExplainedCluster,
-  { next }: RuleFindings,
-  wanted: WantedCopies,
-  plan: Plan | undefined,
-  listed: readonly ServerFinding[],
-  servers: readonly LoadingServer[],
+  row: number,
+  { found, wanted, decided, listed, tiers }: Outlook,
 ): NextEvent[] {
+  const { servers, nextRun } = cluster
   const nameOf = new Map(servers.map(({ number, name }) => [number, name]))
-  const events: NextEvent[] = []
-  const request = (code: 'load' | 'cancelLoad' | 'drop', numbers: readonly number[], action: string) => {
+  const events = loadedEvents(cluster, row)
+  const at = { at: nextRun.at }
+  const request = (code: 'cancelLoad' | 'drop', numbers: readonly number[], action: string) => {
     const names = numbers.map((number) => `[${nameOf.get(number)}]`)
-    if (names.length > 0)
+    if (names.length > 0) events.push({ code, ...at, text: `The next run ${action} ${firstOf(names)}` })
+  }
+  if (decided !== undefined) {
+    if (wanted.action === 'drop')
+      events.push({ code: 'markUnused', ...at, text: 'The next run marks the segment as unused' })
+    events.push(...loadEvents(cluster, row, decided.loads))
+    request('cancelLoad', decided.cancelledLoads, 'cancels loading the segment on')
+    request('drop', decided.drops, 'drops the segment from')
+    for (const { tier, place, of, copies } of decided.waits)
       events.push({
-        code,
-        text: `The next run ${action} ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`,
+        code: 'wait',
+        text: `Tier [${tier}]: ${countOf(copies, 'replica')} waiting for later runs, as number [${place}] of [${of}]`,
+        place,
       })
   }
-  if (plan !== undefined && !cluster.isPaused) {
-    if (wanted.action === 'drop')
-      events.push({ code: 'markUnused', text: 'The next run marks the segment as unused' })
-    request('load', plan.loads.servers, 'assigns the segment to')
-    request('cancelLoad', plan.cancelledLoads.servers, 'cancels loading the segment on')
-    request('drop', plan.drops.servers, 'drops the segment from')
-  }
-  for (const { server, failure } of listed)
-    if (failure !== undefined)
+  const missing = new Set(tiers.filter(({ required, served }) => served < required).map(({ tier }) => tier))
+  for (const { server, tier, state, failure } of listed)
+    if (failure?.isResting && missing.has(tier) && state === 'cannotLoad')
       events.push({
         code: 'retry',
         at: failure.retryAt,
         text: `A later run may assign the segment to [${server}] again`,
       })
-  if (next !== undefined)
+  if (found.next !== undefined)
     events.push({
       code: 'ruleChange',
-      at: next.at,
-      text: `The segment matches ${describeRule(next.rule)}`,
+      at: found.next.at,
+      text: `The segment matches ${describeRule(found.next.rule)}`,
     })
   return events
+}
+
+const firstOf = (names: readonly string[]): string =>
+  `${names.slice(0, maxNamed).join(', ')}${names.length > maxNamed ? ` and ${names.length - maxNamed} more` : ''}`
+
+/** The loads that the next run requests, each with its place in the queue and the expected time. */
+function loadEvents(cluster: ExplainedCluster, row: number, loads: readonly ForecastLoad[]): NextEvent[] {
+  const { table, servers, nextRun } = cluster
+  const events = loads.slice(0, maxNamed).map((load): NextEvent => {
+    const server = servers.find(({ number }) => number === load.server)!
+    const rate = rateIn(cluster, server)
+    const place = load.loadsBefore + 1
+    const doneAt =
+      rate === undefined
+        ? undefined
+        : Math.round(
+            nextRun.at +
+              Math.max(0, timeOf(rate, server.queuedLoads, server.loadingSizeBytes) - nextRun.inMs) +
+              timeOf(rate, load.newLoadsBefore + 1, load.newBytesBefore + table.sizeOf[row]!),
+          )
+    return {
+      code: 'load',
+      at: nextRun.at,
+      text: `The next run assigns the segment to [${server.name}], as number [${place}] in its load queue${doneText(doneAt)}`,
+      place,
+      ...(doneAt === undefined ? {} : { doneAt }),
+    }
+  })
+  const more = loads.length - events.length
+  if (more > 0)
+    events.push({
+      code: 'load',
+      at: nextRun.at,
+      text: `The next run assigns the segment to ${countOf(more, 'more server')}`,
+    })
+  return events
+}
+
+const doneText = (doneAt: number | undefined): string =>
+  doneAt === undefined ? '' : `; it is expected to be loaded at ${formatInstant(doneAt)}`
+
+/** The loads that are in queues now. */
+function loadedEvents(cluster: ExplainedCluster, row: number): NextEvent[] {
+  const { servers, table, nextRun } = cluster
+  const isLoading = ({ number }: LoadingServer) => (table.copies.flags(row, number) & copyFlag.loading) !== 0
+  return servers
+    .filter(isLoading)
+    .slice(0, maxNamed)
+    .map((server) => {
+      const { before, bytesBefore } = queuedLoads(table, row, server.number)
+      const rate = rateIn(cluster, server)
+      const doneAt =
+        rate === undefined
+          ? undefined
+          : Math.round(nextRun.at - nextRun.inMs + timeOf(rate, before + 1, bytesBefore + table.sizeOf[row]!))
+      const place = before + 1
+      return {
+        code: 'loaded',
+        text: `Server [${server.name}] loads the segment, as number [${place}] of [${server.queuedLoads}] in its load queue${doneText(doneAt)}`,
+        place,
+        ...(doneAt === undefined ? {} : { at: doneAt, doneAt }),
+      }
+    })
+}
+
+/** The measured rate of a server, or the mean of its tier. */
+function rateIn({ servers, rateOf }: ExplainedCluster, { name, tier }: LoadingServer) {
+  return (
+    rateOf(name) ??
+    meanRate(servers.flatMap((other) => (other.tier === tier ? (rateOf(other.name) ?? []) : [])))
+  )
 }

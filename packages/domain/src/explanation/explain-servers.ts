@@ -18,7 +18,15 @@ const { served, loading, dropping, refused } = copyFlag
 export function explainServer(cluster: ExplainedCluster, row: number, server: LoadingServer): ServerFinding {
   const { name, tier, number } = server
   const flags = cluster.table.copies.flags(row, number)
-  const finding = (state: ServerFinding['state'], text: string) => ({ server: name, tier, state, text })
+  const failure = (flags & served) === 0 ? cluster.failureOf(number, cluster.table.idOf(row)) : undefined
+  const failed = failure === undefined ? '' : `. ${failureText(failure)}`
+  const finding = (state: ServerFinding['state'], text: string) => ({
+    server: name,
+    tier,
+    state,
+    text: `${text}${failed}`,
+    ...(failure === undefined ? {} : { failure }),
+  })
   const isLeaving = server.decommissioning ? ', and is decommissioning' : ''
   if ((flags & dropping) !== 0) return finding('drops', `Is dropping the segment${isLeaving}`)
   if ((flags & loading) !== 0)
@@ -27,14 +35,19 @@ export function explainServer(cluster: ExplainedCluster, row: number, server: Lo
       `Has the segment in its load queue (${countOf(server.queuedLoads, 'segment')} queued)${isLeaving}`,
     )
   if ((flags & served) !== 0) return finding('serves', `Serves the segment${isLeaving}`)
-  const failure = cluster.failureOf(number, cluster.table.idOf(row))
-  const obstacle = obstacleOf(cluster, row, server, flags, failure)
+  const obstacle = obstacleOf(cluster, row, server, flags)
   if (obstacle === undefined) return finding('canLoad', `Can load the segment: ${freeText(server)}`)
-  return {
-    ...finding('cannotLoad', obstacleText(cluster, row, server, obstacle, failure)),
-    obstacle,
-    ...(failure === undefined ? {} : { failure }),
-  }
+  if (obstacle === 'loadFailed' && failure !== undefined)
+    return { server: name, tier, state: 'cannotLoad', text: failureText(failure), obstacle, failure }
+  return { ...finding('cannotLoad', obstacleText(cluster, row, server, obstacle)), obstacle }
+}
+
+function failureText({ failures, error, at, retryAt, isResting }: LoadFailure): string {
+  const often = failures === 1 ? 'at' : `${failures} times, last at`
+  const next = isResting
+    ? `the next attempt is at ${formatInstant(retryAt)} or later`
+    : 'a run may retry it now'
+  return `Failed to load the segment ${often} ${formatInstant(at)} (${error}); ${next}`
 }
 
 /** Returns what a clone has to do with a segment, given by row. It copies its source, whatever the rules require. */
@@ -71,10 +84,9 @@ function obstacleOf(
   row: number,
   server: LoadingServer,
   flags: number,
-  failure: LoadFailure | undefined,
 ): ServerBlocker | undefined {
   if (server.decommissioning) return 'decommissioning'
-  if (failure !== undefined || (flags & refused) !== 0) return 'loadFailed'
+  if ((flags & refused) !== 0) return 'loadFailed'
   if (!hasRoom(draftOf(server), table.sizeOf[row]!)) return 'noSpace'
   return server.queuedLoads >= limits.maxLoadsPerServer ? 'queueFull' : undefined
 }
@@ -84,15 +96,12 @@ function obstacleText(
   row: number,
   server: LoadingServer,
   obstacle: ServerBlocker,
-  failure: LoadFailure | undefined,
 ): string {
   switch (obstacle) {
     case 'decommissioning':
       return 'Decommissioning, so it loads nothing'
     case 'loadFailed':
-      return failure === undefined
-        ? 'Failed to load the segment or did not respond; the load will be retried later'
-        : `Failed to load the segment at ${formatInstant(failure.at)} (${failure.error}); the next attempt is at ${formatInstant(failure.retryAt)} or later`
+      return 'Failed to load the segment or did not respond; the load will be retried later'
     case 'noSpace':
       return `Not enough space: ${freeText(server)}, and the segment needs ${formatBytes(table.sizeOf[row]!)}`
     case 'queueFull':
@@ -115,8 +124,10 @@ export function explainTier(
 ): TierFinding {
   const counts = { served: 0, loading: 0, dropping: 0, leaving: 0 }
   const candidates: { -readonly [Key in keyof Candidates]: Candidates[Key] } = {}
+  let failedServers = 0
   for (const server of members) {
-    const { state, obstacle } = explainServer(cluster, row, server)
+    const { state, obstacle, failure } = explainServer(cluster, row, server)
+    if (obstacle === 'loadFailed' || failure !== undefined) failedServers += 1
     if (state === 'serves') counts[server.decommissioning ? 'leaving' : 'served'] += 1
     else if (state === 'loads' && isCopy(cluster, row, server)) counts.loading += 1
     else if (state === 'drops') counts.dropping += 1
@@ -124,7 +135,15 @@ export function explainTier(
     if (candidate !== undefined) candidates[candidate] = (candidates[candidate] ?? 0) + 1
   }
   const activeServers = members.filter(({ decommissioning }) => !decommissioning).length
-  return { tier, required, ...counts, servers: members.length, activeServers, candidates }
+  return {
+    tier,
+    required,
+    ...counts,
+    servers: members.length,
+    activeServers,
+    failedServers,
+    candidates,
+  }
 }
 
 /** Whether a queued load adds a replica: a move does not, because another server drops its replica for it. */

@@ -10,16 +10,17 @@ export interface AnsweredRule extends Omit<PlacedRule, 'rule'> {
 
 /** What a server has to do with a segment, as responses show it: times are in ISO 8601. */
 export interface AnsweredServer extends Omit<ServerFinding, 'failure'> {
-  readonly failure?: Record<Exclude<keyof LoadFailure, 'error'>, string> & Pick<LoadFailure, 'error'>
+  readonly failure?: Pick<LoadFailure, 'failures' | 'error'> & Readonly<Record<'at' | 'retryAt', string>>
 }
 
 /** The replicas of a segment in one tier, as responses show them. Candidates require READ on STATE. */
 export type AnsweredTier = Omit<TierFinding, 'candidates'> & Partial<Pick<TierFinding, 'candidates'>>
 
 /** Something that will happen to a segment, as responses show it. */
-export interface AnsweredEvent extends Omit<NextEvent, 'at'> {
-  /** In ISO 8601; undefined for the next run. */
+export interface AnsweredEvent extends Omit<NextEvent, 'at' | 'doneAt'> {
+  /** In ISO 8601, as is `doneAt`. */
   readonly at?: string
+  readonly doneAt?: string
 }
 
 /** Why a segment is where it is, as the coordinator responds. Unused segments have only the first fields. */

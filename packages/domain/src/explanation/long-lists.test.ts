@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseRules, type Rule } from '../rules/index.ts'
 import { segmentId } from '../segment/index.ts'
+import { finish } from '../steps/index.ts'
 import { loadingServers, longRuleLists, simulatedServer, tableOf } from '../testing/index.ts'
-import { type ExplainedCluster, SegmentExplainer } from './index.ts'
+import { type ExplainedCluster, forecastRun, SegmentExplainer } from './index.ts'
 
 const now = Date.UTC(2026, 5, 15)
 const day = 86_400_000
@@ -32,10 +33,12 @@ const explainerFor = (rules: readonly Rule[]): SegmentExplainer => {
     now,
     isPaused: false,
     awaited: [],
-    lastUnplaced: [],
+    lost: [],
+    nextRun: { at: now, inMs: 0 },
+    rateOf: () => undefined,
     failureOf: () => undefined,
   }
-  return new SegmentExplainer(cluster)
+  return new SegmentExplainer(cluster, finish(forecastRun(cluster)))
 }
 
 const manyTiers = Object.fromEntries(Array.from({ length: 19_000 }, (_, index) => [`t${index}`, 1]))

@@ -1,12 +1,18 @@
 import type { SegmentTable } from '../inventory/index.ts'
-import type { LoadingServer, PlanLimits, ServerClone, Unplaced } from '../loading/index.ts'
+import type { LoadRate } from '../load-time/index.ts'
+import type { LoadingServer, PlanLimits, ServerClone } from '../loading/index.ts'
 import type { RulesByName } from '../rules/index.ts'
 
-/** A failed load of a segment. */
+/** The failed loads of a segment on one server, until it loads the segment. */
 export interface LoadFailure {
+  /** Number of failures. */
+  readonly failures: number
+  /** The last error. */
   readonly error: string
-  /** When the server reported the failure, in epoch milliseconds. */
+  /** When the server reported the last failure, in epoch milliseconds. */
   readonly at: number
+  /** Whether the load may not be requested again yet. */
+  readonly isResting: boolean
   /** When the load may be requested from the server again, in epoch milliseconds. */
   readonly retryAt: number
 }
@@ -23,12 +29,31 @@ export interface ExplainedCluster {
   readonly now: number
   /** Whether coordination is paused. */
   readonly isPaused: boolean
-  /** Names of historicals whose segments the leader does not know yet. */
-  readonly awaited: readonly string[]
-  /** Replicas that the last run could not assign. */
-  readonly lastUnplaced: readonly Unplaced[]
-  /** Returns the last failure of a server, given by number, to load a segment, if it may not be requested again yet. */
+  /** Historicals whose segments the leader does not know yet. */
+  readonly awaited: readonly AwaitedServer[]
+  /** Historicals that stopped reporting. */
+  readonly lost: readonly LostServer[]
+  /** When the next run starts: in epoch milliseconds, and in milliseconds from now. */
+  readonly nextRun: { readonly at: number; readonly inMs: number }
+  /** Returns the failures of a server, given by number, to load a segment since it last loaded it. */
   failureOf(server: number, segmentId: string): LoadFailure | undefined
+  /** Returns how long a server, given by name, takes for a load; undefined if it has not been measured. */
+  rateOf(server: string): LoadRate | undefined
+}
+
+/** A historical whose segments the leader does not know yet. */
+export interface AwaitedServer {
+  readonly name: string
+  /** Undefined for a process with servers in several tiers. */
+  readonly tier: string | undefined
+}
+
+/** A historical that stopped reporting. */
+export interface LostServer {
+  readonly name: string
+  readonly tier: string
+  /** When its last report arrived, in epoch milliseconds. */
+  readonly lastSeenAt: number
 }
 
 /** A server that copies the segments of another one, with the name of the other one. */
@@ -54,8 +79,10 @@ export type CauseCode =
   | 'tooFewServers'
   /** All servers of a tier are decommissioning. */
   | 'allDecommissioning'
-  /** The last run assigned as many additional replicas in the tier as it may. */
+  /** The next run assigns as many additional replicas in the tier as it may to other segments. */
   | 'replicationThrottled'
+  /** The next run uses the queues or the space of the tier for segments that come first. */
+  | 'behindOthers'
   /** A replica is in the load queue of a server. */
   | 'loading'
   /** The next run assigns the replica. */
@@ -75,10 +102,11 @@ export interface Cause {
 export interface ServerFinding {
   readonly server: string
   readonly tier: string
-  readonly state: 'serves' | 'loads' | 'drops' | 'canLoad' | 'cannotLoad'
+  /** `unknown`: the server has not reported its segments, or stopped reporting. */
+  readonly state: 'serves' | 'loads' | 'drops' | 'canLoad' | 'cannotLoad' | 'unknown'
   readonly obstacle?: ServerObstacle
   readonly text: string
-  /** The last failure, until the load may be requested again. */
+  /** Its failures to load the segment since it last loaded it. */
   readonly failure?: LoadFailure
 }
 
@@ -98,13 +126,18 @@ export interface TierFinding {
   /** Historicals of the tier, and those of them that are not decommissioning. */
   readonly servers: number
   readonly activeServers: number
+  /** Servers that failed to load the segment and do not have it. */
+  readonly failedServers: number
   readonly candidates: Candidates
 }
 
 /** Something that will happen to a segment. */
 export interface NextEvent {
-  readonly code: 'load' | 'cancelLoad' | 'drop' | 'markUnused' | 'retry' | 'ruleChange'
-  /** In epoch milliseconds; undefined for the next run. */
+  readonly code: 'load' | 'loaded' | 'wait' | 'cancelLoad' | 'drop' | 'markUnused' | 'retry' | 'ruleChange'
+  /** When it happens, in epoch milliseconds; undefined if that is not known. */
   readonly at?: number
   readonly text: string
+  /** The position in the load queue of a server or among the replicas that wait for a tier, from 1, and when the load is expected to end, in epoch milliseconds. */
+  readonly place?: number
+  readonly doneAt?: number
 }

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { copyFlag } from '../inventory/index.ts'
 import type { WantedCopies } from '../rules/index.ts'
 import {
   createPlanner,
   isEmptyPlan,
+  loadingServers,
   type NamedPlan,
   queuePlan,
   type SimulatedServer,
   simulatedServer,
+  tableOf,
   workOff,
 } from '../testing/index.ts'
-import type { PlanLimits } from './index.ts'
+import { PlacementPlanner, type PlanLimits } from './index.ts'
 
 const unlimited: PlanLimits = { maxLoadsPerServer: Infinity, replicationThrottleLimit: Infinity }
 const load = (tiers: Record<string, number>): WantedCopies => ({
@@ -276,6 +279,24 @@ test('counts unassigned replicas by reason', () => {
     { tier: 'cold', reason: 'noRoom', copies: 2, exampleSegmentId: '1' },
     { tier: 'warm', reason: 'replicationThrottled', copies: 1, exampleSegmentId: '2' },
   ])
+})
+
+test('distinguishes missing room from failed loads and drops in progress', () => {
+  const segment = { id: 's', sizeBytes: 9 }
+  const reasonsOf = (flags: number, maxSizeBytes: number, wanted: WantedCopies) => {
+    const servers = [simulatedServer({ name: 'a', tier: 'hot', maxSizeBytes })]
+    const key = { dataSource: 'any', interval: { start: 0, end: 1 }, version: 'v1', partitionNum: 0 }
+    const table = tableOf([{ ...segment, ...key, partitions: 1, totalRows: 1 }], servers)
+    table.changeCopy(segment.id, 0, flags, 0)
+    const planner = new PlacementPlanner(table, loadingServers(servers), unlimited)
+    planner.planSegment(table.rowOf(segment.id), planner.prepare(wanted))
+    return planner.allUnplaced().map(({ reason }) => reason)
+  }
+  const { refused, served, dropping } = copyFlag
+  assert.deepEqual(reasonsOf(refused, 100, load({ hot: 1 })), ['loadFailed'])
+  assert.deepEqual(reasonsOf(refused, 5, load({ hot: 1 })), ['noRoom'])
+  assert.deepEqual(reasonsOf(served | dropping, 100, load({ hot: 1 })), ['beingDropped'])
+  assert.deepEqual(reasonsOf(refused, 100, broadcast), ['loadFailed'])
 })
 
 test('does not throttle the first replica of a segment in a tier', () => {

@@ -19,7 +19,11 @@ export type UnplacedReason =
   | 'queueFull'
   /** The tier reached its replication throttle limit for this run. */
   | 'replicationThrottled'
-  /** All servers with enough room already hold or are dropping the segment. */
+  /** A server with enough room failed to load the segment, and may not be requested again yet. */
+  | 'loadFailed'
+  /** A server with enough room must finish dropping the segment before it can load it. */
+  | 'beingDropped'
+  /** No server that could load the segment has enough room. */
   | 'noRoom'
 
 /** Required replicas of a tier that a run could not assign, by reason. */
@@ -86,6 +90,10 @@ const countsAsCopy = (flags: number): boolean =>
     ? (flags & copyFlag.dropping) === 0
     : (flags & (copyFlag.loading | copyFlag.moving)) === copyFlag.loading
 
+/** Whether the server failed to load the segment and may not be requested again yet. */
+const isRefused = (flags: number): boolean =>
+  (flags & (copyFlag.refused | copyFlag.served | copyFlag.loading | copyFlag.dropping)) === copyFlag.refused
+
 const canHoldSegments = ({ server }: ServerDraft): boolean => server.maxSizeBytes > 0
 
 const fullestFirst = (a: ServerDraft, b: ServerDraft): number => {
@@ -111,6 +119,7 @@ const noCopies = (): CopyList => ({ rows: [], servers: [] })
 export class PlacementPlanner {
   private readonly table: SegmentTable
   private readonly limits: PlanLimits
+  private readonly onUnplaced: (row: number, tier: string, reason: UnplacedReason, copies: number) => void
   private readonly drafts: (ServerDraft | undefined)[] = []
   private readonly preparedFor = new Map<WantedCopies, PreparedWanted>()
   private readonly brokers: readonly ServerDraft[]
@@ -127,9 +136,16 @@ export class PlacementPlanner {
   /** Loads queued on decommissioning servers. */
   private readonly leavingLoads: ServerDraft[] = []
 
-  constructor(table: SegmentTable, servers: readonly LoadingServer[], limits: PlanLimits) {
+  /** Calls `onUnplaced` for each segment, given by row, with replicas that could not be assigned. */
+  constructor(
+    table: SegmentTable,
+    servers: readonly LoadingServer[],
+    limits: PlanLimits,
+    onUnplaced: (row: number, tier: string, reason: UnplacedReason, copies: number) => void = () => undefined,
+  ) {
     this.table = table
     this.limits = limits
+    this.onUnplaced = onUnplaced
     const historicals = servers.filter(({ type }) => type === 'historical')
     this.tiers = [...Map.groupBy(historicals, ({ tier }) => tier)].map(([name, members], place) => {
       const drafts = members.map((server) => this.addDraft(server, place))
@@ -214,7 +230,7 @@ export class PlacementPlanner {
    * change, because something was planned or could not be planned.
    */
   planSegment(row: number, prepared: PreparedWanted): boolean {
-    if (prepared.wanted.action === 'load' && this.isSettled(row, prepared)) return false
+    if (!this.mayChange(row, prepared)) return false
     const before = this.emitted
     this.findCopies(row)
     switch (prepared.wanted.action) {
@@ -232,6 +248,11 @@ export class PlacementPlanner {
         break
     }
     return this.emitted !== before
+  }
+
+  /** Returns whether planning a used segment may have a result. */
+  mayChange(row: number, prepared: PreparedWanted): boolean {
+    return prepared.wanted.action !== 'load' || !this.isSettled(row, prepared)
   }
 
   /** Plans drops for all servers that serve an unused segment. Returns whether there is one. */
@@ -391,13 +412,27 @@ export class PlacementPlanner {
       }
       const draft = tier.assignable.assign(sizeBytes, this.turn)
       if (draft === undefined) {
-        this.noteUnplaced(row, tier.name, tier.assignable.someQueueFull ? 'queueFull' : 'noRoom', missing)
+        this.noteUnplaced(row, tier.name, this.obstacleIn(row, tier), missing)
         return
       }
       draft.takenFor = this.turn
       if (isFurther) tier.furtherCopies += 1
       this.load(row, draft)
     }
+  }
+
+  /** Why no server of the tier takes a replica. */
+  private obstacleIn(row: number, tier: Tier): UnplacedReason {
+    if (tier.assignable.someQueueFull) return 'queueFull'
+    const { firstOf, nextOf, serverOf, flagsOf } = this.table.copies
+    let obstacle: UnplacedReason = 'noRoom'
+    for (let entry = firstOf[row]!; entry >= 0; entry = nextOf[entry]!) {
+      const draft = this.drafts[serverOf[entry]!]
+      if (draft?.tier !== tier.place || !draft.active || !hasRoom(draft, this.table.sizeOf[row]!)) continue
+      if (isRefused(flagsOf[entry]!)) return 'loadFailed'
+      if ((flagsOf[entry]! & copyFlag.dropping) !== 0) obstacle = 'beingDropped'
+    }
+    return obstacle
   }
 
   /** Plans one replica on every historical and broker that can hold segments. */
@@ -416,8 +451,10 @@ export class PlacementPlanner {
     const sizeBytes = this.table.sizeOf[row]!
     let anyLoad = false
     for (const draft of drafts) {
-      if (draft.takenFor === this.turn) continue
-      if (draft.queuedLoads >= this.limits.maxLoadsPerServer) {
+      if (draft.takenFor === this.turn) {
+        if (isRefused(this.table.copies.flags(row, draft.server.number)))
+          this.noteUnplaced(row, draft.server.tier, 'loadFailed', 1)
+      } else if (draft.queuedLoads >= this.limits.maxLoadsPerServer) {
         this.noteUnplaced(row, draft.server.tier, 'queueFull', 1)
       } else if (!hasRoom(draft, sizeBytes)) {
         this.noteUnplaced(row, draft.server.tier, 'noRoom', 1)
@@ -454,6 +491,7 @@ export class PlacementPlanner {
 
   private noteUnplaced(row: number, tier: string, reason: UnplacedReason, copies: number): void {
     this.emitted += 1
+    this.onUnplaced(row, tier, reason, copies)
     const key = `${reason}/${tier}`
     const noted = this.unplaced.get(key)
     if (noted === undefined) this.unplaced.set(key, { tier, reason, copies, exampleRow: row })

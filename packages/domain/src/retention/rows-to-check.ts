@@ -1,17 +1,20 @@
 import type { SegmentTable } from '../inventory/index.ts'
 
 /**
- * Yields the rows that the next run must check. Like in Druid, segments with newer intervals come first, so that they get
+ * Yields the rows that the next run must check, or other rows that have a 1 in `marks`. Like in Druid, segments with newer intervals come first, so that they get
  * what space there is. Of segments with the same interval, the greater name of a datasource, the greater version, and the
  * greater partition number come first. Unused segments come last.
  */
-export function* rowsToCheck(table: SegmentTable): Generator<number, void> {
+export function* rowsToCheck(
+  table: SegmentTable,
+  marks: { readonly [row: number]: number } = table.markedOf,
+): Generator<number, void> {
   const names = table.datasourceNames
   const unused: number[] = []
   const groupsByEnd = new Map<number, number[]>()
   const isNoted = new Uint8Array(table.groupLimit)
   for (let row = 0; row < table.rowLimit; row += 1) {
-    if (table.markedOf[row] === 0) continue
+    if (marks[row] === 0) continue
     const group = table.groupOf[row]!
     if (group < 0) unused.push(row)
     if (group < 0 || isNoted[group] === 1) continue

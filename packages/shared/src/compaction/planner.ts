@@ -217,6 +217,7 @@ function lockedIntervals(
     past.filter(({ ended }) => ended === undefined),
     ({ dataSource }) => dataSource,
   )
+  const compacting = new Set([...unfinished.values()].flat().map(({ taskId }) => taskId))
   const locks = Map.groupBy(taskLocks, ({ dataSource }) => dataSource)
   return ({ dataSource, taskPriority }) => {
     // Tasks of a lower priority are preempted.
@@ -225,6 +226,7 @@ function lockedIntervals(
       dataSource,
       interval,
       taskId,
+      isCompaction: compacting.has(taskId),
     }))
   }
 }

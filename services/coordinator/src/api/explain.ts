@@ -37,6 +37,7 @@ const tierShape = z.object({
   leaving: z.int().describe('Replicas on decommissioning servers'),
   servers: z.int(),
   activeServers: z.int(),
+  failedServers: z.int().describe('Servers that failed to load the segment and do not have it'),
   candidates: z
     .record(z.string(), z.int())
     .optional()
@@ -48,10 +49,13 @@ const tierShape = z.object({
 const serverShape = z.object({
   server: z.string(),
   tier: z.string(),
-  state: z.enum(['serves', 'loads', 'drops', 'canLoad', 'cannotLoad']),
+  state: z.enum(['serves', 'loads', 'drops', 'canLoad', 'cannotLoad', 'unknown']),
   obstacle: z.string().optional(),
   text: z.string(),
-  failure: z.object({ error: z.string(), at: z.string(), retryAt: z.string() }).optional(),
+  failure: z
+    .object({ failures: z.int(), error: z.string(), at: z.string(), retryAt: z.string() })
+    .optional()
+    .describe('Failures to load the segment since the server last loaded it, with the last error'),
 })
 
 const common = {
@@ -76,7 +80,20 @@ const usedShape = z
     omittedTiers: z.int().describe('Number of tiers without servers that are not listed'),
     servers: z.array(serverShape),
     omittedServers: z.int(),
-    next: z.array(z.object({ code: z.string(), at: z.string().optional(), text: z.string() })),
+    next: z.array(
+      z.object({
+        code: z.string(),
+        at: z.string().optional(),
+        text: z.string(),
+        place: z
+          .int()
+          .optional()
+          .describe(
+            'Position in the load queue of a server, or among the replicas that wait for a tier, from 1',
+          ),
+        doneAt: z.string().optional().describe('When the load is expected to end'),
+      }),
+    ),
   })
   .meta({ title: 'SegmentExplanation' })
 

@@ -25,6 +25,7 @@ const brokers: DiscoveredNode[] = []
 const expected: string[] = []
 const tracker = trackClusterState({
   context: {
+    clock: { now: () => Date.now() } as never,
     database,
     discovery: { nodes: (role: string) => (role === 'broker' ? brokers : []) } as never,
     settings: { get: () => expected } as never,
@@ -235,11 +236,17 @@ describe('a cluster is settled', () => {
 
   it('shows segments that servers failed to load', async () => {
     await storeSegments(database, [segment(1)])
+    const rule = { type: 'loadForever', tieredReplicants: { hot: 1 } }
+    await saveRules(database, 'wiki', JSON.stringify([rule]), audit, today)
+    rules.invalidate()
     await run()
     servers.note('a', new Map([[segment(1).id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
     report({ segments: null, failures: [{ action: 'load', id: segment(1).id, problem: 'x' }] })
     assert.deepEqual((await tracker.current()).shortages, [
       'Server [a] failed to load 1 segment and will retry',
     ])
+    // Another server loaded it, so no rule requires the load any more.
+    report({ name: 'b', process: 'b', session: 'other', from: 0, to: 1, segments: [segment(1).id] })
+    assert.deepEqual((await tracker.current()).shortages, [])
   })
 })

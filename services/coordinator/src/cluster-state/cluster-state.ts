@@ -1,3 +1,4 @@
+import { missingReplicas } from '@svc/domain/explanation'
 import type { RulesByName } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant } from '@svc/domain/time'
@@ -49,7 +50,7 @@ const maxNamed = 10
 
 /** State of the cluster that the tracker reads. */
 interface TrackedCluster {
-  readonly context: Pick<ServiceContext, 'database' | 'discovery' | 'settings'>
+  readonly context: Pick<ServiceContext, 'clock' | 'database' | 'discovery' | 'settings'>
   readonly segments: SegmentInventory
   readonly servers: ServerInventory
   readonly rules: FollowedRules
@@ -58,7 +59,7 @@ interface TrackedCluster {
 
 /** Creates the tracker. It changes nothing. */
 export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker {
-  const { segments, servers } = cluster
+  const { context, segments, servers } = cluster
   let lastRun: CompleteRun | undefined
   let restarts = 0
   return {
@@ -76,9 +77,15 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       }
     },
     current: async () => {
-      await segments.refresh()
+      const [config, currentRules] = await Promise.all([
+        loadCoordinatorConfig(context.database),
+        cluster.rules.current(),
+        segments.refresh(),
+      ])
+      const all = servers.loadingServers(performance.now(), serverPartsOf(config))
+      const isMissing = missingReplicas(segments.table, currentRules, all, context.clock.now())
       const failedLoads = servers
-        .failedLoads(() => false)
+        .failedLoads(() => false, isMissing)
         .map(
           ({ name, count }) => `Server [${name}] failed to load ${countOf(count, 'segment')} and will retry`,
         )
@@ -86,7 +93,7 @@ export function trackClusterState(cluster: TrackedCluster): ClusterStateTracker 
       const unknown = unknownReasons(cluster)
       if (unknown.length > 0)
         return { known: false, settled: false, reasons: unknown, shortages, scheduled: [] }
-      const reasons = await unsettledReasons(cluster, () => lastRun)
+      const reasons = unsettledReasons(cluster, { config, rules: currentRules }, lastRun)
       const waiting = lastRun?.waitingOvershadowed
       const scheduled =
         waiting === undefined ? [] : [`${overshadowedText(waiting)} at ${formatInstant(waiting.untilMs)}`]
@@ -126,12 +133,12 @@ function unknownReasons({
   return reasons
 }
 
-async function unsettledReasons(
+function unsettledReasons(
   cluster: TrackedCluster,
-  readLastRun: () => CompleteRun | undefined,
-): Promise<string[]> {
-  const { context, servers, rules } = cluster
-  const [config, currentRules] = await Promise.all([loadCoordinatorConfig(context.database), rules.current()])
+  { config, rules }: RunInputs,
+  lastRun: CompleteRun | undefined,
+): string[] {
+  const { servers } = cluster
   const reasons: string[] = []
   const queues = [...servers.queues().values()]
   const loads = queues.reduce((sum, queue) => sum + queue.loads, 0)
@@ -139,12 +146,10 @@ async function unsettledReasons(
   if (loads + drops > 0)
     reasons.push(`Load queues contain ${countOf(loads, 'load')} and ${countOf(drops, 'drop')}`)
   if (config.pauseCoordination) reasons.push('Coordination is paused: [pauseCoordination] is [true]')
-  // Runs may end while this waits for the configuration.
-  const lastRun = readLastRun()
   if (lastRun === undefined) return [...reasons, 'This leader has not completed a duty run yet']
   const { inputs, fingerprint, hasChanged, waitingOvershadowed } = lastRun
   if (hasChanged) reasons.push('The last duty run changed replicas or segments')
-  else if (!areSame(inputs.rules, currentRules) || fingerprint !== fingerprintOf(cluster, config))
+  else if (!haveSameRules(inputs.rules, rules) || fingerprint !== fingerprintOf(cluster, config))
     reasons.push('Rules, segments, servers, or the configuration changed since the last duty run')
   // Waiting may take minutes, in which nothing else changes.
   if (waitingOvershadowed !== undefined && waitingOvershadowed.untilMs <= Date.now())
@@ -156,7 +161,7 @@ const overshadowedText = ({ count }: WaitingOvershadowed): string =>
   `${countOf(count, 'overshadowed segment')} will be marked unused`
 
 /** Returns whether rules are the same. Unchanged lists stay the same objects when rules are read again. */
-function areSame(rules: RulesByName, others: RulesByName): boolean {
+export function haveSameRules(rules: RulesByName, others: RulesByName): boolean {
   return rules.size === others.size && [...rules].every(([name, list]) => others.get(name) === list)
 }
 

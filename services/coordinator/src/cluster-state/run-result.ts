@@ -40,11 +40,7 @@ export function shortagesOf(
   const unplaced = run
     .unplaced()
     .map(({ tier, reason, copies }) =>
-      shortage(tier, 'do not load all replicas', () =>
-        reason === 'noRoom'
-          ? `has no space for ${countOf(copies, 'replica')}`
-          : `does not load ${countOf(copies, 'replica')} because of the limits on load queues and replication`,
-      ),
+      shortage(tier, 'do not load all replicas', () => unplacedText(reason, countOf(copies, 'replica'))),
     )
   const withoutServers = [...run.tiersWithoutServers()].map(([tier, copies]) =>
     shortage(tier, 'have no servers', () => `has no servers for ${countOf(copies, 'replica')}`),
@@ -58,6 +54,21 @@ export function shortagesOf(
     ),
   )
   return [...unplaced, ...withoutServers, ...withTooFewServers]
+}
+
+function unplacedText(reason: Unplaced['reason'], replicas: string): string {
+  switch (reason) {
+    case 'noRoom':
+      return `has no space for ${replicas}`
+    case 'loadFailed':
+      return `does not load ${replicas} because the servers that have space failed to load them`
+    case 'beingDropped':
+      return `loads ${replicas} once its servers have dropped their old copies`
+    case 'queueFull':
+      return `does not load ${replicas} yet because the load queues are full`
+    case 'replicationThrottled':
+      return `does not load ${replicas} yet because each run loads at most [replicationThrottleLimit] additional replicas`
+  }
 }
 
 /** Rules may name thousands of tiers without servers, and few sentences are ever shown, so they are created on demand. */

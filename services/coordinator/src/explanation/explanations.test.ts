@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Segment, segmentId } from '@svc/domain/segment'
 import { formatInterval } from '@svc/domain/time'
+import { coordinatorConfigName } from '@svc/shared/coordinator-config'
 import { ReportLog, ServedSegments } from '@svc/shared/data-server'
 import {
   ensureDefaultRules,
   markUnused,
+  saveConfig,
   saveRules,
   scopedTaskId,
   sql,
@@ -22,6 +24,7 @@ const stores = await createTestStores({ after })
 const { database } = stores
 const context = await createTestContext({ after }, stores, 'coordinator')
 const rules = followRules(database)
+const awaited: { name: string; tier: string | undefined }[] = []
 let shortages: readonly Shortage[] = []
 const servers = new ServerInventory(60_000)
 const segments = createSegmentInventory(database, servers.table)
@@ -30,7 +33,7 @@ const explanations = createExplanations({
   segments,
   servers,
   rules,
-  reportedServers: { awaited: () => [] },
+  reportedServers: { awaited: () => awaited },
   clusterState: {
     lastShortages: () => ({ shortages, unplaced: [] }),
     current: async () => ({
@@ -42,6 +45,7 @@ const explanations = createExplanations({
     }),
   },
   rateOf: () => undefined,
+  untilNextRunMs: () => 3000,
 })
 const callerWith = (...granted: string[]) =>
   ({
@@ -152,6 +156,51 @@ describe('the explanation of a segment', () => {
     const limited = JSON.stringify(await explanations.ofSegment('wiki', one.id, reader))
     assert.match(limited, /"server":"h1"/)
     assert.doesNotMatch(limited, /secret|h2|candidates/)
+  })
+
+  it('does not show failures of loads that no rule requires any more', async () => {
+    const one = segment(1)
+    await storeSegments(database, [one])
+    await segments.refresh()
+    await setRules({ hot: 1 })
+    report('h1', [])
+    servers.note('h1', new Map([[one.id, { action: 'load', sizeBytes: 10, sentAtMs: 0 }]]))
+    const failures = [{ id: one.id, action: 'load', message: 'disk full' }]
+    report('h1', [], { session: log.next().session, segments: null, failures })
+    const shown = async () => JSON.stringify(await explanations.ofCluster(operator))
+    assert.match(await shown(), /\[h1\] failed to load 1 segment \(disk full\)/)
+    report('h2', [one])
+    assert.doesNotMatch(await shown(), /failed to load/)
+  })
+
+  it('names decommissioning servers in the explanations of their tier and the cluster, and leaves out clones', async () => {
+    for (const name of ['h1', 'h2', 'h3']) report(name, [])
+    const config = { decommissioningNodes: ['h2'], cloneServers: { h3: 'h1' } }
+    await saveConfig(database, coordinatorConfigName, JSON.stringify(config), 0, audit, 0)
+    const { sentences } = await explanations.ofTier('hot', operator)
+    assert.equal(sentences[0], 'Tier [hot] has 2 servers, 1 of them decommissioning: 0 B of 200 B used')
+    assert.match(
+      JSON.stringify(await explanations.ofCluster(operator)),
+      /Server \[h2\] is decommissioning; 0 B of segments are left on it/,
+    )
+    await database.query(sql`DELETE FROM dynamic_configs`)
+  })
+
+  it('says when a server that stopped reporting was last seen', async () => {
+    report('h1', [])
+    servers.expire(performance.now() + 70_000, 900_000)
+    const { sentences } = await explanations.ofServer('h1', operator)
+    assert.match(
+      sentences.join(),
+      /^Server \[h1\], a historical in tier \[hot\], stopped reporting: it was last seen at 20.*Z, and its replicas no longer count$/,
+    )
+    report('h1', [])
+    assert.match((await explanations.ofServer('h1', operator)).sentences.join(), /serves 0 segments/)
+    awaited.push({ name: 'h2', tier: 'hot' })
+    assert.deepEqual((await explanations.ofServer('h2', operator)).sentences, [
+      'The leader is waiting for the first report from [h2]',
+    ])
+    awaited.length = 0
   })
 
   it('says why an unused segment is unused', async () => {

@@ -1,6 +1,7 @@
 import {
   type AnsweredRule,
   type AnsweredServer,
+  awaitsRun,
   type ClusterExplanation,
   describeRule,
   type ExplainedCluster,
@@ -10,7 +11,12 @@ import {
   explainSegment,
   explainServerWork,
   explainTierWork,
+  forecastRun,
+  idleRun,
+  type LostServer,
+  missingReplicas,
   type PlacedRule,
+  type RunForecast,
   SegmentExplainer,
   type SegmentExplanation,
   type ServerFinding,
@@ -26,10 +32,11 @@ import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/co
 import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
-import { createSlices } from '@svc/shared/slices'
-import { type ClusterStateTracker, shortageSentences } from '../cluster-state/index.ts'
+import { createSlices, finishInSlices } from '@svc/shared/slices'
+import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
+  type LostServerState,
   loadCoordinatorConfig,
   type ReportedServers,
   type SegmentInventory,
@@ -44,6 +51,8 @@ interface ExplainedState {
   readonly rules: FollowedRules
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
   readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
+  /** Returns how long it takes until the next run of the rules starts, in milliseconds. */
+  readonly untilNextRunMs: () => number
   /** Returns the measured rate of a server, or undefined if it has not been measured. */
   readonly rateOf: (server: string) => LoadRate | undefined
 }
@@ -76,23 +85,27 @@ export function createExplanations(state: ExplainedState): Explanations {
   const { context, segments } = state
   const { table } = segments
   const slices = createSlices()
+  const forecastOf = createForecasts()
   return {
     ofSegment: async (dataSource, id, caller) => {
       const cluster = await clusterOf(state)
       const row = table.rowOf(id)
       const isOfDatasource = row >= 0 && table.isUsed(row) && datasourceOf(table, row) === dataSource
       if (!isOfDatasource) return await unusedAnswer(cluster, dataSource, id, caller)
-      return answerOf(explainSegment(cluster, row), caller.can('READ', 'STATE', 'STATE'))
+      const forecast = awaitsRun(cluster, row) ? await forecastOf(cluster) : idleRun
+      return answerOf(explainSegment(cluster, row, forecast), caller.can('READ', 'STATE', 'STATE'))
     },
     ofInterval: async (dataSource, interval, signal) => {
       const cluster = await clusterOf(state)
-      return await slices.run(() => explainInterval(cluster, dataSource, interval), signal)
+      const forecast = await forecastOf(cluster)
+      return await slices.run(() => explainInterval(cluster, forecast, dataSource, interval), signal)
     },
     ofCluster: (caller) => explainWork(state, caller),
     ofServer: (name, caller) => explainServer(state, name, caller),
     ofTier: async (tier, caller) => {
       const { shortages } = state.clusterState.lastShortages()
-      const members = workOf(state, caller).filter(
+      const parts = serverPartsOf(await loadCoordinatorConfig(context.database))
+      const members = (await workOf(state, caller, parts)).filter(
         ({ server }) => server.tier === tier && server.type === 'historical',
       )
       const isNamed = shortages.some((shortage) => shortage.tier === tier)
@@ -130,6 +143,31 @@ export function createExplanations(state: ExplainedState): Explanations {
   }
 }
 
+// A forecast of a million segments that await the next run takes about a second.
+const maxForecastAgeMs = 1000
+
+/** Returns a function that forecasts the next run. Explanations in quick succession share a forecast. */
+function createForecasts(): (cluster: ExplainedCluster) => Promise<RunForecast> {
+  let last: { readonly cluster: ExplainedCluster; readonly key: string; readonly atMs: number } | undefined
+  let forecast: Promise<RunForecast> | undefined
+  return (cluster) => {
+    const { servers, table, limits, awaited } = cluster
+    const changes = table.datasourceNames.map((_, number) => table.changesOf(number))
+    const key = JSON.stringify([servers, changes, table.servedChanges, limits, awaited])
+    const nowMs = performance.now()
+    const isCurrent =
+      last !== undefined &&
+      last.key === key &&
+      nowMs - last.atMs < maxForecastAgeMs &&
+      haveSameRules(last.cluster.rules, cluster.rules)
+    if (forecast === undefined || !isCurrent) {
+      last = { cluster, key, atMs: nowMs }
+      forecast = finishInSlices(forecastRun(cluster))
+    }
+    return forecast
+  }
+}
+
 const datasourceOf = (
   { datasourceNames, datasourceOf: numbers, groupOf }: SegmentTable,
   row: number,
@@ -146,22 +184,25 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
     ...current,
     isPaused: config.pauseCoordination,
     shortages: shortageSentences(shortages),
-    servers: workOf(state, caller),
+    servers: await workOf(state, caller, serverPartsOf(config)),
   })
 }
 
-function workOf(
-  { servers, rateOf, segments: { table } }: Pick<ExplainedState, 'servers' | 'rateOf' | 'segments'>,
+async function workOf(
+  { context, servers, rateOf, rules, segments: { table } }: ExplainedState,
   caller: Caller,
-  leaving?: ServerParts,
-): ServerWork[] {
+  parts: ServerParts,
+): Promise<ServerWork[]> {
   const sees = (id: string): boolean => {
     const row = table.rowOf(id)
     return row >= 0 && caller.sees(datasourceOf(table, row))
   }
-  const failedOf = new Map(servers.failedLoads(sees).map((failed) => [failed.name, failed]))
+  const current = await rules.current()
+  const members = servers.loadingServers(performance.now(), parts)
+  const isMissing = missingReplicas(table, current, members, context.clock.now())
+  const failedOf = new Map(servers.failedLoads(sees, isMissing).map((failed) => [failed.name, failed]))
   const queues = servers.queues()
-  return servers.loadingServers(performance.now(), leaving).map((server) => ({
+  return members.map((server) => ({
     server,
     queuedDrops: queues.get(server.number)?.drops ?? 0,
     rate: rateOf(server.name),
@@ -176,12 +217,14 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   const parts = serverPartsOf(config)
   const found = servers.get(name)
   // Clones are not planned, so they are not among the servers for planning.
-  const all = workOf(state, caller, { ...parts, clones: new Map() })
+  const all = await workOf(state, caller, { ...parts, clones: new Map() })
   const work = all.find(({ server }) => server.name === name)
   if (found === undefined || work === undefined) {
-    if (!reportedServers.awaited().some((server) => server.name === name))
-      throw notFound(`Server [${name}] does not exist or has stopped reporting`)
-    return { sentences: [`The leader is waiting for the first report from [${name}]`] }
+    if (reportedServers.awaited().some((server) => server.name === name))
+      return { sentences: [`The leader is waiting for the first report from [${name}]`] }
+    const lost = servers.lost().find((server) => server.name === name)
+    if (lost === undefined) throw notFound(`Server [${name}] does not exist`)
+    return { sentences: [lostText(lost)] }
   }
   const oldestMs = servers.queues().get(found.number)?.oldestLoadAtMs ?? Number.POSITIVE_INFINITY
   const nowMs = performance.now()
@@ -197,13 +240,20 @@ async function explainServer(state: ExplainedState, name: string, caller: Caller
   }
 }
 
+const lostText = ({ name, type, tier, lastReportAtMs }: LostServerState): string =>
+  `Server [${name}], a ${type} in tier [${tier}], stopped reporting: it was last seen at ${formatInstant(epochOf(lastReportAtMs))}, and its replicas no longer count`
+
+/** Converts milliseconds of the monotonic clock of this process to epoch milliseconds. */
+const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
+
 async function clusterOf({
   context: { clock, database },
   segments,
   servers,
   rules,
   reportedServers,
-  clusterState,
+  rateOf,
+  untilNextRunMs,
 }: ExplainedState): Promise<ExplainedCluster> {
   const [current, config] = await Promise.all([
     rules.current(),
@@ -224,14 +274,26 @@ async function clusterOf({
     limits: loadingLimitsOf(config, segments.table.usedCount, loading.length),
     now: clock.now(),
     isPaused: config.pauseCoordination,
-    awaited: reportedServers.awaited().map(({ name }) => name),
-    lastUnplaced: clusterState.lastShortages().unplaced,
+    awaited: reportedServers.awaited(),
+    lost: servers
+      .lost()
+      .filter(({ type }) => type === 'historical')
+      .map(
+        ({ name, tier, lastReportAtMs }): LostServer => ({
+          name,
+          tier,
+          lastSeenAt: epochOf(lastReportAtMs),
+        }),
+      ),
+    nextRun: { at: Math.round(Date.now() + untilNextRunMs()), inMs: untilNextRunMs() },
+    rateOf,
     failureOf: (server, id) => {
-      const failure = servers.failureOf(server, id, nowMs)
+      const failure = servers.failureOf(server, id)
       if (failure === undefined) return undefined
-      const { message, atMs, retryAtMs } = failure
-      const epochOf = (ms: number): number => Math.round(performance.timeOrigin + ms)
+      const { message, failures, atMs, retryAtMs } = failure
       return {
+        failures,
+        isResting: nowMs < retryAtMs,
         error: message ?? 'the server did not respond in time',
         at: epochOf(atMs),
         retryAt: epochOf(retryAtMs),
@@ -263,7 +325,11 @@ function answerOf(explained: SegmentExplanation, canReadServers: boolean): Expla
     omittedServers: explained.omittedServers + explained.servers.length - servers.length,
     next: explained.next
       .filter(({ code }) => canReadServers || code === 'ruleChange' || code === 'markUnused')
-      .map(({ at, ...event }) => ({ ...event, ...(at === undefined ? {} : { at: formatInstant(at) }) })),
+      .map(({ at, doneAt, ...event }) => ({
+        ...event,
+        ...(at === undefined ? {} : { at: formatInstant(at) }),
+        ...(doneAt === undefined ? {} : { doneAt: formatInstant(doneAt) }),
+      })),
   }
 }
 
@@ -283,6 +349,7 @@ const serverAnswer = ({ failure, ...finding }: ServerFinding): AnsweredServer =>
     ? {}
     : {
         failure: {
+          failures: failure.failures,
           error: failure.error,
           at: formatInstant(failure.at),
           retryAt: formatInstant(failure.retryAt),
@@ -293,11 +360,12 @@ const serverAnswer = ({ failure, ...finding }: ServerFinding): AnsweredServer =>
 /** Explains the segments that overlap an interval, oldest first. Yields regularly. */
 function* explainInterval(
   cluster: ExplainedCluster,
+  forecast: RunForecast,
   dataSource: string,
   interval: Interval,
 ): Generator<undefined, object> {
   const { table } = cluster
-  const explainer = new SegmentExplainer(cluster)
+  const explainer = new SegmentExplainer(cluster, forecast)
   const number = table.datasourceNumber(dataSource)
   const states: Record<string, number> = {}
   const listed: object[] = []

@@ -2,6 +2,8 @@
 export interface FailedRequest {
   /** What the server reported; undefined if it did not answer. */
   readonly message: string | undefined
+  /** How often it failed since it last succeeded. */
+  readonly failures: number
   readonly atMs: number
   /** Until then, the leader does not request the segment again. */
   readonly retryAtMs: number
@@ -15,18 +17,6 @@ const maxRetryMs = 300_000
 export class FailedRequests implements Iterable<[id: string, request: FailedRequest]> {
   private readonly byId = new Map<string, FailedRequest>()
 
-  get count(): number {
-    return this.byId.size
-  }
-
-  /** What the server reported about its latest failure of some segments; undefined if there is none or it did not answer. */
-  lastMessage(isShown: (id: string) => boolean): string | undefined {
-    let latest: FailedRequest | undefined
-    for (const [id, request] of this.byId)
-      if (isShown(id) && (latest === undefined || request.atMs >= latest.atMs)) latest = request
-    return latest?.message
-  }
-
   get(id: string): FailedRequest | undefined {
     return this.byId.get(id)
   }
@@ -39,12 +29,14 @@ export class FailedRequests implements Iterable<[id: string, request: FailedRequ
     const known = this.byId.get(id)
     const waitMs =
       known === undefined ? firstRetryMs : Math.min(2 * (known.retryAtMs - known.atMs), maxRetryMs)
-    this.byId.set(id, { message, atMs: nowMs, retryAtMs: nowMs + waitMs })
+    const failures = (known?.failures ?? 0) + 1
+    this.byId.set(id, { message, failures, atMs: nowMs, retryAtMs: nowMs + waitMs })
   }
 
   /** Adds a request that the server did not answer. Other servers have time to answer it. */
   addUnanswered(id: string, nowMs: number): void {
-    this.byId.set(id, { message: undefined, atMs: nowMs, retryAtMs: nowMs + maxRetryMs })
+    const failures = (this.byId.get(id)?.failures ?? 0) + 1
+    this.byId.set(id, { message: undefined, failures, atMs: nowMs, retryAtMs: nowMs + maxRetryMs })
   }
 
   delete(id: string): void {

@@ -14,6 +14,7 @@ export { type ReportedServers, watchReported } from './reported-servers.ts'
 export { rulesText } from './rules-text.ts'
 export { createSegmentInventory, type SegmentInventory } from './segment-inventory.ts'
 export {
+  type LostServerState,
   type QueueSize,
   ServerInventory,
   type ServerInventoryEvents,

@@ -25,6 +25,9 @@ export interface ServerState {
   readonly pending: PendingView
 }
 
+/** A server that stopped reporting. */
+export type LostServerState = Pick<ServerState, 'name' | 'type' | 'tier' | 'lastReportAtMs'>
+
 interface MutableServer extends ServerState {
   readonly failed: FailedRequests
   /** Requests that seem to be done already. The next report completes them. */
@@ -68,6 +71,9 @@ function inOrder(a: ServerState, b: ServerState): number {
   return a.name < b.name ? -1 : 1
 }
 
+// Maximum number of servers to remember after they stopped reporting.
+const maxLost = 1000
+
 const noParts: ServerParts = { leaving: new Set(), clones: new Map() }
 
 const { served, loading, dropping, refused, moving, leaving } = copyFlag
@@ -87,6 +93,8 @@ export class ServerInventory {
   private reportedChanges = 0
   /** Historicals that their process announced but that have not reported their segments yet, by process. */
   private readonly awaitedOf = new Map<string, { list: readonly AwaitedServer[]; readonly atMs: number }>()
+  /** Servers that stopped reporting, the last ones. */
+  private readonly lostByName = new Map<string, LostServerState>()
   private readonly silenceMs: number
   private readonly events: ServerInventoryEvents
 
@@ -166,6 +174,7 @@ export class ServerInventory {
       voidUntilMs: sameLife ? known.voidUntilMs : undefined,
     }
     this.byName.set(report.name, server)
+    this.lostByName.delete(report.name)
     this.byNumber[number] = server
     if (report.segments) this.takeList(server, report.segments, known !== undefined)
     for (const { id, change } of report.changes) {
@@ -321,6 +330,9 @@ export class ServerInventory {
       ({ lastReportAtMs }) => nowMs - lastReportAtMs > this.silenceMs,
     )
     this.freeNumbers.push(...this.remove(silent))
+    for (const { name, type, tier, lastReportAtMs } of silent)
+      this.lostByName.set(name, { name, type, tier, lastReportAtMs })
+    for (const name of [...this.lostByName.keys()].slice(0, -maxLost)) this.lostByName.delete(name)
     for (const { failed } of this.byName.values()) failed.deleteOld(nowMs)
     const { copies } = this.table
     for (let entry = 0; entry < copies.limit; entry++) {
@@ -343,6 +355,7 @@ export class ServerInventory {
       if (server !== -1) this.table.changeRow(copies.rowOf[entry] as number, server, 0, 255)
     }
     this.byName.clear()
+    this.lostByName.clear()
     this.awaitedOf.clear()
     this.byNumber.length = 0
     this.freeNumbers.length = 0
@@ -353,6 +366,11 @@ export class ServerInventory {
   /** Returns the reporting servers, historicals before brokers, sorted by name. */
   servers(): readonly ServerState[] {
     return [...this.byName.values()].sort(inOrder)
+  }
+
+  /** Returns the servers that stopped reporting to this leader and have not reported again. */
+  lost(): readonly LostServerState[] {
+    return [...this.lostByName.values()]
   }
 
   get(name: string): ServerState | undefined {
@@ -397,22 +415,27 @@ export class ServerInventory {
   }
 
   /**
-   * Returns the servers that recently failed to load segments, with the number of these segments and the last error.
-   * Errors may name their segment, so only those of the segments for which `isShown` returns true are returned.
+   * Returns the servers that recently failed to load segments that are still missing, with the number of these segments
+   * and the last error. `isMissing` returns whether a server, given by number, must still load a segment. Errors may name
+   * their segment, so only those of the segments for which `isShown` returns true are returned.
    */
   failedLoads(
     isShown: (id: string) => boolean,
+    isMissing: (id: string, server: number) => boolean = () => true,
   ): { readonly name: string; readonly count: number; readonly lastError: string | undefined }[] {
-    return [...this.byName.values()]
-      .toSorted(inOrder)
-      .filter(({ failed }) => failed.count > 0)
-      .map(({ name, failed }) => ({ name, count: failed.count, lastError: failed.lastMessage(isShown) }))
+    return this.servers().flatMap(({ name, number }) => {
+      const failed = [...this.byName.get(name)!.failed].filter(([id]) => isMissing(id, number))
+      if (failed.length === 0) return []
+      let latest: FailedRequest | undefined
+      for (const [id, request] of failed)
+        if (isShown(id) && (latest === undefined || request.atMs >= latest.atMs)) latest = request
+      return [{ name, count: failed.length, lastError: latest?.message }]
+    })
   }
 
-  /** Returns why a segment is not requested from a server, given by number, again yet; undefined if it may be requested. */
-  failureOf(server: number, id: string, nowMs: number): FailedRequest | undefined {
-    const failure = this.byNumber[server]?.failed.get(id)
-    return failure !== undefined && nowMs < failure.retryAtMs ? failure : undefined
+  /** Returns the last failure of a server, given by number, to load or drop a segment, until a request succeeds. */
+  failureOf(server: number, id: string): FailedRequest | undefined {
+    return this.byNumber[server]?.failed.get(id)
   }
 
   /** Returns the servers for planning, without clones. Servers that are leaving are marked as decommissioning. */

@@ -1,0 +1,207 @@
+import {
+  type CopyList,
+  type LoadingServer,
+  PlacementPlanner,
+  type PreparedWanted,
+  type UnplacedReason,
+} from '../loading/index.ts'
+import { rowsToCheck } from '../retention/index.ts'
+import { ruleBoundariesOf } from '../rules/index.ts'
+import type { ExplainedCluster } from './segment-explanation.ts'
+import { plannedServers } from './unreported-servers.ts'
+
+/** A load that the next run requests. */
+export interface ForecastLoad {
+  /** Number of the server. */
+  readonly server: number
+  readonly tier: string
+  /** Loads that are in its queue before this one: all, and those that the same run adds. */
+  readonly loadsBefore: number
+  readonly newLoadsBefore: number
+  readonly newBytesBefore: number
+}
+
+/** Replicas of a segment that the next run does not assign, although a rule requires them. */
+export interface ForecastWait {
+  readonly tier: string
+  readonly reason: UnplacedReason
+  readonly copies: number
+  /** Position of the first of these replicas among all that wait in the tier, from 1. */
+  readonly place: number
+  /** Number of replicas that wait in the tier. */
+  readonly of: number
+}
+
+/** What the next run decides about a segment. Servers are given by number. */
+export interface SegmentForecast {
+  readonly loads: readonly ForecastLoad[]
+  readonly cancelledLoads: readonly number[]
+  readonly drops: readonly number[]
+  readonly waits: readonly ForecastWait[]
+}
+
+/** What the next run decides if nothing changes before. */
+export interface RunForecast {
+  /** Returns what it decides about a used segment, given by row. */
+  of(row: number): SegmentForecast
+}
+
+const noForecast: SegmentForecast = { loads: [], cancelledLoads: [], drops: [], waits: [] }
+
+/** The forecast of a run that decides nothing. */
+export const idleRun: RunForecast = { of: () => noForecast }
+
+// Number of segments between two pauses.
+const slice = 4096
+
+/**
+ * Returns what the next run decides. Like the run, plans all segments in the same order, because they compete for servers.
+ * Yields regularly. Changes nothing.
+ */
+export function* forecastRun(cluster: ExplainedCluster): Generator<undefined, RunForecast> {
+  const { table, limits } = cluster
+  const forecast = new ForecastColumns()
+  const servers = plannedServers(cluster)
+  const planner = new PlacementPlanner(table, servers, limits, (row, tier, reason, copies) =>
+    forecast.addWait(row, tier, reason, copies),
+  )
+  const { marks, preparedOf } = yield* segmentsToPlan(cluster, planner)
+  for (const server of servers) forecast.addServer(server)
+  let planned = 0
+  for (const row of rowsToCheck(table, marks)) {
+    planned += 1
+    if (planned % slice === 0) yield
+    planner.planSegment(row, preparedOf.get(table.groupOf[row]!)!)
+    const { loads, cancelledLoads, drops } = planner.take()
+    forecast.addLoads(loads, table.sizeOf[row]!)
+    append(forecast.cancelledLoads, cancelledLoads)
+    append(forecast.drops, drops)
+  }
+  return forecast
+}
+
+/** Returns the visible segments that a run may do something about, and what the rules of their groups require. */
+function* segmentsToPlan(
+  { table, rules, now }: ExplainedCluster,
+  planner: PlacementPlanner,
+): Generator<undefined, { marks: Uint8Array; preparedOf: ReadonlyMap<number, PreparedWanted> }> {
+  const marks = new Uint8Array(table.rowLimit)
+  const preparedOf = new Map<number, PreparedWanted>()
+  let seen = 0
+  for (const [number, name] of table.datasourceNames.entries()) {
+    if (table.usedCountOf(number) === 0) continue
+    const boundaries = ruleBoundariesOf(rules, name, now)
+    for (const group of table.groupsOf(number)) {
+      if (table.hiddenOf[group] === 1) continue
+      const interval = { start: table.startOf[group]!, end: table.endOf[group]! }
+      const prepared = planner.prepare(boundaries.wantedBy(boundaries.match(interval)))
+      table.forEachRow(group, (row) => {
+        seen += 1
+        if (!planner.mayChange(row, prepared)) return
+        marks[row] = 1
+        preparedOf.set(group, prepared)
+      })
+      if (seen < slice) continue
+      seen = 0
+      yield
+    }
+  }
+  return { marks, preparedOf }
+}
+
+function append(all: CopyList, { rows, servers }: CopyList): void {
+  for (const [index, row] of rows.entries()) {
+    all.rows.push(row)
+    all.servers.push(servers[index]!)
+  }
+}
+
+const noCopies = (): CopyList => ({ rows: [], servers: [] })
+
+/** The load queue of a server: the loads before the run, and those that the run adds. */
+interface ServerQueue {
+  readonly tier: string
+  readonly before: number
+  loads: number
+  bytes: number
+}
+
+/** A forecast in columns, because a run may decide about a million segments. All entries of a segment are adjacent. */
+class ForecastColumns implements RunForecast {
+  readonly cancelledLoads = noCopies()
+  readonly drops = noCopies()
+  private readonly loads = { ...noCopies(), newBefore: [] as number[], newBytesBefore: [] as number[] }
+  private readonly waits = {
+    rows: [] as number[],
+    tiers: [] as string[],
+    reasons: [] as UnplacedReason[],
+    copies: [] as number[],
+    places: [] as number[],
+  }
+  private readonly queued = new Map<number, ServerQueue>()
+  private readonly waiting = new Map<string, number>()
+
+  addServer({ number, tier, queuedLoads }: LoadingServer): void {
+    this.queued.set(number, { tier, before: queuedLoads, loads: 0, bytes: 0 })
+  }
+
+  addLoads({ rows, servers }: CopyList, sizeBytes: number): void {
+    for (const [index, row] of rows.entries()) {
+      const queue = this.queued.get(servers[index]!)!
+      this.loads.rows.push(row)
+      this.loads.servers.push(servers[index]!)
+      this.loads.newBefore.push(queue.loads)
+      this.loads.newBytesBefore.push(queue.bytes)
+      queue.loads += 1
+      queue.bytes += sizeBytes
+    }
+  }
+
+  addWait(row: number, tier: string, reason: UnplacedReason, copies: number): void {
+    const before = this.waiting.get(tier) ?? 0
+    this.waiting.set(tier, before + copies)
+    this.waits.rows.push(row)
+    this.waits.tiers.push(tier)
+    this.waits.reasons.push(reason)
+    this.waits.copies.push(copies)
+    this.waits.places.push(before + 1)
+  }
+
+  of(row: number): SegmentForecast {
+    const { loads, waits, cancelledLoads, drops } = this
+    return {
+      loads: entriesOf(loads.rows, row).map((index) => {
+        const server = loads.servers[index]!
+        const { tier, before } = this.queued.get(server)!
+        const newLoadsBefore = loads.newBefore[index]!
+        return {
+          server,
+          tier,
+          loadsBefore: before + newLoadsBefore,
+          newLoadsBefore,
+          newBytesBefore: loads.newBytesBefore[index]!,
+        }
+      }),
+      cancelledLoads: entriesOf(cancelledLoads.rows, row).map((index) => cancelledLoads.servers[index]!),
+      drops: entriesOf(drops.rows, row).map((index) => drops.servers[index]!),
+      waits: entriesOf(waits.rows, row).map((index) => {
+        const tier = waits.tiers[index]!
+        return {
+          tier,
+          reason: waits.reasons[index]!,
+          copies: waits.copies[index]!,
+          place: waits.places[index]!,
+          of: this.waiting.get(tier)!,
+        }
+      }),
+    }
+  }
+}
+
+/** Returns the adjacent indexes of a row. */
+function entriesOf(rows: readonly number[], row: number): number[] {
+  const first = rows.indexOf(row)
+  const indexes: number[] = []
+  for (let index = first; index >= 0 && rows[index] === row; index += 1) indexes.push(index)
+  return indexes
+}
