@@ -80,13 +80,7 @@ function buildCoordinator(context: ServiceContext): ServicePart {
     routes: coordinatorRoutes(
       view,
       clusterState,
-      createExplanations({
-        ...view,
-        reportedServers,
-        clusterState,
-        rateOf: loadMeter.rateOf,
-        untilNextRunMs: dutyGroups.loading.untilNextRunMs,
-      }),
+      createExplanations({ ...view, reportedServers, clusterState, loadMeter, loading: dutyGroups.loading }),
       loadMeter,
       planner,
       dutyGroups,

@@ -44,8 +44,8 @@ const explanations = createExplanations({
       shortages: ['Server [h2] failed'],
     }),
   },
-  rateOf: () => undefined,
-  untilNextRunMs: () => 3000,
+  loadMeter: { rateOf: () => undefined },
+  loading: { untilNextRunMs: () => 3000 },
 })
 const callerWith = (...granted: string[]) =>
   ({

@@ -24,11 +24,11 @@ import {
 } from '@svc/domain/explanation'
 import { notFound } from '@svc/domain/failure'
 import type { SegmentTable } from '@svc/domain/inventory'
-import type { LoadRate } from '@svc/domain/load-time'
 import { describeWantedCopies, formatRule } from '@svc/domain/rules'
 import { countOf } from '@svc/domain/text'
 import { formatInstant, formatInterval, type Interval } from '@svc/domain/time'
 import { loadingLimitsOf, type ServerParts, serverPartsOf } from '@svc/shared/coordinator-config'
+import type { DutyGroup } from '@svc/shared/duties'
 import { type DropRuleCause, loadUnused, shownTaskId, type UnusedCause } from '@svc/shared/postgres'
 import type { Caller } from '@svc/shared/security'
 import type { ServiceContext } from '@svc/shared/service'
@@ -36,6 +36,7 @@ import { createSlices, finishInSlices } from '@svc/shared/slices'
 import { type ClusterStateTracker, haveSameRules, shortageSentences } from '../cluster-state/index.ts'
 import {
   type FollowedRules,
+  type LoadMeter,
   type LostServerState,
   loadCoordinatorConfig,
   type ReportedServers,
@@ -51,10 +52,9 @@ interface ExplainedState {
   readonly rules: FollowedRules
   readonly reportedServers: Pick<ReportedServers, 'awaited'>
   readonly clusterState: Pick<ClusterStateTracker, 'lastShortages' | 'current'>
-  /** Returns how long it takes until the next run of the rules starts, in milliseconds. */
-  readonly untilNextRunMs: () => number
-  /** Returns the measured rate of a server, or undefined if it has not been measured. */
-  readonly rateOf: (server: string) => LoadRate | undefined
+  /** The duty group that runs the rules. */
+  readonly loading: Pick<DutyGroup, 'untilNextRunMs'>
+  readonly loadMeter: Pick<LoadMeter, 'rateOf'>
 }
 
 /** Explains segments. Answers are ready to be sent as JSON. */
@@ -189,7 +189,7 @@ async function explainWork(state: ExplainedState, caller: Caller): Promise<Clust
 }
 
 async function workOf(
-  { context, servers, rateOf, rules, segments: { table } }: ExplainedState,
+  { context, servers, loadMeter, rules, segments: { table } }: ExplainedState,
   caller: Caller,
   parts: ServerParts,
 ): Promise<ServerWork[]> {
@@ -205,7 +205,7 @@ async function workOf(
   return members.map((server) => ({
     server,
     queuedDrops: queues.get(server.number)?.drops ?? 0,
-    rate: rateOf(server.name),
+    rate: loadMeter.rateOf(server.name),
     failedLoads: failedOf.get(server.name)?.count ?? 0,
     lastError: failedOf.get(server.name)?.lastError,
   }))
@@ -252,8 +252,8 @@ async function clusterOf({
   servers,
   rules,
   reportedServers,
-  rateOf,
-  untilNextRunMs,
+  loadMeter: { rateOf },
+  loading: { untilNextRunMs },
 }: ExplainedState): Promise<ExplainedCluster> {
   const [current, config] = await Promise.all([
     rules.current(),
