@@ -13,7 +13,7 @@ const environment = {
   SVC_SERVICES: 'router=1 historical-hot=2',
   SVC_ROUTER_HOSTS: '',
   SVC_POSTGRES_VERSION: '17.2-alpine',
-  SVC_LEAST_MEMORY: '2GiB',
+  SVC_MIN_MEMORY: '2GiB',
 }
 
 const options: PreparationOptions = {
@@ -41,7 +41,7 @@ const refused: { name: keyof typeof environment; value: string; expect: string }
   { name: 'SVC_SERVICES', value: 'historical=', expect: 'expected service=replicas' },
   { name: 'SVC_ROUTER_HOSTS', value: 'a,,b', expect: 'expected comma-separated host names' },
   { name: 'SVC_POSTGRES_VERSION', value: 'latest', expect: 'expected a Postgres version' },
-  { name: 'SVC_LEAST_MEMORY', value: 'much', expect: 'expected a size such as' },
+  { name: 'SVC_MIN_MEMORY', value: 'much', expect: 'expected a size such as' },
 ]
 for (const { name, value, expect } of refused) {
   test(`rejects ${name}=[${value}]`, () => {
@@ -94,7 +94,7 @@ const cannotRun: { name: string; found: Found; expect: RegExp }[] = [
     name: 'too little memory',
     found: { ...first, memoryBytes: 1.5 * 2 ** 30 },
     expect:
-      /Docker host has \[1\.5\] GiB of memory, expected at least \[2\.0\] GiB \(SVC_LEAST_MEMORY in \.env\)/,
+      /Docker host has \[1\.5\] GiB of memory, expected at least \[2\.0\] GiB \(SVC_MIN_MEMORY in \.env\)/,
   },
   {
     name: 'data without its passwords',

@@ -32,10 +32,10 @@ export function readOptions(project: string, environment: NodeJS.ProcessEnv): Pr
     if (pattern.test(value)) return value
     throw invalidInput(`Invalid value [${value}] for [${name}]: expected ${allowed}`)
   }
-  const minMemoryBytes = parseSizeBytes(environment.SVC_LEAST_MEMORY ?? '')
+  const minMemoryBytes = parseSizeBytes(environment.SVC_MIN_MEMORY ?? '')
   if (minMemoryBytes === undefined) {
     throw invalidInput(
-      `Invalid value [${environment.SVC_LEAST_MEMORY ?? ''}] for [SVC_LEAST_MEMORY]: expected a size such as 2g or 1536MiB`,
+      `Invalid value [${environment.SVC_MIN_MEMORY ?? ''}] for [SVC_MIN_MEMORY]: expected a size such as 2g or 1536MiB`,
     )
   }
   // Checked by itself because it is also part of SVC_SERVICES, which users do not set.
@@ -81,7 +81,7 @@ export function checkCanRun(options: PreparationOptions, found: Found): void {
   const { memoryBytes, installation, hasData, migrations } = found
   if (memoryBytes < minMemoryBytes) {
     throw unavailable(
-      `The Docker host has [${toGib(memoryBytes)}] GiB of memory, expected at least [${toGib(minMemoryBytes)}] GiB (SVC_LEAST_MEMORY in .env). Give Docker more memory.`,
+      `The Docker host has [${toGib(memoryBytes)}] GiB of memory, expected at least [${toGib(minMemoryBytes)}] GiB (SVC_MIN_MEMORY in .env). Give Docker more memory.`,
     )
   }
   if (!installation) {

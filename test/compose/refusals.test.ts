@@ -38,8 +38,8 @@ async function logOf({ project }: ComposeCluster, instance: string): Promise<str
 
 test('reports too little memory', async () => {
   assert.match(
-    await refusal(await open({ SVC_LEAST_MEMORY: '1000g' })),
-    /^svc: The Docker host has \[[\d.]+\] GiB of memory, expected at least \[[\d.]+\] GiB \(SVC_LEAST_MEMORY in \.env\)\. Give Docker more memory\.$/,
+    await refusal(await open({ SVC_MIN_MEMORY: '1000g' })),
+    /^svc: The Docker host has \[[\d.]+\] GiB of memory, expected at least \[[\d.]+\] GiB \(SVC_MIN_MEMORY in \.env\)\. Give Docker more memory\.$/,
   )
 })
 

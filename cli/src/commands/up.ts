@@ -53,7 +53,10 @@ export function addUp(program: Command): void {
       'Path or address in the configuration, and its replacement (repeatable)',
       collect,
     )
-    .option('--detach', 'Return when the cluster is ready and known, and leave it running')
+    .option(
+      '--detach',
+      'Return when every server is ready and has reported to the leader, and leave the cluster running',
+    )
     .option('--wait', 'Same as --detach (as in docker compose)')
     .option('--json', 'Print one line of JSON when the cluster is ready')
     .addHelpText(

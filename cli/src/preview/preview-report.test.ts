@@ -176,7 +176,7 @@ describe('later changes', () => {
   test('a horizon without changes is mentioned', () => {
     const sentencesWith = (summary: object) =>
       reportOf({ ...answer, summary: { ...answer.summary, ...summary } }, undefined).sentences.join(' ')
-    assert.match(sentencesWith({ steps: [] }), /Nothing else changes as time passes within the horizon\./)
+    assert.match(sentencesWith({ steps: [] }), /No further changes are expected within the horizon\./)
     assert.doesNotMatch(sentencesWith({}), /horizon/)
   })
 })

@@ -32,7 +32,7 @@ export interface PreviewReport {
   readonly bands: RuleBands | undefined
 }
 
-const nothingLater = 'Nothing else changes as time passes within the horizon.'
+const nothingLater = 'No further changes are expected within the horizon.'
 
 /** Returns what a preview shows to people: first what is lost, then warnings, then the details, and `more` of them. */
 export function reportOf(

@@ -54,7 +54,7 @@ export async function planOfEdit({ dataSource, before, after, ...edit }: EditToS
 export async function rulesInPlan(text: string): Promise<ReadonlyMap<string, readonly object[]>> {
   const { version, id, ...contents } = parsed(text)
   if (version !== 1 || !Array.isArray(contents.changes))
-    throw new Error('The file is not a plan of this version of svc.')
+    throw new Error('The file is not a plan created by this version of svc.')
   if ((await digestOf(contents)) !== id)
     throw new Error('The plan was edited or is damaged: its contents do not match its ID.')
   const changes = contents.changes.filter(({ kind }) => kind === 'rules')

@@ -31,8 +31,8 @@ export const faultChoices: readonly {
   {
     kind: 'slow-disk',
     label: 'Slow disk',
-    effect: 'Each access to deep storage and to its cache waits.',
-    virtualEffect: 'Each of its loads takes longer.',
+    effect: 'Access to deep storage and to its cache is delayed.',
+    virtualEffect: 'It takes longer to load segments.',
   },
 ]
 

@@ -330,7 +330,7 @@ function ServerCard({
           <button
             type="button"
             className="link"
-            aria-label={`Why: ${host}`}
+            aria-label={`Explain ${host}`}
             onClick={() => onExplain(server)}
           >
             Why?

@@ -62,7 +62,7 @@ function explainPending(task: ExplainedTask, surroundings: TaskSurroundings): st
   const obstacles = [
     ...(limit && limit.running >= limit.maxRunning
       ? [
-          `${countOf(limit.running, 'task')} of type [${task.type}] ${limit.running === 1 ? 'is' : 'are'} running, the maximum in [svc.indexer.task.mostRunningByType]`,
+          `${countOf(limit.running, 'task')} of type [${task.type}] ${limit.running === 1 ? 'is' : 'are'} running, the maximum in [svc.indexer.task.maxRunningByType]`,
         ]
       : []),
     ...blockersOf(task, surroundings).map(

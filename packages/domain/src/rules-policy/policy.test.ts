@@ -152,6 +152,6 @@ describe('a policy', () => {
     assert.throws(() => readRulesPolicy({ maxUnusedByte: 1 }, ''), /Unknown field \[maxUnusedByte\]/)
     assert.throws(() => readRulesPolicy({ maxUnusedPercent: 101 }, ''), /\[maxUnusedPercent\]/)
     assert.throws(() => readRulesPolicy({ protectedTiers: 'hot' }, ''), /\[protectedTiers\]/)
-    assert.throws(() => readRulesPolicy([], ''), /expected an object with limits/)
+    assert.throws(() => readRulesPolicy([], ''), /expected an object of policy limits/)
   })
 })

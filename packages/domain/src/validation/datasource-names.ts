@@ -30,7 +30,7 @@ export const readDatasourceName: Reader<string> = nameReader(
  */
 export const readRulesName: Reader<string> = nameReader(
   (text) => isName(text) && !hasDotSegment(text),
-  `a non-blank datasource name of 1 to ${maxNameLength} characters without control characters and without the path segments [.] and [..]`,
+  `a non-blank datasource name of 1 to ${maxNameLength} characters that contains neither control characters nor the path segments [.] and [..]`,
 )
 
 function nameReader(isFit: (text: string) => boolean, allowed: string): Reader<string> {

@@ -400,7 +400,7 @@ export const properties = {
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialVerifyDuration': onlyWhere(
     conditions.ldapAuthenticator,
-    property(integer(0, 86_400), 'seconds after which a verified login is verified again', '60'),
+    property(integer(0, 86_400), 'seconds before a verified login is verified again', '60'),
   ),
   'svc.auth.authenticator.<name>.credentialsValidator.credentialMaxDuration': onlyWhere(
     conditions.ldapAuthenticator,
@@ -608,7 +608,7 @@ export const properties = {
     conditions.usesS3,
     property(
       flag,
-      'whether URLs contain the bucket in their path instead of in the host name; most S3 services other than AWS require this',
+      'whether to use path-style URLs (bucket in the path instead of in the host name); most S3 services other than AWS require this',
       'false',
     ),
   ),
@@ -646,7 +646,7 @@ export const properties = {
   ),
   'svc.coordinator.expectedServers': property(
     textList,
-    'historicals and brokers, as host:port, that must report before the cluster counts as known, even if they have not announced themselves yet; ./svc up sets it to those that it starts',
+    'historicals and brokers (host:port) that a leader waits for before it treats its knowledge of the cluster as complete, including those that have not announced themselves yet; ./svc up lists the servers that it starts',
     '[]',
   ),
 
@@ -812,7 +812,7 @@ export const properties = {
     'maximum memory that one task may use for its data',
     '1g',
   ),
-  'svc.indexer.task.mostRunningByType': property(
+  'svc.indexer.task.maxRunningByType': property(
     countsByName,
     'maximum number of running tasks in the cluster by task type; a type without an entry has no limit',
     '{}',

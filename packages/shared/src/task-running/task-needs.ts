@@ -10,7 +10,7 @@ export function taskNeedsOf(
   payload: unknown,
   { settings, access }: { readonly settings: Settings; readonly access: InputAccess },
 ): TaskNeeds {
-  const maxRunning = settings.get('svc.indexer.task.mostRunningByType').get(task.type)
+  const maxRunning = settings.get('svc.indexer.task.maxRunningByType').get(task.type)
   return {
     lock: lockOf(task, payload, access),
     limit: maxRunning === undefined ? undefined : { type: task.type, maxRunning },

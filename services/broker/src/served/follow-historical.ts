@@ -82,12 +82,14 @@ export function followHistorical(
     async () => {
       await fetchChanges(waitMs, waitMs + 10_000)
       delay.reset()
-      trouble.over(`Resumed following historical [${node.name}]`)
+      trouble.over(`Segment changes arrive again from historical [${node.name}]`)
     },
     (error) => {
       if (stopping.aborted || controller.signal.aborted) return undefined
       reachable = false
-      trouble.report(`Failed to follow historical [${node.name}]`, { error: describeError(error) })
+      trouble.report(`Failed to get segment changes from historical [${node.name}]`, {
+        error: describeError(error),
+      })
       return delay.next()
     },
   )

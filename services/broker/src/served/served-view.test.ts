@@ -138,7 +138,7 @@ describe('the view of served segments', () => {
     await waitUntil('it is known', () => serving('s') === a.name)
     const silent = await createTestContext(scope, stores, 'historical')
     await silent.discovery.announce(silent.node())
-    const message = `Failed to follow historical [${silent.node().name}]`
+    const message = `Failed to get segment changes from historical [${silent.node().name}]`
     await waitUntil('the warning', () => context.logger.having(message).length === 1)
     assert.equal(view.isInitialized(), false)
     a.served().add('t')

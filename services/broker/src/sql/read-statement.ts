@@ -120,7 +120,9 @@ export function readStatement(
 ): ReadStatement {
   // DuckDB writes a number that exceeds the range of a double as Infinity, which is not valid JSON.
   if (/"value":-?Infinity\b/.test(parsed)) {
-    throw invalidInput(`The query has a number that is too large: expected at most [${Number.MAX_VALUE}]`)
+    throw invalidInput(
+      `The query contains a number that is too large: expected at most [${Number.MAX_VALUE}]`,
+    )
   }
   const answer = JSON.parse(parsed) as JsonObject
   if (answer.error === true) {

@@ -91,7 +91,7 @@ const usedShape = z
           .describe(
             'Position in the load queue of a server, or among the replicas that wait for a tier, from 1',
           ),
-        doneAt: z.string().optional().describe('When the load is expected to end'),
+        doneAt: z.string().optional().describe('Expected completion time of the load'),
       }),
     ),
   })

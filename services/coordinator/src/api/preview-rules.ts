@@ -68,7 +68,7 @@ export function previewRulesRoutes(
         'the datasources in the body; datasources without this permission are left out',
       ),
       summary:
-        'Preview what rules would do to given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds bytes over time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
+        'Preview what rules would do to the given segments and servers, or to those of the cluster. `full` adds a page of cluster segments, and `buckets` adds the loaded bytes of each period of time. If the body is a list of rules, the list replaces the rules of a datasource named `simulate`',
       query,
       body: jsonBody(readLater({ anyOf: [previewRequestSchema(), rulesSchema()] }), {
         limitBytes,
@@ -86,7 +86,7 @@ export function previewRulesRoutes(
             throw missingPermission('WRITE', 'DATASOURCE', namesake)
           const { length } = JSON.stringify(body)
           if (length > maxBodyBytes)
-            throw tooLarge(`The rules have [${length}] characters: expected at most [${maxBodyBytes}]`)
+            throw tooLarge(`The rules are [${length}] characters long: expected at most [${maxBodyBytes}]`)
           return await lists.replace(namesake, body, input)
         }
         return new Reply(200, await previews.answer(body, page, caller, signal), {
