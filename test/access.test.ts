@@ -393,7 +393,9 @@ describe('a user who can read one datasource', () => {
     const [hiddenSegment] = await cluster.router.get<string[]>(
       '/svc/coordinator/v1/metadata/datasources/hidden/segments',
     )
-    const explanations = endpoints.filter(({ path }) => /\/explain\w*$/.test(path))
+    const explanations = endpoints.filter(
+      ({ role, path }) => role === 'coordinator' && /\/explain\w*$/.test(path),
+    )
     assert.equal(explanations.length, 7)
     const names = {
       ':dataSource': ['hidden', 'missing'],

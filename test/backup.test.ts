@@ -96,7 +96,7 @@ describe('a backup', () => {
 
   test('does not overwrite anything', async () => {
     const { status, stderr } = await runSvc('backup', backup, '--home', cluster.home.root)
-    assert.equal(status, 1)
+    assert.equal(status, 2)
     assert.match(stderr, /already exists/)
   })
 

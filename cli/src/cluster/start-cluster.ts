@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { invalidInput, unavailable } from '@svc/domain/failure'
+import { type Failure, invalidInput, unavailable } from '@svc/domain/failure'
 import { retry } from '@svc/shared/retry'
 import {
   cacheFolder,
   deleteHome,
+  diskFull,
   type HomeLayout,
   homeLayout,
   isHome,
@@ -305,7 +306,7 @@ class ClusterStart {
       if (role === 'coordinator') this.options.onCoordinator?.(url)
       return undefined
     }
-    return { instance, problem: problem ?? this.lastErrorOf(instance) ?? 'no response' }
+    return { instance, problem: problem ?? lastErrorIn(this.linesOf(instance)) ?? 'no response' }
   }
 
   /** Waits until a condition is true. Returns false if the deadline passes first. */
@@ -336,15 +337,21 @@ class ClusterStart {
     // A process that exits on its own before it was ever ready would do so again; a signal comes from outside.
     const failed = end.status !== 0 && !end.reason.startsWith('signal') && !this.ready.has(end.instance)
     if (this.isStarting && failed) {
-      const why = this.lastErrorOf(end.instance) ?? end.reason
-      this.failure.abort(unavailable(`Failed to start ${end.instance}: ${why}`))
+      this.failure.abort(this.startFailure(end))
     } else {
       this.options.onEnd?.(end)
     }
   }
 
-  private lastErrorOf(instance: string): string | undefined {
-    return lastErrorIn(lastLines(logFile(this.home, instance), this.logSizes.get(instance)))
+  private linesOf(instance: string): string[] {
+    return lastLines(logFile(this.home, instance), this.logSizes.get(instance))
+  }
+
+  private startFailure({ instance, reason }: ProcessEnd): Failure {
+    const lines = this.linesOf(instance)
+    // Postgres and Redis report a full disk in various ways, not always as an error.
+    if (lines.some((line) => line.includes('No space left on device'))) return diskFull(this.home.root)
+    return unavailable(`Failed to start ${instance}: ${lastErrorIn(lines) ?? reason}`)
   }
 
   private reportStarted(instance: string): void {

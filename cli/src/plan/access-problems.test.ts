@@ -143,7 +143,7 @@ describe('passwords of new users', () => {
     assert.equal(read('12345'), '12345')
     for (const password of ['1234', 'a\u0007bcdef', 'x'.repeat(1025)])
       assert.throws(() => read(password), {
-        message: `Invalid password for [authenticators.basic.users.new] in the environment variable [NEW] ([${password.length}] characters): expected 5 to 1024 characters without control characters`,
+        message: `Invalid password for [authenticators.basic.users.new] in the environment variable [NEW] ([${password.length}] characters): expected 5 to 1024 characters without control characters, and not only spaces`,
       })
   })
 })
