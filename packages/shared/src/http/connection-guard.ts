@@ -15,6 +15,8 @@ const maxChunkedPartBytes = 4096
 const maxWaitingBytes = 64 * 1024
 // Up to this length, the rest of a request is received after an early response, so that the connection can be used again.
 const maxDrainedBytes = 64 * 1024
+// Node.js warns about more listeners of one kind. A streamed response has about ten, which are removed with it.
+const maxListeners = 20
 
 const foreignProtocol = invalidInput(
   'Unsupported protocol in the request line: expected [HTTP/1.1] or [HTTP/1.0]',
@@ -63,6 +65,7 @@ export class ConnectionGuard {
     this.position = 'body'
     this.request = request
     this.response = response
+    response.setMaxListeners(maxListeners)
     response.once('close', () => {
       // Other connections get their turn before the next request of this one.
       if (this.waiting.length > 0) setImmediate(() => this.continue())
