@@ -330,7 +330,7 @@ function ServerCard({
           <button
             type="button"
             className="link"
-            aria-label={`Explain ${host}`}
+            aria-label={`Why: ${host}`}
             onClick={() => onExplain(server)}
           >
             Why?
