@@ -8,11 +8,11 @@ export function explanationText(explanation: Explanation): string {
     `${emphasized(verdictText(allowed))}: ${method} ${path} as ${user}\n${because}.`,
     `Endpoint ${endpoint}, authorizer ${authorizer}.`,
     formatTable(
-      ['authenticator', 'result', 'authorizer'],
+      ['authenticator', 'result', 'uses this authorizer'],
       explanation.authenticators.map(({ name, knows, usesThisAuthorizer }) => [
         name,
         knows,
-        usesThisAuthorizer ? 'this one' : 'another',
+        usesThisAuthorizer ? 'yes' : 'no',
       ]),
     ),
   ]

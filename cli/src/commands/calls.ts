@@ -17,7 +17,7 @@ export function addCalls(program: Command): void {
     .description('Show recent calls between servers, with the user and certificate of each')
   withHome(command)
     .option('--instance <name>', 'Show only calls in the journal of this server')
-    .option('--count <n>', 'Number of calls, newest first', '40')
+    .option('--count <n>', 'Number of recent calls to show', '40')
     .option('--json', 'Print JSON')
     .addHelpText(
       'after',

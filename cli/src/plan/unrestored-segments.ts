@@ -79,7 +79,7 @@ export function unrestoredText(
     ],
     [
       unlisted,
-      'cannot be found, neither as used nor as unused: either kill tasks have deleted the data, or the coordinator has not read the segments from the metadata store yet',
+      'were not found among the used and unused segments: kill tasks have deleted the data, or the coordinator has not read the segments from the metadata store yet',
     ],
   ]
   return groups

@@ -17,7 +17,7 @@ const callerShape = z
     datasource: grantShape
       .nullable()
       .describe('Permissions on the datasource in the `dataSource` parameter; null without this parameter'),
-    anyDatasource: grantShape.describe('Permissions on any datasources'),
+    anyDatasource: grantShape.describe('Whether the caller may read, or write to, at least one datasource'),
     storesRoles: z.boolean().describe('Whether the cluster stores users and roles'),
     now: z.iso.datetime().describe('The current time of the cluster'),
     simulation: z.boolean().describe('Whether faults can be injected'),

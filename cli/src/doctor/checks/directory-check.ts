@@ -11,7 +11,7 @@ import {
 
 /** The effect of everything that keeps a server from finding users in a directory. */
 export const nobodyLogsIn =
-  'No directory user can log in: every login gets status 401, as with a wrong password.'
+  'No directory user can log in: every login fails with status 401, as if the password were wrong.'
 
 /** A directory with its properties, as checks see it. */
 export interface Directory {

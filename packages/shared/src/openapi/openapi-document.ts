@@ -46,7 +46,7 @@ const roleDescriptions: Partial<Record<Role, string>> = {
   router: 'Handled by the router itself',
   coordinator: 'Forwarded to the coordinator leader: rules, servers, datasources, users, and roles',
   overlord: 'Forwarded to the overlord leader: tasks, supervisors, and compaction',
-  broker: 'Forwarded to a broker: queries and served data',
+  broker: 'Forwarded to a broker: queries, and the segments that can be queried',
   historical: 'Available only on the historicals themselves: the router does not forward these requests',
 }
 

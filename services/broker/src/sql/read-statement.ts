@@ -149,7 +149,7 @@ export function checkRewritten(meant: unknown, parsed: string): void {
     JSON.parse(json, (key, value) => (key === 'query_location' ? undefined : value))
   if (isDeepStrictEqual(withoutPlaces(parsed), withoutPlaces(JSON.stringify(meant)))) return
   throw invalidInput(
-    'Cannot locate the functions in the text of the query: expected no comments, escapes, or unusual spaces next to function names',
+    'Cannot locate the functions in the text of the query. Remove comments, escapes, and non-ASCII spaces next to function names',
   )
 }
 

@@ -222,9 +222,9 @@ describe('the explanation of a segment', () => {
         /applied \(audit ID of the rules: 7, audit ID of the default rules: 3\)/,
       ],
       [{ kind: 'overshadowed', byVersion: 'v2' }, /segments of version \[v2\] replaced it/],
-      [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it unused/],
-      [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it unused/],
-      [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it unused/],
+      [{ kind: 'request', identity: 'ann' }, /user \[ann\] marked it as unused/],
+      [{ kind: 'task', taskId: 'kill_1' }, /task \[kill_1\] marked it as unused/],
+      [{ kind: 'task', taskId: scopedTaskId('chosen', 'wiki') }, /task \[chosen\] marked it as unused/],
     ]
     const list = causes.map((_, index) => segment(index))
     await storeSegments(database, list)
@@ -264,9 +264,9 @@ describe('the explanation of a segment', () => {
       ((await explanations.ofSegment('wiki', one.id, operator)) as { summary: string }).summary
     assert.match(
       await summaryOf(list[0]!),
-      /can be marked used once the segments of version \[v2\] are unused$/,
+      /can be marked as used once the segments of version \[v2\] are unused$/,
     )
-    assert.match(await summaryOf(list[1]!), /Until its data is deleted, the segment can be marked used$/)
+    assert.match(await summaryOf(list[1]!), /Until its data is deleted, the segment can be marked as used$/)
     await saveRules(database, 'wiki', JSON.stringify([{ type: 'dropForever' }]), audit, 0)
     rules.invalidate()
     for (const one of list)

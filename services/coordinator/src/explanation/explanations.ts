@@ -412,8 +412,8 @@ function returnText(
   if (describeWantedCopies(matched.rule).action === 'drop')
     return `If the segment is marked used, the next run marks it unused again, because it matches ${describeRule(matched)}`
   return cause?.kind === 'overshadowed'
-    ? `The segment can be marked used once the segments of version [${cause.byVersion}] are unused`
-    : 'Until its data is deleted, the segment can be marked used'
+    ? `The segment can be marked as used once the segments of version [${cause.byVersion}] are unused`
+    : 'Until its data is deleted, the segment can be marked as used'
 }
 
 /** Callers who may not read the audit do not see who requested it. */
@@ -426,9 +426,9 @@ function unusedText(cause: UnusedCause | null, canReadAudit: boolean): string {
     case 'overshadowed':
       return `segments of version [${cause.byVersion}] replaced it`
     case 'request':
-      return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it unused`
+      return `${canReadAudit ? `user [${cause.identity}]` : 'a user'} marked it as unused`
     case 'task':
-      return `task [${shownTaskId(cause.taskId)}] marked it unused`
+      return `task [${shownTaskId(cause.taskId)}] marked it as unused`
   }
 }
 

@@ -34,7 +34,7 @@ function cachedMapRoutes(authorizers: Authorizers): Route[] {
       method: 'GET',
       path: `${authorizerPath}/cachedSerializedUserMap`,
       access: securityConfig('READ'),
-      summary: 'Get users and roles as servers cache them',
+      summary: 'Get users and roles in the form that servers cache',
       answers: [jsonAnswer(z.object({ userMap: z.record(z.string(), namesShape), roleMap: roleMapShape }))],
       handle: async (input) => {
         const { users, roles } = await authorizers.load(input)
@@ -45,7 +45,7 @@ function cachedMapRoutes(authorizers: Authorizers): Route[] {
       method: 'GET',
       path: `${authorizerPath}/cachedSerializedGroupMappingMap`,
       access: securityConfig('READ'),
-      summary: 'Get group mappings and roles as servers cache them',
+      summary: 'Get group mappings and roles in the form that servers cache',
       answers: [
         jsonAnswer(
           z.object({

@@ -187,7 +187,7 @@ function cachedUsersRoute(stored: StoredUsers): Route {
     method: 'GET',
     path: `${authenticatorPath}/cachedSerializedUserMap`,
     access: securityConfig('READ'),
-    summary: 'Get the users as servers cache them, without their credentials',
+    summary: 'Get the users in the form that servers cache, without their credentials',
     answers: [jsonAnswer(z.record(z.string(), z.object({ name: z.string() })))],
     handle: async (input) => {
       const users = await stored.loadUsers(stored.authenticatorOf(input))
