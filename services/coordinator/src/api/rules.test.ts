@@ -171,9 +171,9 @@ describe('rules', () => {
       400,
       /\[x{120}…\] for .*expected a non-blank datasource name of 1 to 255 characters/,
     ],
-    ['a name with a NUL', 'a%00b', dropAll, 400, /neither control characters/],
+    ['a name with a NUL', 'a%00b', dropAll, 400, /without control characters/],
     ['a name of two lines', 'a%0Ab', dropAll, 400, /\[a\\u000ab\] for \[dataSource\].*without control/],
-    ['a name with DEL', 'a%7Fb', dropAll, 400, /neither control characters/],
+    ['a name with DEL', 'a%7Fb', dropAll, 400, /without control characters/],
     ['more than a megabyte', 'wiki', JSON.stringify(dropAll) + ' '.repeat(1024 * 1024), 413, /1048576/],
   ]
   for (const [name, dataSource, body, status, message] of refused) {
