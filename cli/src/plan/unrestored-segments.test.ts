@@ -65,7 +65,7 @@ describe('after a plan was reverted', () => {
       [segment(first)],
       [],
       [
-        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] cannot be found, .*kill tasks have deleted the data, or the coordinator has not read/,
+        /^1 segment of \[wiki\] in \[2001-01-02[^,]*\] were not found among the used and unused segments: .*kill tasks have deleted the data, or the coordinator has not read/,
       ],
     ],
     [
@@ -83,7 +83,7 @@ describe('after a plan was reverted', () => {
       [],
       [],
       [
-        /^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] cannot be found/,
+        /^6 segments of \[wiki\] in \[2001-01-01[^,]*, 2001-02[^,]*, 2001-03[^,]*, and 3 more\] were not found/,
       ],
     ],
   ]
